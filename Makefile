@@ -6,7 +6,7 @@ GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/dist/gatebench
 # Arguments for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
 
-# Seconds per fuzz target, and the targets [default: all].
+# The seconds for each fuzz target, and the targets [default: all].
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
@@ -14,7 +14,7 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
-# Number of tests of package gatebench that run or wait for their turn.
+# Number of test threads for package gatebench. Many of these tests only wait for their turn.
 export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
@@ -46,7 +46,7 @@ quick: ## checks formatting, lints and the project's own rules, and runs all uni
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib --bins --test tidy
 
-test: ## installs the requirements of the tests and runs all tests, as CI does
+test: ## installs the tests' dependencies and runs all tests, as CI does
 	@scripts/install-test-deps
 	$(CARGO) build --workspace --locked
 	@scripts/check-faults $(DEBUG)/gatebench-faulty 2>&1 | grep -q "is built with the faults"
@@ -64,7 +64,7 @@ test-full: test ## runs the slow tests as well (takes hours)
 	@scripts/memcheck
 	@$(MAKE) --no-print-directory workflows test-packages
 
-lint: ## checks formatting, lints (warnings are errors), licenses and sources of dependencies
+lint: ## checks formatting, lints (warnings are errors), and the dependencies' licenses and sources
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package gatebench --no-default-features --locked -- -D warnings
@@ -75,7 +75,7 @@ lint: ## checks formatting, lints (warnings are errors), licenses and sources of
 workflows: ## checks the workflows with actionlint and the scripts with shellcheck
 	@scripts/lint-workflows
 
-deny: ## checks licenses and sources of the dependencies against deny.toml
+deny: ## checks the dependencies' licenses and sources against deny.toml
 	@scripts/deny
 
 deb: ## installs what is missing and builds the Debian package in target/packages
@@ -86,7 +86,7 @@ deb: ## installs what is missing and builds the Debian package in target/package
 image: deb ## builds the container image localhost/gatebench with nginx and HAProxy
 	@scripts/build-image
 
-test-packages: deb ## installs the package in a fresh root and runs the image (takes minutes)
+test-packages: deb ## installs the package in a fresh root file system, and runs the image (takes minutes)
 	@scripts/test-deb
 	@scripts/test-image
 
@@ -99,7 +99,7 @@ release-notes: ## prints the changelog of version TAG, as in: make release-notes
 gateways: build ## installs every gateway that a package registry offers (`gatebench install all`)
 	@$(GATEBENCH) install all
 
-external: ## installs the load generators with which `cargo xtask bench engine` compares gatebench
+external: ## installs the load generators that `cargo xtask bench engine` compares gatebench with
 	@scripts/install-external
 
 k6: ## builds k6, for `gatebench run --engine k6`
@@ -111,7 +111,7 @@ xds: ## builds, with Go, the control plane that `gatebench run hybrid` uses for 
 saxon: ## installs SaxonC-HE, which runs XSLT 2.0 and 3.0 for the reference gateway
 	@scripts/install-saxon
 
-fuzz: ## fuzzes each parser for FUZZ_SECONDS (60), with any compiler
+fuzz: ## fuzzes each parser for FUZZ_SECONDS (60); a stable compiler suffices
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 memcheck: ## runs the tests of the SOAP/XML policies under valgrind

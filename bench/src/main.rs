@@ -107,7 +107,7 @@ fn run(benchmark: Benchmark, root: &Path) -> Result<ExitCode, String> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// The repository: the parent of this crate.
+/// The root of the repository, which is the parent folder of this crate.
 fn root() -> &'static Path {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.parent().unwrap_or(crate_dir)

@@ -18,8 +18,8 @@ const EVERY: Duration = Duration::from_secs(10);
 /// during them.
 const UNSETTLED: usize = 3;
 
-/// Memory that may be touched late: the histogram of a route grows by a page if a response takes
-/// longer than all earlier ones.
+/// Memory per route that may be touched late, because the histogram of a route grows by a page if a
+/// response takes longer than all earlier ones.
 const LATE_KIB_PER_ROUTE: u64 = 4;
 /// Memory that may be touched late and does not belong to a route.
 const LATE_KIB: u64 = 1024;
@@ -62,7 +62,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {
-        return Err("the run is too short to judge memory: use --minutes 2 or more".into());
+        return Err("the run is too short to judge memory; use --minutes 2 or more".into());
     };
     println!(
         "RssAnon after {:.0} s: {} KiB; at the end: {} KiB",

@@ -26,7 +26,7 @@ const METRICS: [(&str, &str); 5] = [
     ("steady", "response_p99_ns"),
 ];
 const TABS: usize = 3;
-/// A smaller effect does not matter.
+/// The smallest effect that matters, as a ratio minus one.
 const EFFECT_MAX: f64 = 0.02;
 
 /// The values of a run, by load and metric.
@@ -45,7 +45,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let (mut pairs, mut of_page, mut of_outputs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..settings.rounds {
         let mut values = [Values::new(), Values::new()];
-        // Which of the two runs first alternates.
+        // The order of the two runs alternates from round to round.
         for number in [round % 2, 1 - round % 2] {
             let out = folder.path(&format!("run-{round}-{number}"));
             let ran = Run {
@@ -102,7 +102,7 @@ struct Run<'a> {
     output: Option<&'a str>,
 }
 
-/// The shares of a core that observers used, in per cent.
+/// The shares of a core that observers used, in percent.
 #[derive(Default)]
 struct Seen {
     page: Option<f64>,
@@ -143,7 +143,7 @@ impl Run<'_> {
         let seen = watch(&mut child, began);
         child
             .wait()
-            .map_err(|error| format!("gatebench run: {error}"))?;
+            .map_err(|error| format!("cannot wait for gatebench run: {error}"))?;
         Ok(seen)
     }
 }
@@ -182,7 +182,8 @@ fn watch(child: &mut Child, began: Instant) -> Seen {
     })
 }
 
-/// A browser's tab: exchanges the token for a cookie, and follows the page until the server ends.
+/// Acts as a browser's tab: exchanges the token for a cookie, and follows the page until the server
+/// ends.
 fn tab(url: &str) -> Option<()> {
     let (host, path) = url.strip_prefix("http://")?.split_once('/')?;
     let ask = |path: &str, cookie: &str| {

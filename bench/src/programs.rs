@@ -15,7 +15,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds the project's programs with link-time optimisation.
+    /// Builds the project's programs with link-time optimization.
     pub fn build(root: &Path) -> Result<Self, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         for package in [
@@ -57,7 +57,11 @@ impl Programs {
         let mut files = folders.map(|folder| folder.join(name));
         let found = files.find(|file| file.is_file());
         found.map_or_else(
-            || Err(format!("{name} is not installed: make external")),
+            || {
+                Err(format!(
+                    "{name} is not installed; install it with `make external`"
+                ))
+            },
             |file| Ok(file.display().to_string()),
         )
     }

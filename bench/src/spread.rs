@@ -1,4 +1,4 @@
-//! Summarises the values of several rounds.
+//! Summarizes the values of several rounds.
 
 use gatebench_stats::{Estimate, student};
 
@@ -12,7 +12,7 @@ pub struct Spread {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Summarises values; none if there are none.
+/// Summarizes values; none if there are none.
 pub fn spread(values: &[f64]) -> Option<Spread> {
     let Estimate {
         median, min, max, ..
@@ -25,7 +25,7 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     })
 }
 
-/// Summarises positive ratios. The interval is Student's t on their logarithms.
+/// Summarizes positive ratios. The interval is Student's t on their logarithms.
 pub fn ratios(values: &[f64]) -> Option<Spread> {
     let interval = log_interval(values);
     Some(Spread {

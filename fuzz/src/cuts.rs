@@ -1,6 +1,6 @@
 //! The first bytes of an input control the test; the rest is the data from a peer.
 
-/// The number of bytes of an input that contain the directions.
+/// The number of bytes at the beginning of an input that contain the directions.
 pub const BYTES: usize = 5;
 
 /// The directions in the first bytes of an input.
@@ -25,7 +25,7 @@ impl Directions {
         self.flags >> number & 1 == 1
     }
 
-    /// Splits the bytes into pieces, none of them empty.
+    /// Splits the bytes into nonempty pieces.
     pub fn cut<'b>(&self, mut bytes: &'b [u8]) -> Vec<&'b [u8]> {
         let mut pieces = Vec::new();
         let mut lengths = self.lengths.iter().cycle();

@@ -1,4 +1,4 @@
-//! The reference gateway: its configuration, and its policies, which read input from any client.
+//! The reference gateway: its configuration, and its policies, which read the input of any client.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// Reads text as a configuration: mistakes point into the text.
+/// Reads text as a configuration. Every mistake must point into the text.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -28,7 +28,7 @@ thread_local! {
     static POLICIES: RefCell<Policies> = RefCell::new(policies());
 }
 
-/// Reads bytes as a request: a route that requires a secret is reached only with the secret.
+/// Reads bytes as a request. A route that requires a secret must not be reachable without it.
 pub fn requests(data: &[u8]) {
     let outcome = POLICIES.with_borrow_mut(|policies| policies.pass(data));
     if outcome == Outcome::None || outcome == Outcome::Answered {
@@ -58,8 +58,8 @@ thread_local! {
     ]);
 }
 
-/// Reads bytes as a target: its route must also be the route of the forwarded target and of the
-/// path that upstreams read in that target.
+/// Reads bytes as a request target. Its route must also be the route of the forwarded target, and
+/// of the path that upstreams read in the forwarded target.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -114,7 +114,7 @@ fn resolved(path: &str) -> Vec<String> {
     segments
 }
 
-/// Passes a request with this head and body.
+/// Passes a request with this head and body through the policies.
 fn pass(head: &str, body: &[u8]) -> Outcome {
     let length = body.len();
     let mut request = format!("{head}Host: h\r\nContent-Length: {length}\r\n\r\n").into_bytes();
@@ -122,8 +122,8 @@ fn pass(head: &str, body: &[u8]) -> Outcome {
     POLICIES.with_borrow_mut(|policies| policies.pass(&request))
 }
 
-/// Reads bytes as JSON to be edited: JSON without duplicate members passes, is JSON afterwards, and
-/// has been edited.
+/// Reads bytes as a JSON body that a policy edits. JSON without duplicate members must pass, must
+/// still be JSON, and must have been edited.
 pub fn json(data: &[u8]) {
     let outcome = pass(
         "POST /json HTTP/1.1\r\nContent-Type: application/json\r\n",
@@ -133,7 +133,7 @@ pub fn json(data: &[u8]) {
         return;
     };
     let Outcome::Passed(edited) = outcome else {
-        assert!(!is_json(data), "JSON is refused");
+        assert!(!is_json(data), "valid JSON was refused");
         return;
     };
     let after: Value = serde_json::from_slice(&edited).expect("JSON stays JSON");
@@ -144,7 +144,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Reads bytes as a token: only a signed token is accepted.
+/// Reads bytes as a token. Only a signed token may be accepted.
 pub fn tokens(data: &[u8]) {
     let mut request = b"GET /jwt HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ".to_vec();
     request.extend_from_slice(data);
@@ -173,7 +173,7 @@ pub fn contract(data: &[u8]) {
     }
 }
 
-/// Reads text as an OpenAPI document: mistakes have a message.
+/// Reads text as an OpenAPI document. Every mistake must have a message.
 pub fn documents(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -192,7 +192,7 @@ pub fn documents(data: &[u8]) {
     }
 }
 
-/// Reads bytes as replies from Redis: the result is the same whether they arrive whole or in
+/// Reads bytes as replies from Redis. The result must be the same whether they arrive whole or in
 /// pieces.
 pub fn redis(data: &[u8]) {
     let Some((directions, said)) = Directions::take(data) else {

@@ -4,14 +4,14 @@ use gatebench_net::http2::{Block, Event, Limits, ProtocolError, Server, Settings
 
 use crate::cuts::Directions;
 
-/// Blocks above this size are not tried, because they would fill several frames.
+/// Longer blocks are cut to this size, because they would not fit into one frame.
 const BLOCK_BYTES_MAX: usize = 16_000;
 
 /// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Reads the bytes first as blocks, one stream after another on one connection, so that they share
-/// its dynamic table, and then as fields, which must be the same after encoding and decoding.
+/// First reads the bytes as the blocks of consecutive streams on one connection, so that they share
+/// its dynamic table. Then reads them as fields, which encoding and decoding must not change.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -43,7 +43,8 @@ fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) 
     (said, None)
 }
 
-/// Reads fields as names and values in turn, each a length followed by its bytes.
+/// Reads the bytes as alternating names and values, each a length followed by its bytes, and checks
+/// that the fields are the same after encoding and decoding.
 fn come_back(mut bytes: &[u8], huffman: bool) {
     let mut take = || {
         let (length, rest) = bytes.split_first()?;

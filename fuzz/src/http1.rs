@@ -1,4 +1,4 @@
-//! HTTP/1.1: however the bytes are split, the events are the same.
+//! HTTP/1.1: however the bytes are split, the events must be the same.
 
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 
@@ -123,6 +123,6 @@ fn feed(
             Event::End => said.push(Said::End),
         }
     }
-    assert!(input.is_empty(), "None means that all was taken");
+    assert!(input.is_empty(), "None means that the input was consumed");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! HTTP/2: however the bytes are split, a connection reports and sends the same, and it sends no
-//! more than the requests allow.
+//! HTTP/2: however the bytes are split, a connection must report and send the same. A client must
+//! not send more than its requests and the received bytes can cause.
 
 use gatebench_net::http2::{
     Block, Client, Event, Limits, ProtocolError, Server, Settings, StreamId,
@@ -23,8 +23,9 @@ const TIGHT: Limits = Limits {
 /// leads to a frame of at most 17, and a larger window releases bytes that were held back.
 const ANSWER_FACTOR: usize = 3;
 
-/// A client with requests in flight. Choices: 0 the server's settings have already arrived, 1
-/// limits are tight, 2 requests have bodies longer than a window.
+/// Reads bytes as the input of a client with requests in flight. The choices are: 0, the server's
+/// settings have already arrived; 1, the limits are tight; 2, requests have bodies longer than a
+/// window.
 pub fn client(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -35,8 +36,8 @@ pub fn client(data: &[u8]) {
     assert!(whole.out.len() <= whole.asked + ANSWER_FACTOR * bytes.len() + 100);
 }
 
-/// A server. Choices: 0 the preface and settings have already arrived, 1 limits are tight, 2
-/// requests get responses as they end.
+/// Reads bytes as the input of a server. The choices are: 0, the preface and settings have already
+/// arrived; 1, the limits are tight; 2, each request gets a response when it ends.
 pub fn server(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -158,7 +159,7 @@ impl Log {
         mut next: impl FnMut(&mut &[u8], &mut Self) -> Result<bool, ProtocolError>,
     ) -> Result<(), ProtocolError> {
         while !next(&mut input, self)? {}
-        assert!(input.is_empty(), "None means that all was taken");
+        assert!(input.is_empty(), "None means that the input was consumed");
         Ok(())
     }
 

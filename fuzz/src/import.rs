@@ -1,4 +1,4 @@
-//! Imports: no input makes a parser panic, and mistakes and notes point into the input.
+//! Imports: no input may make a parser panic, and mistakes and notes must point into the input.
 
 use gatebench_import::{AccessLog, ImportError, Options, TextKind, import, wire};
 
@@ -24,8 +24,8 @@ pub fn text(kind: TextKind, data: &[u8]) {
     }
 }
 
-/// Imports text as a gateway's own configuration, in the recognised language. Lines that are not
-/// listed as changed must be the user's.
+/// Imports text as a gateway's own configuration, in the recognized language. Every change must
+/// point to a line of the input.
 pub fn own_config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

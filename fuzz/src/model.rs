@@ -1,4 +1,4 @@
-//! Files and templates: no text makes a parser panic, and mistakes point into the text.
+//! Files and templates: no text may make a parser panic, and mistakes must point into the text.
 
 use gatebench_config::{Diagnostics, Document, parse};
 use gatebench_model::template::{Piece, Template};
@@ -33,7 +33,7 @@ pub(crate) fn mistakes_of(mistakes: &Diagnostics, text: &str) {
     }
 }
 
-/// Parses text as a template: its pieces must make up the text again.
+/// Parses text as a template. The spans of its values, or of its mistake, must be inside the text.
 pub fn templates(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -1,4 +1,4 @@
-//! The inputs with which the fuzzer begins: valid messages, and pieces that change the result.
+//! The inputs that the fuzzer starts from: valid messages, and variants that lead to other results.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use gatebench_net::http2::{Block, Client, Limits, Server, Settings};
 
 use crate::{cuts, gateway, xml};
 
-/// Inputs by the name of their target.
+/// The inputs of all targets, each list with the name of its target.
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let (asked, answered) = conversation();
     vec![
@@ -62,7 +62,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// The inputs of an import's tests.
+/// An input that the tests of crate `import` use too.
 macro_rules! import_input {
     ($name:literal) => {
         include_str!(concat!("../../crates/import/tests/inputs/", $name))
@@ -115,7 +115,7 @@ const XML_BODIES: &[&str] = &[
     "<s:Body><s:Fault><faultcode>s:Client</faultcode><faultstring>b</faultstring></s:Fault></s:Body>",
 ];
 
-/// Each input after each of several directions.
+/// Each input, preceded by each of several directions.
 fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     let starts: [[u8; cuts::BYTES]; 5] = [
         [0, 255, 255, 255, 255],
@@ -187,7 +187,7 @@ const CHUNKED: &[&[u8]] = &[
     b"1 \r\nx\r\n+1\r\nx\r\n0x1\r\n",
 ];
 
-/// The first two requests of RFC 7541 C.4, in blocks of one length.
+/// The first two requests of RFC 7541 C.4, and two changes of the size of the dynamic table.
 const RFC_7541_C_4: &[u8] = b"\x82\x86\x84\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff\
 \x82\x86\x84\xbe\x58\x86\xa8\xeb\x10\x64\x9c\xbf\x20\x20\x3f\xe1\x1f";
 
@@ -201,7 +201,7 @@ fn block() -> Vec<u8> {
     frames.split_off(9.min(frames.len()))
 }
 
-/// The bytes that a client and a server write over three rounds.
+/// The bytes that a client and a server send in three rounds of a request and a response.
 fn conversation() -> (Vec<u8>, Vec<u8>) {
     let mut client = Client::new(Settings::default(), Limits::default());
     let mut server = Server::new(Settings::default(), Limits::default());
@@ -244,7 +244,8 @@ fn member(plain: &[u8], level: u32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Bodies of one and several gzip members, stored and deflated, after the number of bytes to keep.
+/// Bodies of one or several gzip members, stored or deflated, each preceded by the number of bytes
+/// to keep.
 fn gzipped() -> Vec<Vec<u8>> {
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",

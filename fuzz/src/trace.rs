@@ -1,4 +1,4 @@
-//! The fields that carry a nonce and times.
+//! The fields that contain a nonce or times.
 
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 

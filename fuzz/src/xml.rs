@@ -1,5 +1,5 @@
-//! The input of the SOAP/XML policies: bodies, definitions, and gzip bodies. The policies return a
-//! result for any input, the result is XML, and the same input leads to the same result.
+//! The input of the SOAP/XML policies: bodies, definitions, and gzip bodies. The policies must
+//! return a result for any input. The result must be XML, and the same for the same input.
 
 use std::sync::{Arc, LazyLock};
 
@@ -74,19 +74,19 @@ pub fn bodies(data: &[u8]) {
     assert_eq!(
         asked,
         request(policy, None, data),
-        "the same input has the same result"
+        "the same input must give the same result"
     );
     let large = [data, &[b' '; LARGE_BYTES]].concat();
     let asked_at_large = request(policy, None, &large);
     assert_eq!(
         asked_at_large,
         request(policy, None, &large),
-        "the same input has the same result"
+        "the same input must give the same result"
     );
     if let (Ok(large), Ok(small)) = (asked_at_large, &asked) {
         assert_eq!(
             large.body, small.body,
-            "blanks after a document change the result"
+            "spaces after the document changed the result"
         );
     }
     let answered = policy.response(&Response {
@@ -122,7 +122,7 @@ pub fn envelopes(data: &[u8]) {
     }
 }
 
-/// Compiles a WSDL or schema, and validates a message with it.
+/// Compiles a WSDL definition or a schema, and validates a message with it.
 pub fn definitions(data: &[u8]) {
     let text = String::from_utf8_lossy(data).into_owned();
     let compiled = policy(Options {
@@ -136,7 +136,7 @@ pub fn definitions(data: &[u8]) {
         assert_eq!(
             first,
             request(&policy, None, ENVELOPE.as_bytes()),
-            "the same input has the same result"
+            "the same input must give the same result"
         );
     }
 }
@@ -153,7 +153,7 @@ pub fn stylesheets(data: &[u8]) {
     let _budget = gatebench_xml::Budget::begin(&limits);
     if let Ok(result) = style.apply(&mut input, &Parameters::default(), &limits) {
         let mut out = Vec::new();
-        // If the result cannot be represented in that form, this is an error.
+        // A result that cannot be represented in the output format is an error, which is allowed.
         let _ = style.write(&result, &mut out, &limits);
         let _ = result.write_canonical(&mut out, &limits);
     }
@@ -166,7 +166,7 @@ pub fn packed(data: &[u8]) {
         assert_eq!(
             first,
             request(policy, Some("gzip"), data),
-            "the same input has the same result"
+            "the same input must give the same result"
         );
     }
 }

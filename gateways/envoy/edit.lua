@@ -1,4 +1,4 @@
--- Edits of JSON in Envoy's Lua filter, which buffers a body until it is complete.
+-- Edits JSON in Envoy's Lua filter, which buffers a body until it is complete.
 local json = require "json"
 
 local edit = {}

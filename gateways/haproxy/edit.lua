@@ -1,5 +1,5 @@
 {% from "../_shared/lua/edits.lua" import edits_of_routes %}
--- Edits of JSON. HAProxy waits until a body is complete (wait-for-body). An action creates the new
+-- Edits JSON. HAProxy waits until a body is complete (wait-for-body). An action creates the new
 -- text, and a filter replaces the body, because only filters may change it.
 local json = require "json"
 

@@ -1,5 +1,5 @@
 {% from "../_shared/lua/edits.lua" import edits_of_routes %}
--- Edits of JSON, for Kong's post-function. A body is edited once it is complete.
+-- Edits JSON in Kong's post-function. A body is edited once it is complete.
 local json = require "json"
 
 local requests, responses = {}, {}

@@ -1,5 +1,5 @@
 {% from "../_shared/lua/edits.lua" import edits_of_routes %}
--- Edits of JSON. A body is edited once it is complete.
+-- Edits JSON. A body is edited once it is complete.
 local json = (function()
 {% include "../_shared/lua/json.lua" %}
 end)()

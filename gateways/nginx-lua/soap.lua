@@ -58,8 +58,8 @@ size_t strlen(const char *text);
 
 local xml, xslt, C = ffi.load("libxml2.so.2"), ffi.load("libxslt.so.1"), ffi.C
 
--- XML_PARSE_NOENT, NOERROR, NOWARNING, NONET, NOCDATA, COMPACT; no external entity is read: NONET,
--- and no document has a type (see parse).
+-- XML_PARSE_NOENT, NOERROR, NOWARNING, NONET, NOCDATA, COMPACT. No external entity is read, because
+-- of NONET and because `parse` refuses documents with a document type.
 local OPTIONS = 2 + 32 + 64 + 2048 + 16384 + 65536
 local NO_DECLARATION = 1845
 local SOAP_11 = "http://schemas.xmlsoap.org/soap/envelope/"
@@ -131,7 +131,7 @@ local function child(parent, name)
     end
 end
 
--- Compiling.
+-- Compilation.
 
 local function validator(doc)
     local parser = xml.xmlSchemaNewDocParserCtxt(doc)
@@ -219,7 +219,8 @@ function soap.compile(settings)
     return chain
 end
 
--- Processing: a step returns the side at fault, the step and the reason; or nothing.
+-- Processing. If a step fails, it returns the side at fault, the step and the reason; otherwise
+-- nothing.
 
 local function transform(state, style, step)
     local result = xslt.xsltApplyStylesheet(style, state.doc, nil)

@@ -40,15 +40,15 @@ function fits(key, head, alg) {
     return key.alg === alg && head.alg === alg && (!key.id || head.kid === undefined || head.kid === key.id);
 }
 
-// Signed with a secret; verified synchronously.
+// Judges tokens that are signed with a secret, synchronously.
 function denied_token(r, rules) {
     const token = token_of(r, rules);
     const signs = key => hash.createHmac('sha256', key.key).update(token.text).digest('base64url') === token.signature;
     return token && rules.keys.some(key => fits(key, token.head, 'HS256') && signs(key)) ? '' : '1';
 }
 
-// Signed with a secret or an RSA key; verified by WebCrypto, which is asynchronous, and called by
-// auth_request.
+// Judges tokens that are signed with a secret or an RSA key. WebCrypto verifies them
+// asynchronously, so auth_request calls this function.
 async function judge_token(r, rules) {
     const token = token_of(r, rules);
     let is_good = token && denied_token(r, rules) === '';
@@ -131,7 +131,7 @@ function edit_request(r, name, all) {
     r.internalRedirect(`@edited_${name}`);
 }
 
-// Each request has its own virtual machine, and therefore its own copy of these.
+// Each request has its own virtual machine, and therefore its own copy of these variables.
 let held = '';
 let is_edited = false;
 

@@ -1,3 +1,3 @@
-//! Tasks of the project itself: `cargo xtask tidy` enforces the project's rules.
+//! Tasks for developing gatebench: `cargo xtask tidy` enforces the project's own rules.
 
 pub mod tidy;

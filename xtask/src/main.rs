@@ -1,11 +1,11 @@
-//! `cargo xtask WORD`.
+//! The program behind `cargo xtask TASK`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
-Tasks of the project itself:
-  cargo xtask tidy     checks the rules of the house; `cargo test` does the same
+Tasks for developing gatebench:
+  cargo xtask tidy     checks the project's own rules; `cargo test` does the same
   cargo xtask bench    runs a benchmark; `cargo xtask bench help` lists them";
 
 fn main() -> ExitCode {
@@ -34,14 +34,14 @@ fn tidy() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("error: the tree cannot be read: {error}");
+            eprintln!("error: the source tree cannot be read: {error}");
             ExitCode::from(3)
         }
     }
 }
 
-/// Runs package gatebench-bench, which builds far more than this one does, and returns its exit
-/// code.
+/// Runs package gatebench-bench, which has far more dependencies than this one, and returns its
+/// exit code.
 fn bench(words: &[&str]) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -60,7 +60,7 @@ fn bench(words: &[&str]) -> ExitCode {
     }
 }
 
-/// The repository: the parent of this crate.
+/// The root of the repository, which is the parent folder of this crate.
 fn root() -> &'static Path {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.parent().unwrap_or(crate_dir)

@@ -1,4 +1,4 @@
-//! Tests that this repository follows its own rules, and that each rule finds violations.
+//! Tests that this repository follows its own rules, and that the rules find violations.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -99,7 +99,7 @@ fn public_functions_of_libraries_have_typed_errors() {
 #[test]
 fn parameters_have_names() {
     let text = "\nfn f(at: (f64, f64), &(a, b): &(u8, u8)) {}\n";
-    is_reported("crates/net/src/a.rs", text, 2, "in place of its pattern");
+    is_reported("crates/net/src/a.rs", text, 2, "instead of a pattern");
     let named = "fn f(a: impl Fn((u8, u8)), b: fn((u8, u8)) -> u8) { a(|(c, d)| c) }\n";
     assert!(messages("crates/net/src/a.rs", named).is_empty());
 }

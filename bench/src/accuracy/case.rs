@@ -10,8 +10,8 @@ pub struct Case {
     /// Returns the path and query for a load of this length in seconds.
     target: fn(u64) -> String,
     rate_per_second: f64,
-    /// True if requests wait for a connection because the upstream stalls: then the tail of the
-    /// lateness says nothing about the machine.
+    /// True if requests wait for a connection because the upstream stalls. The tail of the lateness
+    /// then says nothing about the machine.
     pub stands_still: bool,
 }
 

@@ -132,7 +132,7 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     } else {
         Vec::new()
     };
-    // wrk cannot hold a rate, and the correction in oha changes no request.
+    // wrk cannot send at a fixed rate, and oha's correction changes only the figures.
     for it in external.iter().filter(|it| !it.name.contains(',')) {
         it.run(&origin, &job)?;
         share(it.name)?;
@@ -186,7 +186,7 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
         .filter(|it| !is_cut || it.starts_with("requests"))
         .collect();
     if said.queued_max == 0 {
-        reasons.push("no queue is reported".into());
+        reasons.push("gatebench reported no queue".into());
     }
     let name = |what: &str| format!("{seconds} s: {what}");
     table.row([

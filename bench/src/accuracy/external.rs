@@ -157,7 +157,7 @@ fn k6_script(url: &str, job: &Job) -> String {
     )
 }
 
-/// wrk, which cannot hold a rate, and wrk2, which has an option for one.
+/// Runs wrk, which cannot send at a fixed rate, or wrk2 with its option for the rate in `extra`.
 fn with_wrk(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Response, String> {
     let folder = Folder::new()?;
     let mut command = Command::new(program);

@@ -173,13 +173,13 @@ pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) 
         let true_ns = true_ns(number);
         let Some(said_ns) = pick(times) else {
             if count as f64 * (1.0 - q) >= 10.0 {
-                off.push(format!("no {name} is printed"));
+                off.push(format!("gatebench printed no {name}"));
             }
             continue;
         };
         if !is_near(said_ns, true_ns) {
             off.push(format!(
-                "{name} is {} ms for {} ms",
+                "{name} is {} ms instead of {} ms",
                 ms(said_ns),
                 ms(true_ns)
             ));
@@ -192,7 +192,8 @@ fn is_near(said_ns: f64, true_ns: f64) -> bool {
     (said_ns - true_ns).abs() <= TOLERANCE_NS.max(true_ns * TOLERANCE_SHARE)
 }
 
-/// Returns the ledger's response times in the order of [`QUANTILES`], if the ledger has the rate.
+/// Returns the ledger's response times in the order of [`QUANTILES`], if the ledger recorded them
+/// at the rate of the load.
 pub fn seen(account: &Account) -> Option<[f64; 5]> {
     let it = &account.at_rate.as_ref()?.response_ns;
     Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
@@ -326,7 +327,7 @@ mod tests {
         let Verdict::Wrong(reasons) = verdict(&said, &account) else {
             panic!("the median is off");
         };
-        assert_eq!(reasons, ["p50 is 5.10 ms for 5.00 ms"]);
+        assert_eq!(reasons, ["p50 is 5.10 ms instead of 5.00 ms"]);
     }
 
     #[test]

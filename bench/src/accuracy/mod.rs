@@ -103,7 +103,7 @@ impl Bench<'_> {
             verdicts.push((case.name, trial.verdict));
         }
         if !verdicts.is_empty() {
-            self.print("The load generator against the truth", &truths);
+            self.print("The load generator compared with the truth", &truths);
         }
         if let Some(table) = others {
             self.print(

@@ -36,13 +36,14 @@ impl Origin {
 
     pub fn account(&self) -> Result<Account, String> {
         let body = self.ask(&format!("GET {ACCOUNT_PATH}"))?;
-        serde_json::from_str(&body).map_err(|error| format!("the upstream's account: {error}"))
+        serde_json::from_str(&body)
+            .map_err(|error| format!("cannot parse the upstream's account: {error}"))
     }
 
     fn ask(&self, line: &str) -> Result<String, String> {
         let (status, body) = self
             .exchange(line)
-            .map_err(|error| format!("the upstream: {error}"))?;
+            .map_err(|error| format!("cannot query the upstream: {error}"))?;
         match status {
             200 => Ok(body),
             _ => Err(format!(

@@ -69,7 +69,7 @@ fn choose(names: &[String]) -> Result<Vec<Cell>, String> {
         .find(|name| !cells.iter().any(|cell| cell.name == **name))
     {
         return Err(format!(
-            "there is no cell '{wrong}': cargo xtask bench engine --list"
+            "there is no cell '{wrong}'; `cargo xtask bench engine --list` lists the cells"
         ));
     }
     cells.retain(|cell| names.is_empty() || names.iter().any(|name| name == cell.name));
@@ -88,7 +88,7 @@ fn measure(
     let needed = u64::from(cell.work.connections) + SPARE_DESCRIPTORS;
     if descriptors < needed {
         return Err(format!(
-            "{needed} descriptors are needed and {descriptors} allowed: ulimit -Hn"
+            "{needed} file descriptors are needed, but only {descriptors} are allowed; raise `ulimit -Hn`"
         ));
     }
     let server = upstream(cell, programs)?;

@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::tools::{Job, Tool};
 
-/// The result of a cell: one row per tool that can do the work, ours first if it can do the work.
+/// The result of a cell: one row per tool that can do the work. If ours can, its row is the first.
 pub struct Measured {
     pub rows: Vec<Row>,
     /// Tools without a row, with the reason.
@@ -83,7 +83,7 @@ pub fn measure(
     Measured { rows, absent }
 }
 
-/// The indices of the tools, beginning with another one in each round.
+/// The indices of the tools, beginning with a different one in each round.
 fn order(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (place + round) % count)
 }

@@ -130,7 +130,7 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
     let foreign = samples.map(|it| it.foreign).fold(0.0, f64::max);
     if foreign > FOREIGN_MAX {
         notes.push(format!(
-            "other processes took up to {:.0} % of the two cores: repeat this on a quiet machine",
+            "other processes took up to {:.0} % of the two cores; repeat this on a quiet machine",
             foreign * 100.0
         ));
     }

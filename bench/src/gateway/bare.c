@@ -1,5 +1,5 @@
-/* The bare work of a SOAP/XML chain: calls libxml2 and libxslt directly for one message after the
- * other, with definitions that are compiled once. Prints the CPU time of one round in
+/* The bare work of a SOAP/XML chain: calls libxml2 and libxslt directly for one message after
+ * another, with definitions that are compiled once. Prints the CPU time of one round in
  * microseconds. A failed step ends the program, so the time always includes the complete work of
  * the scenario.
  *

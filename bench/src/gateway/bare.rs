@@ -23,7 +23,7 @@ const RESPONSE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope
 /// The name of the file with the response.
 const RESPONSE_FILE: &str = "upstream-response";
 
-/// CPU time of one measurement.
+/// The CPU time of one measurement, in seconds.
 const SECONDS: &str = "0.5";
 
 /// The compiled program.
@@ -182,8 +182,10 @@ impl Chain {
         styles.insert(1, between.to_owned());
         let home = std::env::var("XDG_DATA_HOME")
             .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.local/share")));
-        let data =
-            home.map_err(|_| "HOME is not set: `make saxon` installs below it".to_owned())?;
+        let data = home.map_err(|_| {
+            "HOME is not set; set it to the folder below which `make saxon` installed Saxon"
+                .to_owned()
+        })?;
         let package = format!("{data}/gatebench/saxonche");
         let made = word(&self.folder);
         let fixed = [

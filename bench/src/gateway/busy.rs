@@ -1,8 +1,8 @@
 //! Keeps the core of the load generator and the upstream busy while bare work is measured.
 //!
 //! Cores share a cache and the path to memory, and some are two threads of one core. The same work
-//! costs more next to a busy neighbour than next to an idle one, especially if it allocates a lot.
-//! A gateway is never measured next to an idle neighbour, so neither is its bare work.
+//! costs more next to a busy neighbor than next to an idle one, especially if it allocates a lot.
+//! A gateway is never measured next to an idle neighbor, so neither is its bare work.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Starts both and waits until they work.
+    /// Starts both and waits until the load is running.
     pub fn start(programs: &Programs) -> Result<Self, String> {
         let upstream = Server::upstream_on(CLIENT_CORE, programs, &["ping"])?;
         let load = Command::new("taskset")

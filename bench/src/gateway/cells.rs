@@ -1,4 +1,4 @@
-//! The cells: each measures a scenario with certain gateways.
+//! The cells, each of which measures scenarios with certain gateways.
 
 /// Scenarios that are compared between several gateways.
 pub struct Cell {

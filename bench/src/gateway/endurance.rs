@@ -16,7 +16,7 @@ const EVERY_MINUTE: Variant = Variant {
     routes: 100,
 };
 
-/// The permitted growth per hour: more than a huge page in fifteen minutes.
+/// The permitted growth per hour, which is more than a huge page in fifteen minutes.
 const GROWTH: &str = "12MiB";
 
 /// Runs the soak for this number of minutes. It is an error if the soak finds a fault or is
@@ -43,10 +43,10 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     match status.code() {
         Some(0) => Ok(()),
         Some(1) => {
-            Err("the reference gateway leaks, ended, or sent wrong responses: see above".into())
+            Err("the reference gateway leaks, ended, or sent wrong responses; see the output above".into())
         }
         Some(4) => Err(
-            "the soak cannot decide whether memory leaks: see above how long it would take".into(),
+            "the soak cannot decide whether memory leaks; the output above states how long a run must be".into(),
         ),
         _ => Err(format!("gatebench soak did not finish: {status}")),
     }

@@ -94,7 +94,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Cell>, String> {
     let is_cell = |name: &String| cells::CELLS.iter().any(|cell| cell.name == *name);
     if let Some(wrong) = names.iter().find(|name| !is_cell(name)) {
         return Err(format!(
-            "there is no cell '{wrong}': cargo xtask bench gateway --list"
+            "there is no cell '{wrong}'; `cargo xtask bench gateway --list` lists the cells"
         ));
     }
     let is_chosen = |cell: &&Cell| names.is_empty() || names.iter().any(|name| name == cell.name);

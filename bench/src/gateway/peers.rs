@@ -12,7 +12,7 @@ use crate::programs::Programs;
 /// The gateways of a cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// The names, ours first.
+    /// The names of the gateways, beginning with ours.
     pub gateways: Vec<String>,
     /// The gateways that implement a policy by a script, by scenario.
     scripted: BTreeMap<String, Vec<String>>,

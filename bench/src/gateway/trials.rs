@@ -1,4 +1,4 @@
-//! One round: a run of `gatebench run`, and the figures in its records.
+//! One round, which is a run of `gatebench run`, and the figures in its records.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,8 +57,8 @@ pub fn run(
 }
 
 fn costs(out: &Path) -> Result<Costs, String> {
-    let folders =
-        std::fs::read_dir(out.join("trials")).map_err(|error| format!("no trials: {error}"))?;
+    let folders = std::fs::read_dir(out.join("trials"))
+        .map_err(|error| format!("cannot list the trials: {error}"))?;
     let mut costs = Costs::new();
     for folder in folders.flatten() {
         let record = read(&folder.path().join("trial.json"))?;

@@ -50,7 +50,7 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
         }
     }
     if !held.is_empty() {
-        lines.insert(0, format!("held: {}", held.join(", ")));
+        lines.insert(0, format!("met: {}", held.join(", ")));
     }
     lines
 }

@@ -70,7 +70,7 @@ fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String
     let spin_ns = (alone_ns(&format!("{TRIED_SPINS},0"), programs)? - none) / TRIED_SPINS;
     let call_ns = (alone_ns(&format!("0,{TRIED_CALLS}"), programs)? - none) / TRIED_CALLS;
     if spin_ns <= 0.0 || call_ns <= 0.0 {
-        return Err("a bare loop takes too little time to measure: try again".into());
+        return Err("a bare loop takes too little time to measure; try again".into());
     }
     let half_ns = SHARE * needed_ns / 2.0;
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
@@ -124,7 +124,7 @@ fn with_faults(text: &str, program: &Path, name: &str, flags: &str) -> Result<St
         .iter()
         .any(|it| text.matches(it).count() != 1)
     {
-        return Err("gateways/reference/gateway.yaml has changed: adapt this benchmark".into());
+        return Err("gateways/reference/gateway.yaml has changed; adapt this benchmark".into());
     }
     let named = text.replacen("gateway: reference", &format!("gateway: {name}"), 1);
     let named = named.replacen(names, &format!("names: [{program:?}]"), 1);

@@ -4,7 +4,7 @@
 //!
 //! Comparisons are independent: no two share a block. Each result is appended to a file, so the
 //! command resumes an earlier run and adds comparisons to it. The size of the extra work is
-//! measured independently of gatebench, as the CPU time that the system accounts to a process that
+//! measured independently of gatebench, as the CPU time that the system charges to a process that
 //! does nothing else.
 //!
 //! Other cells (scenarios, metrics, sizes) are simulated, by replaying a recording of equal

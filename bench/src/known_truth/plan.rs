@@ -8,7 +8,7 @@ use clap::Args;
 /// The options of the benchmark.
 #[derive(Args)]
 pub struct Plan {
-    /// Number of comparisons of each truth, including earlier ones
+    /// Number of comparisons for each truth, including earlier ones
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub comparisons: usize,
     /// The maximum time of one comparison

@@ -59,7 +59,7 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
     let out = folder.join(RECORDED);
     if out.exists() {
         return Err(format!(
-            "{} already exists: remove it to record again",
+            "{} already exists; remove it to record again",
             out.display()
         ));
     }

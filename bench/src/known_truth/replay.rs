@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_added_effect_is_found_and_no_other() {
-        // Thirty blocks that differ by half a per cent.
+        // Thirty blocks that differ by half a percent.
         let value = |block: u64, salt: u64| {
             1.0 + 0.005 * (((block * 31 + salt * 17) % 7) as f64 / 3.0 - 1.0)
         };

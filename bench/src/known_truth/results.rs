@@ -1,4 +1,4 @@
-//! The file of results, with one line per comparison, and their summary.
+//! The results file, which has one line per comparison, and the table that summarizes it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn its_percentiles_and_all_its_requests_are_figures() {
+    fn percentiles_and_all_requests_are_read() {
         let text = r#"{"summary": {"total": 1.0, "slowest": 0.5},
             "latencyPercentiles": {"p50": 0.001, "p90": null, "p99.9": 0.25},
             "statusCodeDistribution": {"200": 7, "503": 1}, "errorDistribution": {"aborted": 2}}"#;

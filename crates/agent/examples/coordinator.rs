@@ -1,5 +1,5 @@
-//! Measures the coordinator: the CPU time and memory of the process that conducts agents on this
-//! machine, each with one worker on core 0.
+//! Measures the CPU time and memory of a coordinator, the process that conducts agents. All agents
+//! run on this machine, each with one worker on core 0.
 //!
 //! ```text
 //! scripts/build-agent

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use crate::protocol::{Ask, Facts};
 
-/// An agent that has not responded for this long is lost. Agents keep records for ten minutes, so
-/// no record is lost if a connection stalls for this long.
+/// An agent that has not responded for this long counts as lost. Agents keep records for ten
+/// minutes, so no record is lost if a connection stalls for this long.
 pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
 /// Connected agents. Dropping them ends the connections and the loads.
@@ -38,13 +38,13 @@ pub(crate) struct Assignment {
     pub(crate) part: Part,
     pub(crate) cores: Vec<usize>,
     pub(crate) trace_tag: Option<u16>,
-    /// True if the upstreams read the agent's clock.
+    /// True if all upstreams use the same clock as the agent.
     pub(crate) shares_clock: bool,
 }
 
 impl Agents {
     /// Connects to all places, which may be pods of the run, and copies the agent to those that
-    /// lack it. An agent on this machine uses only the cores in `here`, if it names any, because
+    /// lack it. An agent on this machine uses only the cores in `here`, if there are any, because
     /// other parts of a trial use the other cores.
     ///
     /// # Errors
@@ -99,7 +99,8 @@ impl Agents {
         each.sum()
     }
 
-    /// Distributes the workers of a load to upstreams with these clocks.
+    /// Distributes the workers of a load among the agents, and notes which agents share the clock
+    /// of all upstreams.
     pub(crate) fn assignments(&self, load: &Load, upstream_clocks: &[String]) -> Vec<Assignment> {
         let workers = self.workers(&load.cores);
         let mut first_worker = 0;

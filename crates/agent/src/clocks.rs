@@ -1,4 +1,4 @@
-//! The clock of an agent, compared with that of this machine by pings.
+//! Compares the clock of an agent with that of this machine by pings.
 
 /// The number of pings; the fastest one is used.
 pub(crate) const PINGS: usize = 20;

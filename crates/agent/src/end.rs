@@ -1,4 +1,4 @@
-//! The agent: a load generator that gets its load from a coordinator on another machine.
+//! The agent, a load generator that gets its load from a coordinator on another machine.
 
 use std::env;
 use std::fs;
@@ -31,7 +31,7 @@ pub struct Agent {
 struct Running {
     shared: Arc<Shared>,
     cores: Vec<usize>,
-    /// The start that was noted; it takes place once it is confirmed.
+    /// The requested start time. The load does not start until it is confirmed.
     start_ns: Option<u64>,
     /// The state of the machine at the confirmation.
     before: Option<MachineSample>,
@@ -79,11 +79,11 @@ fn json(value: &impl Serialize) -> Result<Json, RemoteError> {
 }
 
 fn nothing_runs() -> RemoteError {
-    RemoteError::environment("no load was prepared", "repeat the load")
+    RemoteError::environment("no load was prepared", "start the load again")
 }
 
 fn facts() -> Facts {
-    // In a pod, the name of the machine is that of the pod.
+    // In a pod, the host name is that of the pod, so NODE_NAME is preferred.
     let node = env::var("NODE_NAME").or_else(|_| fs::read_to_string("/proc/sys/kernel/hostname"));
     let node = node.unwrap_or_default();
     Facts {
@@ -98,7 +98,7 @@ impl Agent {
         self.running.as_mut().ok_or_else(nothing_runs)
     }
 
-    /// Starts to open the connections of a load, which replaces an earlier one.
+    /// Starts opening the connections of a load, which replaces any earlier load.
     fn prepare(&mut self, order: Order) -> Result<(), RemoteError> {
         self.running = None;
         let load = order.into_load().map_err(|error| {
@@ -141,7 +141,7 @@ fn allow_descriptors() {
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-/// Runs the load; merges the seconds of its workers into records.
+/// Runs the load, and merges the seconds of its workers into records.
 fn run(load: &Load, shared: &Shared) -> Result<Outcome, EngineError> {
     let mut merge = Merge::new(load.cores.len());
     let keep = |second: &Interval| {
@@ -214,7 +214,7 @@ impl Running {
         };
         let ended = thread.join().map_err(|_| {
             let what = "the load generator panicked";
-            RemoteError::environment(what, "report this as a defect, with the load")
+            RemoteError::environment(what, "report this as a defect, and include the load")
         })?;
         ended.map(Some).map_err(|error| refused(&error))
     }
@@ -249,7 +249,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.shared.control.stop();
-        // An error was reported, or nobody is left to read it.
+        // Either the error has already been reported, or nobody is left to read it.
         let _ = self.end();
     }
 }
@@ -259,7 +259,7 @@ fn refused(error: &EngineError) -> RemoteError {
         EngineError::Unreachable { .. } => {
             "start the target, and make sure that this host can reach it"
         }
-        EngineError::Data(_) => "correct the data of the load",
+        EngineError::Data(_) => "correct the load's data",
         EngineError::Environment(_) => "try --backend epoll, and check the limits of this host",
     };
     RemoteError::environment(error.to_string(), remedy)

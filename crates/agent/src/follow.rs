@@ -31,7 +31,7 @@ pub(crate) struct Ended {
     /// The outcome, with times on the clock of this machine.
     pub(crate) outcome: Outcome,
     pub(crate) health: Health,
-    /// The records and their length in bytes.
+    /// The number of records, and their total length in bytes.
     pub(crate) records: u64,
     pub(crate) bytes: u64,
 }
@@ -130,7 +130,7 @@ impl Follower<'_> {
     fn defect(&self, what: impl std::fmt::Display) -> DriverError {
         let name = self.agent.host.name();
         DriverError::Remote(RemoteError::environment(
-            format!("the record of {name} is not complete: {what}"),
+            format!("the records of {name} are not complete: {what}"),
             "report this as a defect of gatebench; the results of this load are not valid",
         ))
     }

@@ -6,16 +6,16 @@
 //! Agents::run ──┼─ remote end ── Agent ── engine ──┼──> target
 //!               └─ remote end ── Agent ── engine ──┘
 //! ```
-//! [`Agents::run`] has the form of [`gatebench_engine::run`]. The workers of all agents are
+//! [`Agents::run`] has the same form as [`gatebench_engine::run`]. The workers of all agents are
 //! numbered consecutively, so together they send exactly the requests that one load generator with
-//! as many workers would send. All agents begin at the same time, which each agent receives as a
-//! time on its own clock. Each second of an agent is a record, which the agent keeps until it is
+//! as many workers would send. All agents begin at the same moment, which each of them receives as
+//! a time on its own clock. Each second of an agent is a record, which the agent keeps until it is
 //! acknowledged. Histograms are added; percentiles are never averaged. If an agent is lost, the
 //! others stop.
 //!
 //! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a
-//! load. The program `gatebench-agent` contains nothing but this role, an upstream and the remote
-//! end, so that it is small and needs no libraries on a host.
+//! load. The program `gatebench-agent` contains only this role, an upstream and the remote end, so
+//! that it is small and needs no libraries on a host.
 
 mod agents;
 mod clocks;

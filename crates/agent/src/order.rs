@@ -126,7 +126,7 @@ impl Order {
         }
     }
 
-    /// The load to be sent.
+    /// Converts the order to the load that the receiver sends.
     pub(crate) fn into_load(self) -> Result<Load, OrderError> {
         let groups = self.groups.into_iter().map(WireGroup::into_group);
         Ok(Load {
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_is_the_same_after_its_way() {
+    fn a_load_survives_the_round_trip() {
         let identity = self_signed(&["localhost"]).unwrap();
         let settings = ClientSettings {
             verify: Verify::Ca(identity.chain.clone()),

@@ -37,7 +37,7 @@ impl Outbox {
         (self.first, self.records.iter().cloned().collect())
     }
 
-    /// The number of all records, and their digest.
+    /// The total number of records, and their digest.
     pub(crate) fn end(&self) -> (u64, String) {
         (self.first + self.records.len() as u64, self.digest.hex())
     }

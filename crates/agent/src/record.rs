@@ -1,5 +1,5 @@
-//! The record of one second of a load generator, as it is sent: counts, and histograms in the
-//! compressed format of HdrHistogram (V2).
+//! The record of one second of a load generator in the form in which it is sent. It contains
+//! counts, and histograms in the compressed format of HdrHistogram (V2).
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_is_the_same_after_its_way() {
+    fn a_second_survives_the_round_trip() {
         let mut interval = Interval::new(2);
         interval.second = 7;
         interval.counts.sent = 3;

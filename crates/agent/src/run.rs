@@ -43,15 +43,15 @@ pub struct AgentReport {
     pub cores: Vec<usize>,
     /// The number of its first worker among those of all agents.
     pub first_worker: usize,
-    /// True if the upstreams read its clock.
+    /// True if all upstreams use the same clock as the agent.
     pub shares_clock: bool,
     /// The difference between its clock and that of this machine.
     pub clock: Offset,
-    /// Its own outcome, with times on the clock of this machine. If the agent was lost, the outcome
-    /// covers only the records that arrived.
+    /// The agent's own outcome, with times on the clock of this machine. If the agent was lost, the
+    /// outcome covers only the records that arrived.
     pub outcome: Outcome,
     pub health: Health,
-    /// The number of records that arrived, and their length in bytes.
+    /// The number of records that arrived, and their total length in bytes.
     pub records: u64,
     pub bytes: u64,
 }
@@ -89,12 +89,12 @@ impl AgentFailure {
 
 impl Agents {
     /// Runs a load to its end, like [`gatebench_engine::run`]. `control` must have one counter for
-    /// each agent. `sink` gets every agent's finished seconds with the agent's number. For a traced
-    /// load, `upstream_clocks` are the clocks of the upstreams
+    /// each agent. `sink` gets each finished second of every agent, with the agent's number. For a
+    /// traced load, `upstream_clocks` are the clocks of the upstreams
     /// ([`clock_identity`](gatebench_testbed::probe::clock_identity)).
     ///
-    /// If an agent is lost after the start, all others are stopped, and the result has the failure
-    /// and everything that was measured before it.
+    /// If an agent is lost after the start, all others are stopped, and the result contains the
+    /// failure and everything that was measured before it.
     ///
     /// # Errors
     /// The load could not start, so nothing was measured.
@@ -251,7 +251,7 @@ fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
     sum
 }
 
-/// Returns the spread of the starts, from the first requests of the agents.
+/// Calculates the spread of the starts from the first requests of the agents.
 fn start(agents: &[AgentReport]) -> Option<StartReport> {
     let firsts = agents.iter().filter_map(|it| it.outcome.first);
     let late_ns = firsts.map(|it| it.sent_ns.saturating_sub(it.due_ns));

@@ -1,4 +1,4 @@
-//! An upstream, with the arguments that the remote end gives it.
+//! Serves an upstream with the arguments that the remote end passes on.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The degree to which a finding puts the document's figures in doubt.
+/// How far a finding puts the document's figures in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -10,7 +10,7 @@ pub enum Severity {
     Impossible,
     /// The figures may be true, but do not mean what a reader would assume.
     Misleading,
-    /// A figure or fact that a reader needs is missing.
+    /// The document does not state a figure or fact that a reader needs.
     Missing,
 }
 
@@ -26,7 +26,7 @@ pub enum Numbering {
 }
 
 impl Numbering {
-    /// The word before the number.
+    /// The word to print before the number.
     pub fn word(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -38,7 +38,7 @@ impl Numbering {
 /// A cell on which a finding is based.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// Line or item of the cell's row, from 1.
+    /// The line or item of the cell's row, counted from 1.
     pub line: usize,
     /// The label of the cell's row, or `row 5` if the table has no labels.
     pub row: String,
@@ -56,16 +56,16 @@ pub struct Finding {
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// Line or item, counted from 1: that of the row (of the first row, if there are several), or
-    /// that of the headings if the finding concerns the whole table.
+    /// The line or item of the first row that the finding concerns, or of the headings if it
+    /// concerns the whole table. Counted from 1.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,
-    /// The row, if the finding concerns one.
+    /// The row, if the finding concerns a single row.
     pub row: Option<String>,
-    /// The headings of the columns.
+    /// The headings of the columns that the finding concerns.
     pub columns: Vec<String>,
-    /// All cells on which the finding is based; empty only if something is missing from the table.
+    /// All cells on which the finding is based; empty only if the table lacks a fact.
     pub cells: Vec<Cell>,
     /// A description of the problem, with the figures.
     pub says: String,
@@ -74,11 +74,11 @@ pub struct Finding {
 /// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
-    /// Number of tables and printed results judged.
+    /// The number of tables that were judged, including the quoted output of load tools.
     pub tables: usize,
-    /// Number of rows in these tables and results.
+    /// The number of rows in these tables.
     pub rows: usize,
-    /// Number of tables without times or rates, which are not load results.
+    /// The number of tables that were not judged, because they have no times or rates.
     pub passed_over: usize,
     /// The findings in document order.
     pub findings: Vec<Finding>,

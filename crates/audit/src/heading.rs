@@ -34,12 +34,13 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
-    /// Reports whether the figure is a time taken by requests.
+    /// Reports whether the figure is a time that requests took.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }
 
-    /// The rank among request times, from 0 for the shortest to 1 for the longest.
+    /// The rank of the figure among the times of all requests, from 0 for the shortest to 1 for the
+    /// longest; `None` if it has no rank.
     pub(crate) fn rank(self) -> Option<f64> {
         match self {
             Self::Min => Some(0.0),
@@ -50,7 +51,7 @@ impl Meaning {
     }
 }
 
-/// `p95`, `P(95)`, `p99.9`, `p99_9`, `95th percentile`, `95%`.
+/// Matches percentiles such as `p95`, `P(95)`, `p99.9`, `p99_9`, `95th percentile` and `95%`.
 static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"\bp\s*\(?\s*(\d{1,2}(?:[._]\d+)?|999|9999)(?:\b|_|\))|\b(\d{1,2}(?:\.\d+)?)\s*(?:th\b|%)",
@@ -58,7 +59,7 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// The meanings, with the words that indicate them in headings, separated by commas. The first
+/// The meanings, each with the words in headings that indicate it, separated by commas. The first
 /// match is used.
 const WORDS: [(Meaning, &str); 14] = [
     (
@@ -93,8 +94,8 @@ const WORDS: [(Meaning, &str); 14] = [
     (Meaning::Quantile(0.5), "median"),
 ];
 
-/// Returns the meaning of a heading and the thing that is measured: `K6 p95` is the p95 of `k6`.
-/// Times are compared only with times of the same thing.
+/// Returns the meaning of a heading and the name of the thing that was measured: `K6 p95` is the
+/// p95 of `k6`. Times are compared only with times of the same thing.
 pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     let text = heading.to_lowercase().replace("<br/>", " ");
     if let Some(found) = PERCENTILE.captures(&text) {
@@ -118,7 +119,7 @@ fn share(digits: &str) -> f64 {
         other => other.replace('_', "."),
     };
     let percent: f64 = text.parse().unwrap_or(0.0);
-    // Without rounding, 99.9 / 100 is not 0.999.
+    // Without rounding, 99.9 / 100 would not equal 0.999.
     (percent * 1e4).round() / 1e6
 }
 
@@ -131,10 +132,10 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Words of a heading that do not name the measured thing.
+/// Words in headings that do not name the thing that was measured.
 const FILLERS: &str = "ms us µs ns s sec percentile of the time latency duration req response";
 
-/// The words of a heading other than the statistic and its unit.
+/// Returns the words of a heading without the statistic `found` and the fillers.
 fn rest(text: &str, found: &str) -> String {
     let left = text.replacen(found, " ", 1);
     let words = left.split(|it: char| !it.is_alphanumeric() && it != '-');

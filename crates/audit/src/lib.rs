@@ -1,9 +1,10 @@
 //! Examines a published table of results for impossible figures, misleading figures and missing
 //! information.
 //!
-//! Only the table is judged: nothing is run, and nothing outside the table is considered. A rule
-//! reports figures that contradict each other or arithmetic (Little's law, the order of
-//! percentiles, the bounds that percentiles set for a mean), and figures that look like artefacts.
+//! Only the table is judged: nothing is measured again, and nothing outside the table is considered
+//! except the names of load tools above it. The rules report figures that contradict each other or
+//! arithmetic (Little's law, the order of percentiles, the bounds that percentiles set for a mean),
+//! and figures that look like artifacts.
 
 mod finding;
 mod heading;
@@ -18,12 +19,12 @@ use std::fmt;
 pub use finding::{Audit, Cell, Finding, Numbering, Severity};
 pub use read::Form;
 
-/// A document that cannot be read.
+/// The reason why a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditError {
-    /// Line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// A description of the mistake.
+    /// A description of the mistake on that line.
     pub what: String,
 }
 
@@ -51,9 +52,9 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     })
 }
 
-/// Judges the program's own figures, which are not in a document yet. Cells are written as in a
-/// document, with headings and units. The mean times are those of the requests sent, and the number
-/// of users is the limit on requests in flight.
+/// Judges figures that gatebench measured and that are not in a document yet. Cells and headings
+/// are written as in a document, with units. The mean times must be those of the requests sent, and
+/// the number of users must be the limit on requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     rules::judge(&table::Table {
         mean: tool::Mean::OfSent,

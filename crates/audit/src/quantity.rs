@@ -1,4 +1,4 @@
-//! The content of a cell: a number with its unit and the precision with which it was written.
+//! Reads the content of a cell: a number, its unit, and the precision with which it was written.
 
 use std::sync::LazyLock;
 
@@ -15,23 +15,23 @@ pub(crate) enum Unit {
     None,
 }
 
-/// A number in its base unit: seconds, per second, bytes, or share.
+/// A number in its base unit: seconds, per second, bytes or a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) value: f64,
     pub(crate) unit: Unit,
-    /// The smallest difference that the number's notation can express.
+    /// The value of one unit in the last place of the number as written.
     pub(crate) step: f64,
 }
 
 impl Quantity {
-    /// Reports whether this number exceeds another by more than rounding explains.
+    /// Reports whether this number exceeds another by more than rounding can explain.
     pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.value - other.value > (self.step + other.step) / 2.0
     }
 }
 
-/// A number followed by its unit. Commas may separate thousands.
+/// Matches a number followed by its unit. Commas may separate thousands.
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"^[~≈]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\s\d(±–]*(?:\s+[^\s\d(±–]+)*)",
@@ -39,10 +39,10 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Base unit and factor of a unit's name.
+/// The base unit and the factor that belong to a unit's name.
 fn unit_of(name: &str) -> Option<(Unit, f64)> {
     let name = name.trim().trim_end_matches('.');
-    // `2.2 GB GB` repeats its unit.
+    // Some documents repeat the unit, as in `2.2 GB GB`.
     let mut words = name.split_whitespace();
     let first = words.next().unwrap_or_default();
     let is_repeated = words.all(|word| word == first);
@@ -66,7 +66,7 @@ fn unit_of(name: &str) -> Option<(Unit, f64)> {
     })
 }
 
-/// Units of memory. An `i` marks powers of 1024; `Gib` is read as GiB.
+/// Parses a unit of memory. Units with an `i` are powers of 1024; `Gib` is read as GiB.
 fn sized(name: &str) -> Option<(Unit, f64)> {
     let factor = match name {
         "B" | "bytes" => 1.0,
@@ -115,7 +115,7 @@ pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quant
     })
 }
 
-/// One unit in the last place.
+/// The value of one unit in the last place.
 fn step_of(digits: &str) -> f64 {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let places = mantissa.split_once('.').map_or(0, |(_, it)| it.len());
@@ -123,7 +123,7 @@ fn step_of(digits: &str) -> f64 {
     10_f64.powi(exponent - i32::try_from(places).unwrap_or(0))
 }
 
-/// The unit that a heading names: `avg (ms)`, `p99_ns`, `latency, µs`.
+/// The unit that a heading such as `avg (ms)`, `p99_ns` or `latency, µs` contains.
 pub(crate) fn unit_in_heading(heading: &str) -> Option<(Unit, f64)> {
     let words = heading.split(|it: char| it.is_whitespace() || "()[],_".contains(it));
     let mut units = words.filter(|word| !word.is_empty()).filter_map(|word| {

@@ -13,7 +13,7 @@ pub(crate) struct Table {
     /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
     pub(crate) numbering: Numbering,
-    /// The kind of mean in rows that do not name a tool themselves.
+    /// The kind of mean in rows that do not name a tool.
     pub(crate) mean: Mean,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
@@ -24,20 +24,20 @@ pub(crate) struct Column {
     /// The text in the document.
     pub(crate) heading: String,
     pub(crate) meaning: Meaning,
-    /// The measured thing, if the heading names one.
+    /// The name of the thing that was measured, or empty if the heading does not contain one.
     pub(crate) family: String,
     unit: Option<(Unit, f64)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Line number in the document, from 1.
+    /// The line or item in the document, counted from 1.
     pub(crate) line: usize,
     /// The row's label, or `row 5` if it has none.
     pub(crate) name: String,
-    /// The text of each column, as in the document.
+    /// The text in each column, as in the document.
     written: Vec<String>,
-    /// The number of each column; none for a cell without a number.
+    /// The number in each column; `None` for a cell without a number.
     cells: Vec<Option<Quantity>>,
     /// True if a cell states the spread of its value.
     pub(crate) has_spread: bool,
@@ -58,15 +58,15 @@ impl Column {
     }
 }
 
-/// Connections or users of a row.
+/// The number of connections or users of a row.
 pub(crate) struct Users {
     pub(crate) count: f64,
-    /// None if the label of the row states the number.
+    /// The column that states the number; `None` if the label of the row states it.
     pub(crate) column: Option<usize>,
 }
 
 impl Table {
-    /// A table of cells as written, each row with its line.
+    /// Creates a table from cells as written. Each row has the number of its line.
     pub(crate) fn of<H: AsRef<str>>(
         title: &str,
         headings: &[H],
@@ -115,7 +115,7 @@ impl Table {
         self.columns.iter().any(|it| it.meaning == meaning)
     }
 
-    /// The columns whose meaning meets a condition.
+    /// The indexes of the columns whose meaning satisfies a condition.
     pub(crate) fn columns_of(
         &self,
         wanted: impl Fn(Meaning) -> bool,
@@ -123,7 +123,7 @@ impl Table {
         (0..self.columns.len()).filter(move |at| wanted(self.columns[*at].meaning))
     }
 
-    /// The ranks and columns of the times of a family, from the shortest time to the longest.
+    /// The ranks and columns of the times of a family, in the order of the ranks.
     pub(crate) fn ranked_times(&self, family: &str) -> Vec<(f64, usize)> {
         let columns = self.columns.iter().enumerate();
         let columns = columns.filter(|(_, it)| it.family == family);
@@ -133,7 +133,7 @@ impl Table {
         ranked
     }
 
-    /// The things whose times are measured, without duplicates, in the order of their columns.
+    /// The distinct families whose times are in the table, in the order of their columns.
     pub(crate) fn families(&self) -> Vec<&str> {
         let mut families: Vec<&str> = Vec::new();
         for column in self.columns.iter().filter(|it| it.meaning.is_time()) {
@@ -144,7 +144,7 @@ impl Table {
         families
     }
 
-    /// The first figure of a row with this meaning, and its column.
+    /// The first figure in a row with this meaning, and its column.
     pub(crate) fn figure(&self, row: &Row, wanted: Meaning) -> Option<(usize, Quantity)> {
         self.columns_of(|it| it == wanted)
             .find_map(|at| Some((at, row.figure(at)?)))
@@ -156,7 +156,7 @@ impl Table {
         (found.1.unit == Unit::Seconds).then_some(found)
     }
 
-    /// Connections or users of a row.
+    /// The number of connections or users of a row.
     pub(crate) fn users(&self, row: &Row) -> Option<Users> {
         let in_column = self.figure(row, Meaning::Users).map(|(at, users)| Users {
             count: users.value,

@@ -1,28 +1,29 @@
-//! Load tools, by their names in a table: the kind of mean that each tool prints, and the number of
-//! requests that it has in flight on a connection.
+//! Derives the kind of mean that a load tool prints, and how many requests it has in flight on a
+//! connection, from the name of the tool.
 //!
 //! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it prints)
 //! adds samples for every request that took at least twice a connection's average time per request,
-//! so its mean includes requests that were never sent. ab (`support/ab.c` of httpd) and siege take
-//! the mean of the requests they sent, one at a time on a connection. So does oha over HTTP/1.1
-//! (`--latency-correction` is off by default). Over HTTP/2, oha has several requests on a
-//! connection, as do h2load with `-m` and k6 with a batch.
+//! so its mean includes requests that were never sent. ab (`support/ab.c` of httpd) and siege print
+//! the mean of the requests that they sent, one at a time on a connection. So does oha over
+//! HTTP/1.1, because `--latency-correction` is off by default. Over HTTP/2, oha can have several
+//! requests in flight on a connection, as can h2load with `-m` and k6 with a batch.
 
-/// The kind of a mean time in a table or a row.
+/// The kind of mean time in a table or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mean {
-    /// The mean of the requests sent; a user has one in flight at a time.
+    /// The mean of the requests sent, of which a user has only one in flight at a time.
     OfSent,
-    /// The mean of the requests sent and of samples that the tool adds for slow ones.
+    /// The mean of the requests sent and of samples that the tool adds for slow requests.
     WithAdded,
-    /// The mean of the requests sent; a user may have several in flight at a time.
+    /// The mean of the requests sent, of which a user may have several in flight at a time.
     OfSeveral,
     /// The kind is unknown, because the table names no tool.
     Unknown,
 }
 
 impl Mean {
-    /// The kind according to the tools that a text names; of several, the most permissive one.
+    /// The kind of mean that the tools in a text print. If there are several tools, the most
+    /// permissive kind is used.
     pub(crate) fn of_words(text: &str) -> Self {
         let text = text.to_lowercase();
         let is_part = |it: char| it.is_alphanumeric() || "./-_".contains(it);
@@ -42,22 +43,22 @@ impl Mean {
         }
     }
 
-    /// The reason why the requests in flight, computed from rate and mean, may exceed the number of
-    /// users; none if they cannot.
+    /// The reason why the number of requests in flight, computed from the rate and the mean, may
+    /// exceed the number of users; `None` if it cannot.
     pub(crate) fn why_above_users(self) -> Option<&'static str> {
         match self {
             Self::OfSent => None,
             Self::WithAdded => Some(
-                "wrk adds samples for slow requests before it prints (to correct for coordinated omission), so \
-                 its mean includes requests that were never sent, and is too high",
+                "wrk adds samples for slow requests to correct for coordinated omission, so its mean includes \
+                 requests that were never sent and is too high",
             ),
             Self::OfSeveral => Some(
                 "this tool can have several requests in flight per user (HTTP/2 streams, pipelining, batches), and \
                  the table does not state how many",
             ),
             Self::Unknown => Some(
-                "the table does not name the load tool; wrk's mean includes samples that it adds for slow \
-                 requests, and over HTTP/2 a connection has several requests in flight",
+                "the table does not name the load tool: wrk's mean includes samples that wrk adds for slow \
+                 requests, and over HTTP/2, a connection can have several requests in flight",
             ),
         }
     }
@@ -72,7 +73,7 @@ mod tests {
         let of = Mean::of_words;
         assert_eq!(of("what wrk printed"), Mean::WithAdded);
         assert_eq!(of("ab -k, wrk"), Mean::WithAdded);
-        assert_eq!(of("wrk2"), Mean::Unknown, "it corrects in another way");
+        assert_eq!(of("wrk2"), Mean::Unknown, "wrk2 corrects in another way");
         assert_eq!(of("ab -k -c 64"), Mean::OfSent);
         assert_eq!(of("a/b test of the lab"), Mean::Unknown);
         assert_eq!(of("oha, HTTP/1.1"), Mean::OfSent);

@@ -134,7 +134,7 @@ impl Command {
     }
 }
 
-/// Returns the layout of `gatebench --help`: clap does not support headings for commands.
+/// Returns the layout of `gatebench --help`, because clap does not support headings for commands.
 fn help_template() -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let commands = Command::augment_subcommands(clap::Command::new("gatebench"));

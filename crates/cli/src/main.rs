@@ -1,5 +1,5 @@
 //! The `gatebench` command: reads the command line, prints, and returns exit codes. Only this crate
-//! prints; other crates decide the content.
+//! prints; other crates return the content.
 
 mod args;
 mod commands;

@@ -48,7 +48,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Writes a report in this format for a file, whose width and colours do not depend on the
+    /// Writes a report in this format for a file, with a width and colors that do not depend on the
     /// terminal.
     pub fn to_file(self, report: &impl Report, json: impl FnOnce() -> String) -> String {
         match self {

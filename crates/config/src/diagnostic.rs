@@ -1,4 +1,4 @@
-//! Mistakes in a file: the place of each, a description, and the remedy.
+//! Mistakes in a file, each with its place, a description and a remedy.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use miette::{
 };
 use serde::Serialize;
 
-/// A mistake without a line number.
+/// A mistake whose place is known in bytes, but not yet as a line number.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The bytes of the text that contain the mistake.
     pub span: Range<usize>,
-    /// The description of the mistake as a sentence.
+    /// A sentence that describes the mistake.
     pub message: String,
-    /// The remedy: correct text, or a correct value.
+    /// The remedy, such as the correct text or a correct value.
     pub help: String,
 }
 
@@ -33,7 +33,7 @@ impl Problem {
 /// One mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The file as named by the user.
+    /// The name of the file as given by the user.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
@@ -44,9 +44,9 @@ pub struct Diagnostic {
     /// Length of the mistake in bytes, within one line; 0 if something is missing at the end of a
     /// line.
     pub length: usize,
-    /// The description of the mistake as a sentence.
+    /// A sentence that describes the mistake.
     pub message: String,
-    /// The remedy: correct text, or a correct value.
+    /// The remedy, such as the correct text or a correct value.
     pub help: String,
 }
 
@@ -69,8 +69,8 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
-    /// One line in the format in which compilers report mistakes to editors: `FILE:LINE:COLUMN:
-    /// MESSAGE; HELP`.
+    /// Writes one line, `FILE:LINE:COLUMN: MESSAGE; HELP`, as compilers do, so that editors can
+    /// parse it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -80,7 +80,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The last character boundary at or before `index`, inside the text.
+/// The last character boundary of the text at or before `index`.
 fn floor_char_boundary(text: &str, index: usize) -> usize {
     let mut index = index.min(text.len());
     while !text.is_char_boundary(index) {
@@ -98,7 +98,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The mistakes in a document. `problems` must not be empty.
+    /// Creates the diagnostics of a document from its problems. There must be at least one.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
         // Mistakes in a value that an alias repeats are reported once.
@@ -145,8 +145,8 @@ impl Diagnostics {
                 .with_label(label);
             let source = NamedSource::new(&self.file, self.text.clone());
             let shown = Report::new(shown).with_source_code(source);
-            // Writing to a string fails only if a formatter fails. The one-line form is then
-            // still correct.
+            // Writing to a string fails only if a formatter fails. The one-line form does not
+            // depend on that formatter.
             if handler.render_report(&mut out, shown.as_ref()).is_err() {
                 out.push_str(&format!("{diagnostic}\n"));
             }

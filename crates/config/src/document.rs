@@ -1,8 +1,8 @@
 //! Converts users' files to types, and reports all mistakes in a file at once.
 //!
-//! Text → [`Node`] with places → checked against the schema of the type → completed, and checked
-//! against the rules that a schema cannot express → the type. The types are the single source of
-//! truth: the schema is generated from them.
+//! The text becomes a tree of [`Node`]s with places. The tree is checked against the schema of the
+//! type, completed, checked against the rules that a schema cannot express, and converted to the
+//! type. The types are the single source of truth: the schema is generated from them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub(crate) fn described(word: &str) -> String {
     format!("write a file as described by `gatebench schema {word}`")
 }
 
-/// The reason why a file was not read.
+/// The reason why a file could not be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The system cannot read the file.
@@ -117,13 +117,13 @@ fn text_of<T: Document>(path: &Path) -> Result<String, ReadError> {
     })
 }
 
-/// Reads files whose paths are relative to the folder of `path`.
+/// Returns a function that reads files whose paths are relative to the folder of `path`.
 fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     move |path| std::fs::read(folder.join(path))
 }
 
-/// Reads YAML text of any kind as a tree. `file` is the file name in reports of mistakes.
+/// Reads any YAML text as a tree. `file` is the file name in reports of mistakes.
 ///
 /// # Errors
 /// All YAML mistakes in the text, each with its place and its remedy.
@@ -140,7 +140,7 @@ pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagno
     }
 }
 
-/// The tree of a document, if it is YAML. Use [`parse`] to report its mistakes.
+/// The tree of a document, if the text is YAML. Use [`parse`] to report its mistakes.
 pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }

@@ -1,4 +1,4 @@
-//! Durations as written by users: `250ms`, `10s`, `5m`, `24h`.
+//! Durations as users write them: `250ms`, `10s`, `5m`, `24h`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -70,7 +70,7 @@ impl FromStr for HumanDuration {
             Some(number * *nanos as f64)
         });
         let total = total.ok_or_else(|| DurationError::Form(text.to_owned()))?;
-        // No benchmark lasts a year, and below this limit the arithmetic is exact in f64.
+        // No benchmark lasts a year. Up to this limit, f64 represents whole microseconds exactly.
         if !(0.0..=3.2e16).contains(&total) {
             return Err(DurationError::TooLong(text.to_owned()));
         }

@@ -1,6 +1,6 @@
-//! Reads the YAML files that users write. Each value has its place in the text and is checked
-//! against a JSON Schema, and all mistakes in a file are reported at once. The crate is independent
-//! of particular kinds of files.
+//! Reads the YAML files that users write and checks each value against a JSON Schema. All mistakes
+//! in a file are reported at once, each with its place in the text. The crate does not depend on
+//! any particular kind of file.
 
 mod conform;
 mod diagnostic;

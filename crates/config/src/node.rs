@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::diagnostic::Problem;
 
-/// A value and its bytes in the text.
+/// A value and its place in the text.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Bytes of the text.
+    /// The bytes of the text that contain the value.
     pub span: Range<usize>,
     pub data: Data,
 }
 
-/// A value and its kind.
+/// The kind and the content of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Nothing.
+    /// No value.
     Null,
     /// True or false.
     Bool(bool),
@@ -50,7 +50,7 @@ impl Entry {
         }
     }
 
-    /// A mistake in the key.
+    /// Describes a mistake in the key.
     pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(self.key_span.clone(), message, help)
     }
@@ -210,13 +210,13 @@ impl Node {
         self.all().count()
     }
 
-    /// A mistake in the value.
+    /// Describes a mistake in the value.
     pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(self.span.clone(), message, help)
     }
 
-    /// The bytes at which to report a mistake that concerns the whole value: for a mapping, its
-    /// first key.
+    /// The bytes at which to report a mistake that concerns the whole value: the first key of a
+    /// mapping, or the head of a list's first item.
     pub fn head(&self) -> Range<usize> {
         let first_key = self.entries().first().map(|entry| entry.key_span.clone());
         let first = first_key.or_else(|| self.items().first().map(Node::head));

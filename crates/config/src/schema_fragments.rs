@@ -1,9 +1,9 @@
-//! Schemas of the short strings used in files. `patternErrorMessage` is the message in editors, and
-//! from [`parse`](crate::parse), if a string has the wrong form.
+//! Schemas of the short strings used in files. `patternErrorMessage` is the message that editors
+//! and [`parse`](crate::parse) show if a string does not match its pattern.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-const NAME_FORM: &str = "write lower-case letters, digits and hyphens, as in proxy-json";
+const NAME_FORM: &str = "write lowercase letters, digits and hyphens, as in proxy-json";
 const PLAIN_PATH: &str = "^/[!-~]*$";
 const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 const HEADER_NAME_FORM: &str = "write letters, digits and hyphens only, as in X-Api-Key";
@@ -17,8 +17,8 @@ fn optional_text(pattern: &str, message: &str) -> Schema {
     json_schema!({"type": ["string", "null"], "pattern": pattern, "patternErrorMessage": message})
 }
 
-/// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command
-/// line.
+/// A name of lowercase letters, digits and hyphens, so that it can be a file name and a word on a
+/// command line.
 pub fn name(_: &mut SchemaGenerator) -> Schema {
     text("^[a-z0-9][a-z0-9-]*$", NAME_FORM)
 }
@@ -38,7 +38,7 @@ pub fn client_template(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// A URL path, with or without a query, which may contain values of `data`.
+/// A URL path, with or without a query, that may contain values of `data`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     text(
         r#"^/([!"$-~]|\{\{( *[A-Za-z0-9_.-]+| *"[^"]*"| *'[^']*') *\}\})*$"#,
@@ -64,21 +64,22 @@ pub fn base64(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// SHA-256 digests, at least one.
+/// A list of at least one SHA-256 digest.
 pub fn sha256s(_: &mut SchemaGenerator) -> Schema {
-    let message = "write 64 lower-case hexadecimal digits, as `pip hash FILE` prints";
+    let message = "write 64 lowercase hexadecimal digits, as `pip hash FILE` prints";
     json_schema!({"type": "array", "minItems": 1, "items": text(SHA256, message)})
 }
 
 /// A SHA-256 digest, or nothing.
 pub fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
-    let message = "write 64 lower-case hexadecimal digits, as `sha256sum FILE` prints";
+    let message = "write 64 lowercase hexadecimal digits, as `sha256sum FILE` prints";
     optional_text(SHA256, message)
 }
 
-/// A method (RFC 9110 section 9.1 allows any token; those in use are upper-case letters).
+/// An HTTP method in uppercase letters, like all methods in use (RFC 9110 section 9.1 allows any
+/// token).
 pub fn method(_: &mut SchemaGenerator) -> Schema {
-    let message = "write it in upper-case letters, as in GET or POST";
+    let message = "write it in uppercase letters, as in GET or POST";
     text("^[A-Z]+$", message)
 }
 
@@ -102,7 +103,7 @@ pub fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": json_pointer(generator)})
 }
 
-/// Statuses, one of which the response must have.
+/// A list of at least one status, one of which the response must have.
 pub fn statuses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -126,6 +127,6 @@ pub fn signal(_: &mut SchemaGenerator) -> Schema {
 
 /// A list of words by which items can be selected.
 pub fn tags(_: &mut SchemaGenerator) -> Schema {
-    let message = "write lower-case letters, digits, hyphens and underscores, as in single_route";
+    let message = "write lowercase letters, digits, hyphens and underscores, as in single_route";
     json_schema!({"type": "array", "items": text("^[a-z0-9][a-z0-9_-]*$", message)})
 }

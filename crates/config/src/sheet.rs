@@ -1,5 +1,5 @@
-//! Files that are kept after they are read, so that mistakes in meaning are reported together with
-//! mistakes in form, each at its place.
+//! Files that are kept after they are read, so that semantic mistakes can be reported together with
+//! violations of the schema, each at its place.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -29,7 +29,8 @@ pub struct Sheet {
     schema: Value,
     root: Node,
     problems: Vec<Problem>,
-    /// The number of mistakes in form.
+    /// The number of mistakes that were found when the file was opened. They are the first ones in
+    /// `problems`.
     of_form: usize,
 }
 
@@ -53,9 +54,9 @@ impl Sheet {
         })
     }
 
-    /// Returns the value of the file. If the file has mistakes in form, returns its value without
-    /// them, so that its meaning can be checked. If that is impossible, reports a mistake and
-    /// returns none.
+    /// Returns the value of the file. If the file violates its schema, the invalid parts are
+    /// dropped or replaced, so that the meaning of the rest can be checked. If that does not yield
+    /// a value, returns none, and the file has at least one mistake.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
@@ -73,8 +74,9 @@ impl Sheet {
     }
 
     /// Adds a mistake at a place, given as a JSON Pointer (RFC 6901). If the place is not in the
-    /// file, the mistake is reported at the value that should contain it. If the place already has
-    /// a mistake in form, nothing is added. The default remedy names the schema of the file.
+    /// file, the mistake is reported at the innermost value on the path to it. If a mistake was
+    /// found at this place when the file was opened, nothing is added. The default remedy names the
+    /// schema of the file.
     pub fn report(&mut self, pointer: &str, message: &str, help: Option<&str>) {
         let span = found(&self.root, pointer);
         let mut of_form = self.problems[..self.of_form].iter();
@@ -86,7 +88,7 @@ impl Sheet {
         self.problems.push(Problem::new(span, message, help));
     }
 
-    /// Returns an error if there are mistakes.
+    /// Checks that there are no mistakes.
     ///
     /// # Errors
     /// All mistakes in the file.
@@ -99,15 +101,15 @@ impl Sheet {
     }
 }
 
-/// The first mistake of a YAML document. Its text ends with the remedy.
+/// The first mistake in a YAML document. The message ends with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {}: {}; {}", .0.line, .0.message, .0.help)]
 pub struct YamlError(Diagnostic);
 
-/// A YAML document as JSON, without places.
+/// Converts a YAML document to JSON.
 ///
 /// # Errors
-/// The first mistake.
+/// The first mistake in the document.
 pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
     match tree_or("", text, "write a document") {
         Ok(root) => Ok(root.to_json()),
@@ -115,7 +117,7 @@ pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
     }
 }
 
-/// The bytes of the value at a pointer, or of the nearest value on the path to it.
+/// The bytes of the value at a pointer, or of the innermost value on the path to it.
 fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
     let mut node = root;
     for token in pointer.split('/').skip(1) {
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_form_and_in_meaning_are_reported_together() {
+    fn schema_violations_and_semantic_mistakes_are_reported_together() {
         let mut sheet = sheet("beds:\n  - plnt: leek\n    rows: 0\n  - {plant: kale, rows: 2}\n");
         let garden: Garden = sheet.value().unwrap();
         assert_eq!(garden.beds[0].plant, "leek");

@@ -1,4 +1,4 @@
-//! Suggestions for misspelt words.
+//! Suggestions for misspelled words.
 
 /// The candidate for which `word` is most likely a misspelling, if any is close enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
@@ -9,7 +9,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     near.min_by_key(distance)
 }
 
-/// The remedy for a misspelt word; `otherwise` if no candidate is close enough.
+/// The remedy for a misspelled word; `otherwise` if no candidate is close enough.
 pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -18,13 +18,13 @@ pub fn did_you_mean<'c>(
     nearest(word, candidates).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
 }
 
-/// The maximum number of misspelt letters with which a word is recognised: one in a short word, a
-/// third of the letters in a long one.
+/// The maximum number of wrong letters in a word that is still recognized: a third of its letters,
+/// but at least one.
 fn tolerance(candidate: &str) -> usize {
     (candidate.chars().count() / 3).max(1)
 }
 
-/// Normalises a spelling: `apiKey`, `api-key` and `API_KEY` become the same word.
+/// Normalizes a spelling: `apiKey`, `api-key` and `API_KEY` become the same word.
 fn fold(word: &str) -> String {
     word.chars()
         .filter(char::is_ascii_alphanumeric)
@@ -32,7 +32,7 @@ fn fold(word: &str) -> String {
         .collect()
 }
 
-/// Lists words in a sentence: `` `a`, `b` and `c` ``.
+/// Lists words for use in a sentence: `` `a`, `b` and `c` ``.
 pub fn listed<'w>(words: impl IntoIterator<Item = &'w str>, conjunction: &str) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {

@@ -1,4 +1,4 @@
-//! Writes values as readable YAML in block style; short values are on one line.
+//! Writes values as readable YAML in block style, with short values on one line.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];
 
-/// A document with a final newline.
+/// Returns a value as a YAML document that ends with a newline.
 pub fn write_yaml(value: &Value) -> String {
     let mut out = String::new();
     block(value, 0, &mut out);
@@ -54,7 +54,7 @@ fn list(items: &[Value], indent: usize, out: &mut String) {
     }
 }
 
-/// Reports whether the list has items, and none is a list, a mapping or a multi-line string.
+/// Reports whether the list has items, none of which is a list, a mapping or a multi-line string.
 fn is_plain_list(items: &[Value]) -> bool {
     let is_plain = |item: &Value| !item.is_array() && !item.is_object() && !has_literal(item);
     !items.is_empty() && items.iter().all(is_plain)
@@ -80,7 +80,7 @@ fn filled(items: &[Value], indent: usize, out: &mut String) {
     out.push_str("]\n");
 }
 
-/// The value of a key. The lists of a document begin on their own lines.
+/// Writes the value of a key. A top-level list of mappings begins on a new line.
 fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
     let is_list = matches!(value, Value::Array(items) if items.iter().any(Value::is_object));
     let line = one_line(value, indent + 2).filter(|_| !(is_top && is_list));
@@ -109,7 +109,7 @@ fn one_line(value: &Value, indent: usize) -> Option<String> {
     }
 }
 
-/// Reports whether a string in the value needs several lines.
+/// Reports whether the value contains a string that is written as a literal block.
 fn has_literal(value: &Value) -> bool {
     match value {
         Value::String(text) => is_literal(text),

@@ -10,17 +10,17 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The maximum nesting depth, more than any gatebench file needs. It limits the recursion of all
-/// code that walks the tree.
+/// The maximum nesting depth, which is more than any gatebench file needs. It limits the recursion
+/// of all code that walks the tree.
 const DEPTH_MAX: usize = 32;
-/// The number of nodes that aliases may add, so that a few lines cannot expand to gigabytes. It
-/// also limits the nesting depth of aliases: n levels cost about n²/2 nodes.
+/// The maximum number of nodes that aliases may add, so that a few lines cannot expand to
+/// gigabytes. It also limits the nesting depth of aliases, because n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
 /// The maximum size of a file in bytes. Files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads the only document in a text, and the mistakes that still leave a tree, such as a duplicate
-/// key. `help` is the remedy for an empty text.
+/// Reads the only document in a text. Mistakes that do not prevent building a tree, such as a
+/// duplicate key, are returned together with the tree. `help` is the remedy for an empty text.
 ///
 /// # Errors
 /// Mistakes that prevent building a tree.
@@ -39,8 +39,7 @@ pub(crate) fn root(
     Err(Diagnostics::new(file, text, problems))
 }
 
-/// Reads the only document in a text. Mistakes that still leave a tree (such as a duplicate key)
-/// are returned together with the tree.
+/// Reads the only document in a text, and returns its tree, if one can be built, with all mistakes.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
         let help = "give the path of a smaller file";
@@ -159,7 +158,7 @@ impl<'a> Builder<'a> {
         refuse_tag(tag.as_deref(), &span)?;
         if self.open.len() == DEPTH_MAX {
             let message = format!("this is nested more than {DEPTH_MAX} levels deep");
-            let help = "no gatebench file needs that: check the brackets";
+            let help = "no gatebench file needs that many; check the brackets";
             return refuse(span, message, help);
         }
         self.open.push(Open {
@@ -181,7 +180,7 @@ impl<'a> Builder<'a> {
             _ => None,
         };
         // The parser reports the end of a block at the next token, which may be many lines later.
-        // Only a closing bracket has a position of its own.
+        // Only a closing bracket has an exact position.
         let end = match self.text.as_bytes().get(open.start - self.base) {
             Some(b'[' | b'{') => span.end,
             _ => last_end.unwrap_or(open.start),
@@ -220,7 +219,11 @@ impl<'a> Builder<'a> {
     fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), Problem> {
         let Some(node) = self.anchors.get(&anchor).cloned() else {
             let help = "write the value out";
-            return refuse(span, "this alias is inside its own anchor", help);
+            return refuse(
+                span,
+                "this alias is part of the value that it repeats",
+                help,
+            );
         };
         self.alias_nodes += node.size();
         if self.alias_nodes > ALIAS_NODES_MAX {

@@ -151,7 +151,7 @@ impl Side {
     }
 }
 
-/// The server.
+/// The server, which responds to each complete message.
 struct Echo<'a>(&'a Bare);
 
 impl Service for Echo<'_> {

@@ -5,8 +5,8 @@ use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// The checks that a response fails, as the strings in [`crate::Outcome::checks`]; for responses
-/// outside a load. `body_bytes` is the length of the body as received.
+/// Returns the checks that a response outside a load fails, as the strings in
+/// [`crate::Outcome::checks`]. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],
     head: &http1::Head<'_>,
@@ -80,8 +80,8 @@ impl Checks {
         !self.bodies.is_empty()
     }
 
-    /// Checks a head. `field` returns the value of the first field with a name; `failed` gets the
-    /// number of each check that fails.
+    /// Checks a head. `field` returns the value of the first field with a name; `failed` receives
+    /// the number of each check that fails.
     pub(crate) fn head<'h>(
         &self,
         status: u16,

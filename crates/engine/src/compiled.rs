@@ -1,4 +1,4 @@
-//! A load prepared for its workers: requests rendered, checks compiled, schedules computed.
+//! A load prepared for its workers, with rendered requests, compiled checks and computed schedules.
 
 use std::sync::atomic::AtomicUsize;
 

@@ -29,7 +29,7 @@ pub struct Live {
 }
 
 impl Control {
-    /// A control for a load with this number of workers.
+    /// Creates a control for a load with this number of workers.
     pub fn new(workers: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),
@@ -67,8 +67,8 @@ impl Control {
     }
 
     /// Sets the time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds. For a
-    /// load that is a [part](crate::Load::part) of another, the start is given here by the caller,
-    /// who knows when all the others are ready.
+    /// load that is a [part](crate::Load::part) of another, the caller must set the start, because
+    /// only the caller knows when all the others are ready.
     pub fn starts_at(&self, at_ns: u64) {
         self.start_ns.store(at_ns, Ordering::Release);
     }

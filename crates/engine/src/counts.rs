@@ -9,9 +9,9 @@ use crate::kind::{Class, ErrorKind};
 pub struct Counts {
     /// Arrivals due in the measured window.
     pub intended: u64,
-    /// Of these, requests that were sent.
+    /// Requests that were sent for these arrivals.
     pub sent: u64,
-    /// Of these, requests that got a response.
+    /// Requests of `sent` that got a response.
     pub completed: u64,
     /// Responses that arrived within the window, whenever their request was due: throughput is
     /// computed from them.
@@ -30,9 +30,9 @@ pub struct Counts {
     pub responses_failing_checks: u64,
     /// Connections established.
     pub connections_opened: u64,
-    /// Attempts to connect that failed, by [`ErrorKind`]. They are not requests: a connection is
-    /// made before a request is given to it. In a load of connections they are requests, and count
-    /// in `errors`.
+    /// Attempts to connect that failed, by [`ErrorKind`]. They do not count as requests, because a
+    /// connection is made before it gets a request. In a load of connections, they are requests and
+    /// count in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
     /// Bytes of requests, including heads.
     pub bytes_sent: u64,
@@ -40,14 +40,14 @@ pub struct Counts {
     pub bytes_received: u64,
     /// Responses for which all four times are known.
     pub traced: u64,
-    /// Responses without these times, although the request carried a nonce.
+    /// Responses without these times, although the request had a nonce.
     pub untimed: u64,
-    /// Responses that carry another request's nonce.
+    /// Responses with the nonce of another request.
     pub foreign: u64,
 }
 
 impl Counts {
-    /// Zero counts for a load with this number of checks.
+    /// Creates zero counts for a load with this number of checks.
     pub(crate) fn new(checks: usize) -> Self {
         Self {
             checks_failed: vec![0; checks],

@@ -1,5 +1,5 @@
-//! The values for templates in requests, resolved: names are replaced by numbers, and every
-//! distribution is ready for drawing. They are shared by all workers and never modified.
+//! The resolved values for templates in requests: names are replaced by numbers, and every
+//! distribution is ready for drawing. All workers share the values, which are never modified.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl DataError {
         match self {
             Self::NoSource { .. } => "define it under `data`".into(),
             Self::NoColumn { columns, .. } => format!("name one of its columns: {columns}"),
-            Self::Undefined { .. } => "correct its numbers".into(),
+            Self::Undefined { .. } => "correct its parameters".into(),
             Self::Template(error) => error.help.clone(),
             Self::Unsafe { .. } => "encode it, or send it in the body".into(),
         }
@@ -136,7 +136,7 @@ impl DataSet {
         })
     }
 
-    /// The sources from which it was made.
+    /// The sources from which the values were prepared.
     pub fn sources(&self) -> BTreeMap<String, Source> {
         let named = |it: &Ready| (it.name.clone(), it.source.clone());
         self.sources.iter().map(named).collect()

@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection: several exchanges at a time.
+//! HTTP/2 on one connection, with several exchanges at a time.
 
 use std::io::Write as _;
 

@@ -125,10 +125,14 @@ mod tests {
         first.push(&[b'x'; 30 * KIB]);
         second.push(&[b'x'; 30 * KIB]);
         assert!(first.whole().is_some());
-        assert_eq!(second.whole(), None, "14 KiB and 14 KiB are lent of 20");
+        assert_eq!(
+            second.whole(),
+            None,
+            "28 KiB exceeds the 20 KiB that the worker lends"
+        );
         second.clear();
         second.push(&[b'x'; SPARED_BYTES]);
-        assert!(second.whole().is_some(), "this much each may keep");
+        assert!(second.whole().is_some(), "each body may keep this much");
         drop(first);
         second.push(&[b'x'; 20 * KIB]);
         assert!(second.whole().is_some());

@@ -24,7 +24,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All of them, in the order of their numbers.
+    /// All metrics, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::Response,
         Self::Service,
@@ -68,7 +68,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All of them, in the order of their numbers.
+    /// All classes, in the order of their numbers.
     pub const ALL: [Self; 5] = [
         Self::Success,
         Self::Redirection,
@@ -118,7 +118,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// All of them, in the order of their numbers.
+    /// All kinds of errors, in the order of their numbers.
     pub const ALL: [Self; 6] = [
         Self::Connect,
         Self::Reset,

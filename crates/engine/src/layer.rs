@@ -1,4 +1,4 @@
-//! The layer between HTTP and the socket: a PROXY header, TLS.
+//! The layer between HTTP and the socket, for a PROXY header and TLS.
 
 use std::net::SocketAddr;
 

@@ -68,9 +68,9 @@ pub struct Group {
     /// The requests, chosen by their weights; at least one. Each is a route with its own figures.
     /// Paths, header values and bodies are templates.
     pub requests: Vec<Request>,
-    /// The order in which they are sent.
+    /// The order in which the requests are sent.
     pub order: Order,
-    /// Closed or open.
+    /// The model of the load, closed or open, with its parameters.
     pub shape: Shape,
     /// A request that has no response after this time has failed.
     pub timeout: Duration,
@@ -105,8 +105,8 @@ pub struct Load {
     /// Cores of the workers, one each; empty means one worker that is not pinned.
     pub cores: Vec<usize>,
     /// True if workers may poll, instead of sleeping, for events that are about to happen: requests
-    /// are sent on time, and responses are noticed at once while few are in flight. Only for
-    /// workers with a core of their own that nothing else needs.
+    /// are sent on time, and responses are noticed at once while few are in flight. Set this only
+    /// if each worker has a core that nothing else needs.
     pub spin: bool,
     /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,

@@ -73,7 +73,7 @@ pub struct WorkerFacts {
 }
 
 impl Outcome {
-    /// Returns the outcome of a load of which no request was sent, without workers.
+    /// Returns the outcome of a load that has no workers and has sent no request.
     pub fn of(load: &Load, backend: Backend) -> Self {
         let requests = load.groups.iter().flat_map(|group| &group.requests);
         let checks = requests.flat_map(|request| &request.checks);

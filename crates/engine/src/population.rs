@@ -15,7 +15,7 @@ pub struct Population {
     workers: usize,
 }
 
-/// The line from one number to the next.
+/// A line from one number of connections to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leg {
     begin_ns: u64,
@@ -25,7 +25,7 @@ struct Leg {
 }
 
 impl Leg {
-    /// Connections that were added or removed until `at_ns`.
+    /// The number of connections that were added or removed by `at_ns`.
     fn changes_until(&self, at_ns: u64) -> u64 {
         let all = u64::from(self.from.abs_diff(self.to));
         let Some(passed) = at_ns.checked_sub(self.begin_ns) else {
@@ -80,7 +80,7 @@ impl Population {
         }
     }
 
-    /// The worker's connections at a time, in nanoseconds from the start.
+    /// The worker's number of connections at a time in nanoseconds from the start.
     pub fn connections_at(&self, at_ns: u64) -> u32 {
         let leg = self.legs.iter().rfind(|leg| leg.begin_ns <= at_ns);
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))

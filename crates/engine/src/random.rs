@@ -3,7 +3,7 @@
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// The generator: xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
+/// The generator, xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
 pub(crate) type Random = Xoshiro256PlusPlus;
 
 /// A use of random numbers. Uses are independent: for example, a change to the data does not change

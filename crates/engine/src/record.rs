@@ -9,11 +9,11 @@ use crate::kind::{Class, Metric};
 use crate::recording::Recording;
 use crate::upstream_clock::Halves;
 
-/// Number of histograms per class in every load: response, service, lateness.
+/// Number of histograms per class in every load, for response, service and lateness.
 const TIMED: usize = Metric::Added as usize;
-/// Number of histograms per class that only a traced load has: added and its two halves.
+/// Number of histograms per class that only a traced load has, for added latency and its halves.
 const TRACED: usize = Metric::Waiting as usize - TIMED;
-/// Number of histograms per class of a response's parts: service, waiting, receiving.
+/// Number of histograms per class of a response's parts, for service, waiting and receiving.
 const PARTS: usize = 3;
 /// Statuses that HTTP defines (RFC 9110 15).
 const STATUSES: Range<u16> = 100..600;
@@ -25,7 +25,7 @@ pub struct Interval {
     /// drain.
     pub second: u32,
     pub counts: Counts,
-    /// Requests in flight at its end.
+    /// Requests in flight at the end of the second.
     pub busy: u64,
     /// The halves of the latency of traced requests.
     pub halves: Halves,

@@ -1,4 +1,5 @@
-//! The records of one worker: the current second, and each group and route if there are several.
+//! The records of one worker: one for the current second, and one for each group and route if there
+//! are several.
 
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ pub(crate) struct Recorder {
     pub(crate) window: Range<u64>,
     /// True if requests carry a nonce.
     pub(crate) traced: bool,
-    /// The clock of the upstreams; none if it is the one of this process.
+    /// The clock of the upstreams; `None` if they share the clock of this process.
     pub(crate) upstream_clock: Option<UpstreamClock>,
     /// Requests in flight.
     pub(crate) busy: usize,
@@ -38,7 +39,7 @@ pub(crate) struct Kept {
     /// The time from the beginning of a connection until requests could be sent, for all
     /// connections, even those made before the measurement.
     pub(crate) connects: Recording,
-    /// The number of these connections whose TLS handshake resumed an earlier session.
+    /// The number of connections whose TLS handshake resumed an earlier session.
     pub(crate) resumed: u64,
     /// The requests due outside the measurement.
     pub(crate) unmeasured: Recordings,
@@ -70,8 +71,8 @@ impl Kept {
         }
     }
 
-    /// Records a request due outside the measurement. Its times are compared only with what a
-    /// gateway counts over the whole load.
+    /// Records a request due outside the measurement. Its times are used only to check the
+    /// gateway's own metrics, which cover the whole load.
     #[cold]
     fn unmeasured(&mut self, class: Class, clocks: Option<Clocks>, exchange: &Exchange, now: u64) {
         let service_ns = now.saturating_sub(exchange.sent_ns);
@@ -189,7 +190,7 @@ impl Recorder {
 }
 
 impl Interval {
-    /// Counts a response. If it was traced, something is known about the clocks.
+    /// Counts a response. `clocks` is `Some` if the request was traced.
     fn count(
         &mut self,
         exchange: &Exchange,

@@ -13,7 +13,8 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 /// The lowest value of a route's histogram: a response faster than a microsecond is off by at most
 /// one bucket.
 const ROUTE_LOWEST_NS: u64 = 1_000;
-/// Precision of a route's histogram: within 1 %, so that a thousand histograms fit a core's cache.
+/// Precision of a route's histogram. Values are within 1 %, so that a thousand histograms fit in a
+/// core's cache.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Recordings by metric and class.

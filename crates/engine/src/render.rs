@@ -1,5 +1,5 @@
-//! Requests rendered before the start: constant requests to bytes, others to pieces of bytes with
-//! values written between them.
+//! Requests rendered before the start. Constant requests become bytes; others become pieces of
+//! bytes with values written between them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::recording::Recording;
 pub struct RouteRecord {
     /// Requests sent.
     pub sent: u64,
-    /// Of these, requests that got a response.
+    /// Requests of `sent` that got a response.
     pub completed: u64,
     /// Responses by [`Class`].
     pub by_class: [u64; Class::ALL.len()],

@@ -1,4 +1,4 @@
-//! Runs a load: one thread per worker, and this thread collecting their records.
+//! Runs a load with one thread per worker; the calling thread collects their records.
 
 use std::sync::atomic::Ordering;
 use std::thread;

@@ -1,4 +1,4 @@
-//! The times at which the requests of an open load are due: arithmetic on their index, without a
+//! The times at which the requests of an open load are due, computed from their index without a
 //! clock.
 //!
 //! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due by t. Evenly

@@ -1,4 +1,5 @@
-//! The worker over a simulated loop: time is a number, so the correct record is known exactly.
+//! Tests the worker over a simulated loop. Time is a number there, so the correct record is known
+//! exactly.
 
 mod accuracy;
 mod split;

@@ -3,8 +3,8 @@
 //! Every traced request gives two bounds of the difference θ between the upstream's clock and the
 //! one here: the upstream had the request after it was sent, and its response arrived after it left
 //! the upstream, so t2 − t3 ≤ θ ≤ t1 − t0. The intersection of all bounds in a second is about as
-//! wide as the fastest round trip is long. Clocks drift, so each second has bounds of its own,
-//! which are applied to the next second.
+//! wide as the fastest round trip is long. Clocks drift, so each second has its own bounds, which
+//! are applied to the next second.
 
 use serde::{Deserialize, Serialize};
 

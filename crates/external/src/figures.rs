@@ -12,17 +12,17 @@ pub struct Figures {
     pub sent: u64,
     /// Requests with a complete response.
     pub completed: u64,
-    /// Responses by status class: `2xx`.
+    /// Responses by status class, such as `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, by the generator's names for kinds of errors.
+    /// Requests without a response, by the generator's name for the error.
     pub errors: BTreeMap<String, u64>,
-    /// Arrivals that it did not send.
+    /// Arrivals for which it sent no request.
     pub dropped: u64,
-    /// Checks by their names.
+    /// Checks by name.
     pub checks: BTreeMap<String, Passes>,
     pub bytes_sent: Option<u64>,
     pub bytes_received: Option<u64>,
-    /// Response times in nanoseconds at the percentiles that it prints, as in `50` and `99.9`.
+    /// Response times in nanoseconds, by percentile: `50`, `99.9`.
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time in nanoseconds.
     pub min_ns: Option<u64>,
@@ -30,15 +30,15 @@ pub struct Figures {
     pub mean_ns: Option<u64>,
     /// The longest response time in nanoseconds.
     pub max_ns: Option<u64>,
-    /// Thresholds of the user's script; true for each that was met.
+    /// The thresholds of the user's script, and whether each was met.
     pub thresholds: BTreeMap<String, bool>,
     /// Groups of the user's script.
     pub groups: Vec<String>,
-    /// Further numbers, by metric and statistic, in the generator's own units.
+    /// Other numbers by metric and statistic, in the generator's units.
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// Counts of a check.
+/// How often a check passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
     /// None if only failures were counted.

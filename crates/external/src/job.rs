@@ -1,4 +1,4 @@
-//! The job of a load generator, and the order for carrying it out.
+//! A job for a load generator, and the order that carries it out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use gatebench_model::load::{Closed, Open};
 use gatebench_model::template::Template;
 use gatebench_model::{Body, Phase, Request, Scenario, Shape};
 
-/// The limit that all load generators share.
+/// The figures that no external load generator reports.
 pub(crate) const ONLY_OURS: &str =
     "response times by status class, lateness, added latency, and results per second";
 
@@ -31,17 +31,17 @@ impl Part {
     }
 }
 
-/// One part of one phase.
+/// A part of a phase that an external load generator is to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// The destination of the requests, `http://ADDRESS:PORT` without a path.
+    /// The destination of the requests: `http://ADDRESS:PORT`, without a path.
     pub url: &'a str,
     /// The scenario, with the paths that are actually requested.
     pub scenario: &'a Scenario,
     pub phase: &'a Phase,
     /// The part of the phase.
     pub part: Part,
-    /// The number of threads that the generator may use, if it has an option for them.
+    /// The number of threads that the generator may use, if it has an option for that.
     pub threads: usize,
     /// The absolute path of a user's script, which replaces the scenario's requests.
     pub script: Option<&'a Path>,
@@ -52,7 +52,7 @@ pub struct Job<'a> {
 /// The command line, files and environment of a load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Arguments after the program's name, with paths relative to the working folder.
+    /// Arguments after the program's name. They refer to `files` by name.
     pub arguments: Vec<String>,
     /// Files to write into the working folder.
     pub files: Vec<OrderFile>,
@@ -73,7 +73,7 @@ pub struct OrderFile {
     pub bytes: Vec<u8>,
 }
 
-/// The differences between a generator's load and the phase, each as text without a full stop.
+/// The differences between a generator's load and the phase, each as text without a final period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requirements of the phase that are met in another way or not at all.
@@ -129,7 +129,7 @@ impl<'a> Job<'a> {
         self.part.length(self.phase)
     }
 
-    /// The environment variables of every generator, for scripts.
+    /// Returns the environment variables that every generator gets, for use in scripts.
     pub(crate) fn environment(&self) -> BTreeMap<String, String> {
         BTreeMap::from([("GATEBENCH_URL".into(), self.url.into())])
     }
@@ -141,14 +141,15 @@ impl<'a> Job<'a> {
         Refusal::new(message, remedy)
     }
 
-    /// Returns the maximum number of threads for this number of connections. No thread may be
-    /// without a connection.
+    /// Returns the number of threads for this number of connections: the number that the job
+    /// allows, but at most one per connection.
     pub(crate) fn threads_for(&self, connections: u32) -> u32 {
         let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
         threads.clamp(1, connections.max(1))
     }
 
-    /// Returns the closed load for a generator that supports only plain closed loads.
+    /// Returns the closed load for a generator that supports only plain closed loads, or refuses
+    /// the phase.
     pub(crate) fn plain_closed(&self, generator: &str) -> Result<&'a Closed, Refusal> {
         let closed = match &self.phase.shape {
             Shape::Closed(closed) => closed,
@@ -180,20 +181,21 @@ impl<'a> Job<'a> {
         let (name, rate) = (&self.phase.name, open.rate_per_second);
         Refusal::new(
             format!(
-                "{generator} cannot send at a fixed rate, and phase '{name}' requires {rate} requests/s"
+                "{generator} cannot send at a fixed rate, but phase '{name}' requires {rate} requests/s"
             ),
             "choose a load that has only closed phases, as in --load closed, or use --engine k6 or \
              the built-in load generator",
         )
     }
 
-    /// Reports whether a group sends its requests at random instead of in turn.
+    /// Reports whether a group sends its requests in random order instead of in turn.
     pub(crate) fn at_random(&self) -> bool {
         let mut groups = self.scenario.groups().into_iter();
         groups.any(|group| group.order == gatebench_model::Order::Random)
     }
 
-    /// Returns the requests for a generator that supports neither groups nor data.
+    /// Returns the requests for a generator that supports neither groups nor data, or refuses the
+    /// scenario.
     pub(crate) fn plain_requests(&self, generator: &str) -> Result<Vec<Request>, Refusal> {
         let remedy = "use --engine k6, or the built-in load generator";
         let refused = |what: &str| self.refused_scenario(generator, what, remedy);
@@ -202,14 +204,14 @@ impl<'a> Job<'a> {
             (Some(only), true) if only.load.is_none() => only
                 .requests
                 .into_iter()
-                .map(|request| fixed(request).ok_or_else(|| refused("fill requests from data")))
+                .map(|request| fixed(request).ok_or_else(|| refused("fill requests with data")))
                 .collect(),
             _ => Err(refused("send several groups at the same time")),
         }
     }
 }
 
-/// Returns a request in its final form; none if a part of it is filled with data.
+/// Returns a request with its templates evaluated, or `None` if any part is filled with data.
 fn fixed(mut request: Request) -> Option<Request> {
     let constant = |text: &str| Some(Template::parse(text).ok()?.constant()?.to_owned());
     request.path = constant(&request.path)?;

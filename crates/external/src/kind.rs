@@ -15,7 +15,7 @@ pub enum Generator {
 }
 
 impl Generator {
-    /// All of them.
+    /// All external load generators.
     pub const ALL: [Self; 3] = [Self::Wrk, Self::H2load, Self::K6];
 
     /// The name on the command line, which is also the program's name.
@@ -45,7 +45,7 @@ impl Generator {
         }
     }
 
-    /// Returns the version in its output: the second word of the first line, as in `wrk 4.1.0
+    /// Finds the version in its output: the second word of the first line, as in `wrk 4.1.0
     /// [epoll]`, `h2load nghttp2/1.52.0` and `k6 v1.8.1 (go1.26, linux/amd64)`.
     pub fn version_in(self, output: &str) -> Option<String> {
         let mut words = output.lines().next()?.split_whitespace();
@@ -55,8 +55,8 @@ impl Generator {
         Some(number.trim_start_matches('v').to_owned())
     }
 
-    /// The file in its working folder that contains its result; none if it prints the result to
-    /// standard output.
+    /// Returns the file in its working folder that contains its result, or `None` if it prints the
+    /// result to standard output.
     pub fn result_file(self) -> Option<&'static str> {
         (self == Self::K6).then_some(crate::k6::SUMMARY_FILE)
     }

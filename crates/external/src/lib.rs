@@ -1,8 +1,8 @@
-//! External load generators: translates a phase of a load into their arguments and parses their
-//! output.
+//! Translates a phase of a load into the arguments of an external load generator, and parses the
+//! generator's output.
 //!
-//! This crate runs no load and measures nothing. A job that a generator cannot do is a
-//! [`Refusal`]; [`Limits`] lists each difference from the job, and each figure that the generator
+//! This crate runs no load and measures nothing. It refuses a job that a generator cannot do
+//! ([`Refusal`]). [`Limits`] lists each difference from the job, and each figure that the generator
 //! does not print.
 //!
 //! ```text

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::kind::Generator;
 
-/// Returns the absolute path of a load generator: on PATH, in `target/external/bin` of the running
-/// program's checkout or of the current folder (where `make k6` puts it), or in `~/go/bin` (where
-/// `go install` puts it).
+/// Finds a load generator and returns its absolute path. Searches PATH first, then
+/// `target/external/bin` in the running program's checkout and in the current folder (where `make
+/// k6` puts it), and then `~/go/bin` (where `go install` puts it).
 pub fn locate(generator: Generator) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let sibling = std::env::current_exe().ok().and_then(|program| {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_program_counts_and_a_plain_file_does_not() {
+    fn the_first_executable_is_found_and_plain_files_are_skipped() {
         let parent = tempfile::tempdir().unwrap();
         let folders = ["a", "b", "c"].map(|name| parent.path().join(name));
         for (folder, mode) in folders.iter().zip([0o644, 0o755, 0o755]) {

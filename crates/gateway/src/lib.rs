@@ -10,14 +10,15 @@
 //! on; other 1xx responses are not.
 //!
 //! The gateway accepts one spelling of each path, so the path that selects the route is the path
-//! that the upstream gets. A route may pass its paths on as the client wrote them. Fields that CGI
-//! and similar interfaces confuse with a field that the gateway sets or relies on (`X_Consumer` for
-//! `X-Consumer`) are removed.
+//! that the upstream gets. A route may instead pass its paths on as the client wrote them. Fields
+//! that CGI and similar interfaces confuse with a field that the gateway sets or relies on
+//! (`X_Consumer` for `X-Consumer`) are removed.
 //!
 //! # Policies
-//! Policies that may refuse a request, or respond to it, act in the order of the route's list and
-//! see the head as the client sent it. Then the edits of the request follow, each kind in its
-//! order, and then those of the response. The gateway does not edit its own responses.
+//! Policies that may refuse a request, or respond to it, act in the order of the route's list, and
+//! see the head as the client sent it. The edits of the request follow, and then those of the
+//! response; edits of the same kind apply in the order of the list. The gateway does not edit its
+//! own responses.
 //!
 //! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
 //! is kept until it is complete; everything else is streamed. The gateway refuses a request with
@@ -26,16 +27,17 @@
 //! conditions. If a route edits responses, Accept-Encoding is not passed on; if it processes SOAP
 //! and XML in them, the gateway accepts only gzip. Entity tags and digests pass unchanged.
 //!
-//! A rate limit is a token bucket that all workers share. The gateway recognises a verified token
+//! A rate limit is a token bucket that all workers share. The gateway recognizes a verified token
 //! by its bytes, for a minute or until it expires. Credentials that occur twice match no consumer.
 //!
-//! Requests, and responses if the policy says so, are checked against an OpenAPI document: the head
-//! in the order of the list, the body before any edit. A checked response is passed on only when it
-//! is complete.
+//! A policy can check requests, and optionally responses, against an OpenAPI document. It checks
+//! the head in the order of the list, and the body before any edit. A checked response is passed on
+//! only when it is complete.
 //!
-//! SOAP and XML are processed in complete bodies, after every policy that may refuse a request by
-//! its head. Such a route edits no JSON. Definitions are compiled with the configuration, and again
-//! in the background when they expire. On such a route, SOAP clients get every error as a fault.
+//! SOAP and XML are processed in complete bodies, after every policy that may refuse a request
+//! because of its head. Such a route edits no JSON. Definitions are compiled with the
+//! configuration, and again in the background when they expire. On such a route, SOAP clients get
+//! every error as a fault.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
@@ -144,7 +146,7 @@ impl Gateway {
     /// Prepares a configuration.
     ///
     /// # Errors
-    /// All mistakes of the configuration.
+    /// All mistakes in the configuration.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let tls = config
@@ -168,7 +170,7 @@ impl Gateway {
 
     /// Calls `notices` with messages for the operator, for example that Redis is unavailable. Each
     /// message is a sentence that names the culprit and ends with a remedy. The calling worker
-    /// waits until it returns.
+    /// waits until `notices` returns.
     pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.inner.notices = Arc::new(notices);
         self
@@ -231,7 +233,11 @@ impl Gateway {
         let changed = fixed.iter().filter(|(_, is_same)| !is_same);
         let mistakes = changed.map(|(at, _)| {
             let message = "this cannot change while the gateway is running";
-            ConfigError::new(message, "restart it, or restore the previous value").below(at)
+            ConfigError::new(
+                message,
+                "restart the gateway, or restore the previous value",
+            )
+            .below(at)
         });
         ConfigError::unless(mistakes.collect(), ()).map_err(ConfigErrors)?;
         let fresh = compiled.refresher()?;

@@ -70,7 +70,7 @@ struct End {
     is_up: bool,
     /// The peer of this side will send no more.
     has_ended: bool,
-    /// The other side will send no more; this one is closed after the pending bytes.
+    /// The other side will send no more; this side is closed after the pending bytes.
     is_ending: bool,
     /// This side is not read, because the other side does not accept the pending bytes.
     is_paused: bool,

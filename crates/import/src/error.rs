@@ -21,18 +21,18 @@ pub enum ImportError {
         message: String,
         remedy: String,
     },
-    /// Too many lines of a log are not in its format.
+    /// Too many lines of a log are not in the log's format.
     #[error("{file}: {malformed} of {lines} lines are not in the format {format}{}", listed(.examples))]
     Malformed {
         /// The name of the log.
         file: String,
         /// The format that most of its lines have, as text.
         format: &'static str,
-        /// Number of lines that are not in this format.
+        /// The number of lines that are not in this format.
         malformed: u64,
-        /// Number of all lines.
+        /// The total number of lines.
         lines: u64,
-        /// The first of these lines, each with the expectation that it does not meet.
+        /// The first malformed lines, each as its position and what was expected there.
         examples: Vec<String>,
     },
     /// The input cannot be read.
@@ -59,7 +59,7 @@ impl ImportError {
         }
     }
 
-    /// The name of the input; none for mistakes, which name it themselves.
+    /// Returns the name of the input, or `None` for mistakes, whose messages contain it.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Mistakes(_) => None,
@@ -69,7 +69,7 @@ impl ImportError {
         }
     }
 
-    /// Returns the sentence that ends the message.
+    /// Returns what the user can do about the error, without a final period.
     pub fn remedy(&self) -> String {
         match self {
             Self::Mistakes(_) => "correct these lines".into(),

@@ -39,7 +39,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The notes with this effect.
+    /// Returns the notes with this effect.
     pub fn notes_with(&self, effect: Effect) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(move |note| note.effect == effect)
     }
@@ -94,7 +94,7 @@ impl Folder {
     }
 }
 
-/// A YAML comment, wrapped between words.
+/// Returns a string as a YAML comment, wrapped between words.
 fn commented(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {

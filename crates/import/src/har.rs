@@ -1,4 +1,4 @@
-//! HAR (HTTP Archive 1.2): the requests that a browser recorded.
+//! Imports HAR (HTTP Archive 1.2), the requests that a browser recorded.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ struct Content {
     size: i64,
 }
 
-/// The only client of an archive.
+/// The only client in an archive.
 const CLIENT: &[u8] = b"browser";
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
@@ -103,7 +103,8 @@ fn host_of(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// The host with the most requests. Requests to other hosts belong to other gateways.
+/// Finds the host with the most requests. Requests to other hosts are left out, because they belong
+/// to other gateways.
 fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries {

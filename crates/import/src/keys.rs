@@ -17,7 +17,8 @@ pub(crate) struct Keys<'n> {
 }
 
 impl<'n> Keys<'n> {
-    /// The keys of a mapping. Null counts as an empty mapping. Any other value is a mistake.
+    /// Returns the keys of a mapping. Null counts as an empty mapping. Any other value is a
+    /// mistake.
     pub(crate) fn of(node: &'n Node, what: impl Into<String>, log: &mut Log<'_>) -> Self {
         let what = what.into();
         if !matches!(node.data, Data::Map(_) | Data::Null) {
@@ -50,7 +51,7 @@ impl<'n> Keys<'n> {
         log.text_of(node, &format!("`{key}` of {}", self.what))
     }
 
-    /// Takes a required text.
+    /// Takes the value of a required key as text.
     pub(crate) fn required(&mut self, key: &str, log: &mut Log<'_>) -> Option<String> {
         if self.rest.iter().all(|entry| entry.key != key) {
             let message = format!("{} has no `{key}`", self.what);
@@ -87,7 +88,7 @@ impl<'n> Keys<'n> {
         let Some(node) = self.node(key) else {
             return &[];
         };
-        // Lua serialisers write an empty list as an empty mapping.
+        // Lua serializers write an empty list as an empty mapping.
         if !matches!(node.data, Data::List(_)) && !is_empty(node) {
             let message = format!("`{key}` of {} is not a list", self.what);
             log.problem(&node.head(), message, "begin each item with `- `");
@@ -133,14 +134,14 @@ impl<'n> Keys<'n> {
         });
     }
 
-    /// The unread keys that have an effect.
+    /// Returns the unread keys that have an effect.
     pub(crate) fn unread(self) -> impl Iterator<Item = &'n Entry> {
         let is_idle = |entry: &&Entry| is_empty(&entry.value) || entry.value.flag() == Some(false);
         self.rest.into_iter().filter(move |entry| !is_idle(entry))
     }
 
-    /// Notes that only the user's gateway has the unread keys. `of` completes the description of a
-    /// key. Returns the entries for `not_understood` of a scenario.
+    /// Notes that only the user's gateway applies the unread keys. `of` follows the key in each
+    /// note. Returns the entries for `not_understood` of a scenario.
     pub(crate) fn not_understood(self, of: &str, log: &mut Log<'_>) -> Vec<String> {
         let note =
             |entry: &Entry| log.not_understood(&entry.key_span, format!("`{}`{of}", entry.key));

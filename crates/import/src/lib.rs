@@ -1,5 +1,5 @@
-//! Converts existing input to gatebench files: a gateway's configuration to a scenario, a suite and
-//! the configuration in a form that gatebench can run; recorded traffic to a scenario and load
+//! Converts existing files to gatebench's. A gateway's configuration becomes a scenario, a suite
+//! and a configuration that gatebench can run. Recorded traffic becomes a scenario and load
 //! profiles.
 //!
 //! ```text
@@ -45,9 +45,9 @@ pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
 /// A kind of input that consists of a single string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
-    /// Kong: a declarative configuration or a decK file, format 1.1 to 3.0.
+    /// A declarative configuration of Kong or a decK file, format 1.1 to 3.0.
     Kong,
-    /// APISIX: the configuration file of its standalone mode.
+    /// The configuration file of APISIX's standalone mode.
     Apisix,
     /// Resources of the Gateway API.
     Kubernetes,

@@ -15,11 +15,11 @@ pub struct Note {
     pub line: usize,
     /// A description of the part, and of its treatment if it is simplified.
     pub what: String,
-    /// The consequence.
+    /// The consequence for the scenario.
     pub effect: Effect,
 }
 
-/// The consequence of a note.
+/// The consequence of a note for the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Only the user's own gateway does this. Other gateways do not support the scenario.
@@ -56,7 +56,7 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// The line number of a byte, from 1.
+    /// Returns the line number of a byte, from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.lines.partition_point(|start| *start <= at)
     }
@@ -72,8 +72,8 @@ impl<'t> Log<'t> {
             .push(Problem::new(span.clone(), message, help));
     }
 
-    /// Notes a part that only the user's gateway has. Returns the entry for `not_understood` of a
-    /// scenario.
+    /// Notes a part that only the user's gateway supports. Returns the entry for `not_understood`
+    /// of a scenario.
     pub(crate) fn not_understood(
         &mut self,
         span: &Range<usize>,
@@ -97,8 +97,8 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// A scalar as text. A number or a boolean is written as in the input. Any other value is a
-    /// mistake.
+    /// Returns a scalar as text. A number or a boolean is written as in the input. Any other value
+    /// is a mistake.
     pub(crate) fn text_of(&mut self, node: &Node, what: &str) -> Option<String> {
         if let Some(text) = node.text() {
             return Some(text.to_owned());
@@ -110,7 +110,7 @@ impl<'t> Log<'t> {
         None
     }
 
-    /// The values of entries as text, by key.
+    /// Returns the values of entries as text, by key.
     pub(crate) fn texts_of(&mut self, entries: &[Entry]) -> BTreeMap<String, String> {
         let text = |entry: &Entry| {
             let text = self.text_of(&entry.value, &format!("`{}`", entry.key))?;
@@ -119,7 +119,7 @@ impl<'t> Log<'t> {
         entries.iter().filter_map(text).collect()
     }
 
-    /// All notes in the order of their lines.
+    /// Returns all notes, ordered by line.
     ///
     /// # Errors
     /// All mistakes, if there are any.

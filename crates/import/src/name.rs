@@ -1,4 +1,4 @@
-//! Names in gatebench files, which consist of lower-case letters, digits and hyphens.
+//! Names in gatebench files, which consist of lowercase letters, digits and hyphens.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -35,17 +35,17 @@ fn is_user_name(text: &str) -> bool {
     !text.is_empty() && characters.all(plain)
 }
 
-/// Reports a user name that a scenario cannot have.
+/// Adds a mistake if a scenario cannot have a client with this user name.
 pub(crate) fn check_user_name(name: &str, span: &Range<usize>, log: &mut Log<'_>) {
     if is_user_name(name) {
         return;
     }
-    let message = format!("the user name `{name}` cannot be that of a client");
-    let help = "write letters, digits and . _ @ + - only; replace placeholders such as $USER before the import";
+    let message = format!("`{name}` is not a valid user name for a client");
+    let help = "use only letters, digits and . _ @ + -; replace placeholders such as $USER before the import";
     log.problem(span, message, help);
 }
 
-/// The name of an item among several with the same name: `name`, `name-2` and so on.
+/// Returns the name of an item among several with the same name: `name`, `name-2` and so on.
 pub(crate) fn numbered(name: &str, index: usize) -> String {
     match index {
         0 => name.to_owned(),
@@ -53,7 +53,7 @@ pub(crate) fn numbered(name: &str, index: usize) -> String {
     }
 }
 
-/// The path and the query of a URL; empty if it has none.
+/// Returns the path and query of a URL; empty if it has neither.
 pub(crate) fn path_of_url(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.find('/').map_or("", |at| &rest[at..])
@@ -64,7 +64,7 @@ pub(crate) fn path_of_url(url: &str) -> &str {
 pub(crate) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// A valid name derived from a string, with a number if the name is taken.
+    /// Returns a valid name derived from a string, with a number if the name is taken.
     pub(crate) fn unique(&mut self, text: &str) -> String {
         let name = slug(text);
         let mut all = (0..).map(|index| numbered(&name, index));

@@ -22,7 +22,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The settings of an import of this file, with defaults.
+    /// Returns the default settings for importing this file.
     pub fn new(file: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             file: file.into(),
@@ -41,7 +41,7 @@ pub struct Replay {
     /// The duration of the replay, to which the curve is compressed [default: a minute, or the
     /// log's duration if that is shorter].
     pub over: Option<HumanDuration>,
-    /// The hour of the log to replay; if none, the whole log.
+    /// The hour of the log to replay; the whole log if `None`.
     pub hour: Option<Hour>,
     /// True to keep the values in queries.
     pub query_values: bool,
@@ -67,7 +67,7 @@ pub struct Hour {
 
 /// A string that is not an hour.
 #[derive(Debug, Error)]
-#[error("'{0}' is not an hour: write it as 2025-01-31T14")]
+#[error("'{0}' is not an hour: write an hour such as 2025-01-31T14")]
 pub struct NotAnHour(String);
 
 impl FromStr for Hour {

@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 16;
 /// The maximum number of repetitions that a sample contains.
 const REPEAT_MAX: usize = 64;
 
-/// A string that the expression matches; none if it contains an unsupported construct.
+/// Returns a string that the expression matches, or `None` if it contains an unsupported construct.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),
@@ -23,8 +23,8 @@ pub(crate) fn sample(expression: &str) -> Option<String> {
     parser.chars.next().is_none().then_some(text)
 }
 
-/// The path that an expression matches, like [`sample`]. If there is none, notes that the path
-/// `text` gets no request.
+/// Returns a path that an expression matches, as [`sample`] does. If there is none, notes that the
+/// path `text` gets no request.
 pub(crate) fn sample_of(
     expression: &str,
     text: &str,
@@ -39,7 +39,7 @@ pub(crate) fn sample_of(
     sample
 }
 
-/// The literal text with which every match begins.
+/// Returns the literal text with which every match begins.
 pub(crate) fn literal_prefix(expression: &str) -> String {
     let mut prefix = String::new();
     let mut chars = expression
@@ -74,7 +74,7 @@ struct Parser<'e> {
 }
 
 impl Parser<'_> {
-    /// The sample of the first alternative; the others are parsed and dropped.
+    /// Returns the sample of the first alternative. The others are parsed and dropped.
     fn alternatives(&mut self) -> Option<String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -147,7 +147,7 @@ impl Parser<'_> {
         self.chars.find(|c| *c == '>').map(drop)
     }
 
-    /// A character that a class matches.
+    /// Returns a character that a class matches.
     fn class(&mut self) -> Option<char> {
         let is_negated = self.chars.next_if_eq(&'^').is_some();
         let mut members = Vec::new();
@@ -174,7 +174,7 @@ impl Parser<'_> {
         others.find(|c| !members.contains(c))
     }
 
-    /// The minimum number of repetitions, so that an optional part is omitted.
+    /// Returns the minimum number of repetitions, so that an optional part is omitted.
     fn quantifier(&mut self) -> Option<usize> {
         let least = match self.chars.next_if(|c| "*?+{".contains(*c)) {
             None => return Some(1),

@@ -1,5 +1,5 @@
-//! TestRuns of the k6 operator: their scripts become scenarios and loads, and their runners become
-//! options of `gatebench run --kubernetes`.
+//! Imports TestRuns of the k6 operator. Their scripts become scenarios and loads, and their runners
+//! become options of `gatebench run --kubernetes`.
 
 mod arguments;
 mod runner;
@@ -38,7 +38,7 @@ pub struct TestRunFile<'a> {
     pub text: &'a str,
 }
 
-/// A suite, and its scenarios by the words with which a suite names them.
+/// A suite, and its scenarios by the words that suites use for them.
 #[derive(Clone, Debug)]
 pub struct KnownSuite {
     pub suite: Suite,
@@ -50,11 +50,10 @@ pub struct KnownSuite {
 pub struct TestRuns {
     /// The suite, with its scenarios, loads and scripts.
     pub folder: Folder,
-    /// Options of `gatebench run` with the agents and their nodes.
+    /// Options of `gatebench run` that select the agents and their nodes.
     pub words: Vec<String>,
 }
 
-/// A TestRun.
 struct TestRun {
     name: String,
     script_file: String,
@@ -64,8 +63,9 @@ struct TestRun {
     runner: Runner,
 }
 
-/// Reads TestRuns. `read` returns the text of a script by its file name. If a suite's scenarios are
-/// given, each script is one of them: the scenario whose first request it sends.
+/// Reads TestRuns. `read` returns the text of a script by its file name. If a suite is given, each
+/// script stands for one of its scenarios: the one that a label names, or else the one whose first
+/// request the script sends.
 ///
 /// # Errors
 /// All mistakes in a file, each with its line, or a script that cannot be read or has no scenario.
@@ -144,7 +144,7 @@ fn add(
     let file = format!("{} of the TestRun {}", run.script_file, run.name);
     let options = Options::new(file.as_str(), name);
     let (word, mut load) = match (known, &run.scenario) {
-        // A script that gatebench wrote builds its requests in a way that is not read back.
+        // A script that gatebench wrote builds its requests in a way that cannot be read here.
         (Some(known), Some(named)) => (known.named(named, &file)?, k6::load(&run.script, &options)),
         (known, _) => {
             let parts = k6::parts(&run.script, &options)?;
@@ -161,7 +161,7 @@ fn add(
     };
     run.runner.arguments.apply(&mut load);
     for phase in &mut load.phases {
-        // k6 drops an arrival that finds all users busy.
+        // k6 drops an arrival when all users are busy.
         if let Shape::Open(open) = &mut phase.shape {
             open.queue_max = 0;
         }
@@ -173,10 +173,10 @@ fn add(
 }
 
 impl KnownSuite {
-    /// Returns the word for a scenario.
+    /// Returns the word for the scenario with this name.
     fn named(&self, name: &str, file: &str) -> Result<String, ImportError> {
         self.word_of(|it| it.scenario == name).ok_or_else(|| {
-            let message = format!("'{}' has no scenario {name}", self.suite.suite);
+            let message = format!("the suite '{}' has no scenario '{name}'", self.suite.suite);
             let remedy = format!("correct the label {SCENARIO_LABEL}, or name another suite");
             ImportError::nothing(file, &message, &remedy)
         })
@@ -192,7 +192,7 @@ impl KnownSuite {
         };
         self.word_of(is_it).ok_or_else(|| {
             let sends = own.map(Request::label).unwrap_or_default();
-            let message = format!("no scenario of '{}' sends {sends}", self.suite.suite);
+            let message = format!("no scenario of the suite '{}' sends {sends}", self.suite.suite);
             let remedy = "correct the path in the script, or omit --suite to get a scenario without policies";
             ImportError::nothing(file, &message, remedy)
         })
@@ -212,7 +212,7 @@ fn first_request(scenario: &Scenario) -> Option<&Request> {
     scenario.requests.first().or(group)
 }
 
-/// Reports whether two requests have the same method, path and names of headers.
+/// Reports whether two requests have the same method, path and header names.
 fn is_same(one: &Request, other: &Request) -> bool {
     let names = |request: &Request| -> Vec<String> {
         let names = request.headers.keys().map(|it| it.to_ascii_lowercase());
@@ -246,7 +246,7 @@ fn testruns(
     found
 }
 
-/// The documents, with the items of lists in place of the lists.
+/// Returns the documents, with each list replaced by its items.
 fn flattened(nodes: &[Node]) -> Vec<&Node> {
     fn items(node: &Node) -> Vec<&Node> {
         match node.text_of("kind") {
@@ -257,7 +257,7 @@ fn flattened(nodes: &[Node]) -> Vec<&Node> {
     nodes.iter().flat_map(items).collect()
 }
 
-/// The files of the ConfigMaps, by the names of the ConfigMap and the file.
+/// Returns the files in the ConfigMaps, by the names of the ConfigMap and the file.
 fn scripts(documents: &[&Node]) -> BTreeMap<(String, String), String> {
     let mut scripts = BTreeMap::new();
     for node in documents
@@ -287,7 +287,7 @@ fn testrun(
         .text_of("apiVersion")
         .is_some_and(|it| it.starts_with(API))
     {
-        let message = "the TestRun is not of the API k6.io";
+        let message = "the TestRun does not belong to the API k6.io";
         log.problem(&node.head(), message, "write `apiVersion: k6.io/v1alpha1`");
         return None;
     }
@@ -336,7 +336,7 @@ fn script_of(
     } else if let Some(Data::Text(path)) = script.get("localFile").map(|it| &it.data) {
         (None, path.clone())
     } else {
-        let message = "`script` names neither a configMap, a volumeClaim nor a localFile";
+        let message = "`script` names no configMap, volumeClaim or localFile";
         let help = "write `script: {configMap: {name: NAME, file: FILE.js}}`";
         log.problem(&script.head(), message, help);
         return None;
@@ -346,7 +346,7 @@ fn script_of(
     let text = of_map.or_else(|| read(&base));
     if text.is_none() {
         let message = format!("the script {base} was not found");
-        let help = "put the script next to this file, or its ConfigMap into it";
+        let help = "put the script next to this file, or add its ConfigMap to this file";
         log.problem(&script.head(), message, help);
     }
     Some((base, text?))

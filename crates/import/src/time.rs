@@ -26,7 +26,7 @@ fn pair(text: &[u8]) -> Option<i8> {
     number(text.get(..2)?).map(|it| it as i8)
 }
 
-/// A time from a date and a clock such as `13:55:36`, with or without a fraction of a second.
+/// Parses a date and a clock such as `13:55:36`, with or without a fraction of a second.
 fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     let (hour, minute, second) = (pair(clock)?, pair(clock.get(3..)?)?, pair(clock.get(6..)?)?);
     let fraction = match clock.get(8) {
@@ -43,7 +43,7 @@ fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     Some(Offset::UTC.to_timestamp(time).ok()?.as_millisecond())
 }
 
-/// `10/Oct/2000:13:55:36 -0700`, as in nginx, Apache and HAProxy.
+/// Parses `10/Oct/2000:13:55:36 -0700`, as in nginx, Apache and HAProxy.
 pub(crate) fn common(text: &[u8]) -> Option<i64> {
     let name = text.get(3..6)?;
     let month = MONTHS.iter().position(|it| it.as_slice() == name)? as i8 + 1;
@@ -51,7 +51,7 @@ pub(crate) fn common(text: &[u8]) -> Option<i64> {
     is_separated.then(|| at(&text[7..11], month, text, &text[12..]))?
 }
 
-/// `2016-04-15T20:17:00.310Z` (RFC 3339).
+/// Parses `2016-04-15T20:17:00.310Z` (RFC 3339).
 pub(crate) fn iso(text: &[u8]) -> Option<i64> {
     let month = pair(text.get(5..)?)?;
     let is_separated =
@@ -59,13 +59,13 @@ pub(crate) fn iso(text: &[u8]) -> Option<i64> {
     is_separated.then(|| at(&text[..4], month, &text[8..], &text[11..]))?
 }
 
-/// A time in either format.
+/// Parses a time in either format.
 pub(crate) fn common_or_iso(text: &[u8]) -> Option<i64> {
     iso(text).or_else(|| common(text))
 }
 
-/// The time that a number of seconds, milliseconds, microseconds or nanoseconds since 1970
-/// represents; the unit is derived from the size of the number.
+/// Converts a number of seconds, milliseconds, microseconds or nanoseconds since 1970. The unit is
+/// derived from the size of the number.
 pub(crate) fn since_1970(number: f64) -> Option<i64> {
     let millis = match number {
         it if !(1e8..1e20).contains(&it) => return None,
@@ -84,13 +84,13 @@ pub(crate) fn in_words(at_ms: i64) -> String {
     time.map(words).unwrap_or_default()
 }
 
-/// The beginning of an hour written as `2025-01-31T14`.
+/// Returns the beginning of an hour written as `2025-01-31T14`.
 pub(crate) fn hour(text: &str) -> Option<i64> {
     let is_hour = text.len() == "2025-01-31T14".len();
     is_hour.then(|| iso(format!("{text}:00:00").as_bytes()))?
 }
 
-/// The hour of a time, such as `2025-01-31T14`.
+/// Returns the hour of a time, such as `2025-01-31T14`.
 pub(crate) fn hour_in_words(at_ms: i64) -> String {
     let words = in_words(at_ms).replace(' ', "T");
     words.split(':').next().unwrap_or_default().to_owned()

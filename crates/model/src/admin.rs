@@ -23,9 +23,9 @@ pub struct AdminRounds {
     /// does not exist, the gateway responds with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
-    /// The interval between calls during a load, which the load's responses do not delay. The calls
-    /// are those of the rounds, one after another, and each waits only for the response to the
-    /// previous call [default: no calls].
+    /// The interval between calls during a load [default: no calls]. The calls are those of the
+    /// rounds, in the same order. A call waits for the response to the previous call, but not for
+    /// the responses of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }
@@ -41,7 +41,7 @@ impl AdminRounds {
 }
 
 /// A gateway's admin interface: HTTP over a Unix socket, for one route. Paths and bodies are
-/// templates over the input of the files and `route`, one of its routes.
+/// templates whose input is that of the files and `route`, the route of the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Admin {

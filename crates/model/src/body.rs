@@ -50,7 +50,7 @@ impl Body {
         &self.bytes
     }
 
-    /// The body as text; none if it is not text or is a filler.
+    /// Returns the body as text, or `None` if it is not text or is a filler.
     pub fn text(&self) -> Option<&str> {
         if self.is_filler {
             return None;
@@ -59,7 +59,7 @@ impl Body {
     }
 }
 
-/// A body as files contain it.
+/// The form of a body in files.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum WrittenBody {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filler_is_kept_by_its_length() {
+    fn a_filler_is_stored_as_its_length() {
         let body: Body = serde_json::from_str(r#"{"filler_bytes": 3}"#).unwrap();
         assert_eq!((body.bytes(), body.text()), (&b"xxx"[..], None));
         assert_eq!(

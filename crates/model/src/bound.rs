@@ -7,7 +7,7 @@ use gatebench_config::HumanDuration;
 use thiserror::Error;
 
 /// The end of the message about an unknown quantity.
-const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after \
+const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999, optionally after \
      'service.' or 'lateness.') nor one of rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx and 5xx";
 
 /// The number of samples that must lie beyond a percentile for it to be reported.
@@ -21,7 +21,7 @@ pub struct Bound {
     pub quantity: Quantity,
     /// The required relation of the quantity to the value.
     pub operator: Operator,
-    /// The value, in nanoseconds, in requests per second, as a number or as a share from 0 to 1.
+    /// The value: nanoseconds, requests per second, a count, or a share from 0 to 1.
     pub value: f64,
 }
 
@@ -70,7 +70,7 @@ pub enum Counted {
     Errors,
     /// Responses that passed all checks.
     Checks,
-    /// Arrivals that were never sent.
+    /// Requests that were due but never sent.
     Dropped,
     /// Responses whose status begins with this digit, 2 to 5.
     Status(u8),
@@ -179,7 +179,7 @@ pub(crate) struct Part<'a> {
     column: usize,
 }
 
-/// The bounds in a string, without surrounding spaces.
+/// Returns the bounds in a string, without surrounding spaces.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     let mut column = 1;
     text.split(',').map(move |text| {
@@ -198,7 +198,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The part without its first `bytes` bytes.
+    /// Returns the part without its first `bytes` bytes.
     fn behind(&self, bytes: usize) -> Self {
         let (before, text) = self.text.split_at(bytes);
         let column = self.column + before.chars().count();
@@ -243,7 +243,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The quantity with this name, and the value that bounds it.
+/// Returns the quantity with this name, and the value that bounds it.
 fn bounded(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError> {
     let counted = match name.text {
         "rate" => return Ok((Quantity::Rate, number(name, value, value.text)?)),
@@ -310,7 +310,9 @@ fn count(
         )));
     };
     if counted == Counted::Requests {
-        return Err(value.wrong("`requests` is a count, not a share: write requests>1000"));
+        return Err(
+            value.wrong("`requests` is a count, not a share: write a number, as in requests>1000")
+        );
     }
     match number(name, value, share.trim_end())? {
         percent if percent <= 100.0 => Ok((Quantity::Share(counted), percent / 100.0)),

@@ -1,4 +1,4 @@
-//! Kubernetes: the namespace in which the parts of a run are pods, and the nodes of these pods.
+//! The Kubernetes namespace in which the parts of a run are pods, and the nodes of these pods.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::Limits;
 
-/// The roles of pods, with which their places begin: `engine-0`.
+/// The roles of pods. The names of places in a cluster begin with them, as in `engine-0`.
 pub const GATEWAY: &str = "gateway";
 pub const UPSTREAM: &str = "upstream";
 pub const REDIS: &str = "redis";
@@ -32,8 +32,8 @@ pub struct Cluster {
     pub namespace: Namespace,
     /// The number of pods that send the load.
     pub agents: u32,
-    /// The number of pods of upstreams, which serve the targets of a scenario in turn. Older runs
-    /// do not state it, and had one.
+    /// The number of upstream pods, which serve the targets of a scenario in turn; 0 in older runs,
+    /// which had one.
     #[serde(default)]
     pub upstreams: u32,
     /// The pods of the gateways, one for each size.
@@ -58,7 +58,7 @@ pub struct PodSettings {
     pub image: String,
     #[serde(default, skip_serializing_if = "NodeChoice::is_any")]
     pub node: NodeChoice,
-    /// The limits of the pod; gateways have their sizes instead.
+    /// The limits of the pod. Gateways have sizes instead.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
 }
@@ -78,7 +78,7 @@ pub struct NodeChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Taint {
     pub key: String,
-    /// Its value; none if any value is tolerated.
+    /// The value of the taint [default: any value].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
@@ -92,7 +92,7 @@ pub struct AttachedPod {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     pub namespace: String,
-    /// A selector of labels that matches only this pod: `app=kong`.
+    /// A label selector that matches only this pod, such as `app=kong`.
     pub selector: String,
     /// The image of the container that is added to the pod.
     #[serde(default)]
@@ -112,7 +112,7 @@ impl AttachedPod {
 /// The effects of taints.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The maximum length of a name of a namespace and of the parts of a label.
+/// The maximum length of the name of a namespace.
 const NAME_CHARS_MAX: usize = 63;
 
 impl Cluster {
@@ -125,7 +125,7 @@ impl Cluster {
     }
 }
 
-/// A word that names no namespace or node.
+/// A word that is not a namespace, a pod, a label or a taint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ClusterWordError(String);
@@ -179,7 +179,7 @@ impl NodeChoice {
     pub fn add(&mut self, word: &str) -> Result<(), ClusterWordError> {
         let wrong = || {
             ClusterWordError(format!(
-                "'{word}' is neither a label of nodes (KEY=VALUE) nor a taint (KEY=VALUE:NoSchedule)"
+                "'{word}' is neither a node label (KEY=VALUE) nor a taint (KEY=VALUE:NoSchedule)"
             ))
         };
         let is_part = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);

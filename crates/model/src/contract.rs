@@ -1,4 +1,4 @@
-//! Gateway folders of contract 1. Each value keeps its position in the text.
+//! Converts gateway folders of contract 1 to contract 2. Each value keeps its position in the text.
 
 use gatebench_config::{Data, Entry, Node};
 
@@ -43,7 +43,7 @@ pub(crate) fn upgrade(root: &mut Node) {
     root.push(Entry::new("features", &start, Data::Map(features)));
 }
 
-/// The stated features, each with its missing parts and the extra that it needs.
+/// Returns the stated features, each with its missing parts and the extra that it needs.
 fn claims(root: &mut Node) -> Vec<Entry> {
     let extras = entries_of(root.take("extras"));
     let mut claims = entries_of(root.take("policies"));

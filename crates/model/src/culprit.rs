@@ -32,7 +32,7 @@ pub trait Blame: std::error::Error {
     /// Returns the culprit.
     fn culprit(&self) -> Culprit;
 
-    /// Returns the remedy for the error, as a sentence without a full stop.
+    /// Returns the remedy for the error, as a sentence without a final period.
     fn remedy(&self) -> String;
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Rows.
+    /// Rows of values.
     List(List),
     /// Whole numbers, each once.
     Sequence(Sequence),
@@ -19,11 +19,11 @@ pub enum Source {
     Uniform(Uniform),
     /// Whole numbers around a mean.
     Normal(Normal),
-    /// Whole numbers from 1, the smallest most often.
+    /// Whole numbers from 1, smaller ones more often.
     Zipf(Zipf),
 }
 
-/// A source of values as scenario files contain it.
+/// The form of a source of values in scenario files.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Source")]
 #[expect(
@@ -43,7 +43,7 @@ pub(crate) enum WrittenSource {
     Uniform(Uniform),
     /// Whole numbers, normally distributed.
     Normal(Normal),
-    /// Whole numbers from 1 to `items`; number k is drawn in proportion to k^-`exponent`.
+    /// Whole numbers from 1 to `items`; the probability of k is proportional to k^-`exponent`.
     Zipf(Zipf),
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct File {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Names of the columns; without them, every item is one value.
+    /// The names of the columns; without columns, every item is one value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
     /// The values; with `columns`, a list of values for each row.
@@ -118,7 +118,7 @@ fn one() -> i64 {
 pub struct Uniform {
     /// The smallest number.
     pub min: i64,
-    /// The greatest number.
+    /// The largest number.
     pub max: i64,
 }
 
@@ -136,7 +136,7 @@ pub struct Normal {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zipf {
-    /// The greatest number.
+    /// The largest number.
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
     pub items: u64,
     /// The exponent of the law; 0 makes all numbers equally likely.
@@ -181,7 +181,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// The value at a row and a column, both from 0.
+    /// Returns the value at a row and a column, both from 0.
     pub fn get(&self, row: usize, column: usize) -> Option<&str> {
         let width = self.width.max(1);
         if column >= width {

@@ -18,8 +18,8 @@ const FILE_BYTES_MAX: usize = 16 << 20;
 /// Rows that were read for the source with this name.
 pub(crate) type Attachment = (String, Rows);
 
-/// Replaces the paths of files by their contents. Rows are returned separately; the tree gets only
-/// their columns.
+/// Replaces the paths of files with their contents. Rows are returned separately, and the tree gets
+/// only their columns.
 pub(crate) fn resolve(
     root: &mut Node,
     read: ReadFile<'_>,
@@ -112,7 +112,8 @@ impl Files<'_> {
         }
     }
 
-    /// Text that starts like XML is the definition itself. Other text is the path of a file.
+    /// Reads a definition. Text that starts like XML is the definition itself, and other text is
+    /// the path of a file.
     fn definition(&mut self, node: &mut Node) {
         let is_text = |text: &str| {
             let text = text.trim_start_matches('\u{feff}');
@@ -122,8 +123,8 @@ impl Files<'_> {
         self.text(node, is_text, "this file is not XML, or is not UTF-8", help);
     }
 
-    /// Text that has several lines, or begins like JSON, is the document itself. Other text is the
-    /// path of a file.
+    /// Reads an OpenAPI document. Text that has several lines, or begins like JSON, is the document
+    /// itself, and other text is the path of a file.
     fn document(&mut self, node: &mut Node) {
         let is_text = |text: &str| text.trim_start().starts_with('{') || text.trim().contains('\n');
         let message = "this file is not an OpenAPI document, or is not UTF-8";
@@ -131,7 +132,7 @@ impl Files<'_> {
             node,
             is_text,
             message,
-            "give the path of one in JSON or YAML",
+            "give the path of an OpenAPI document in JSON or YAML",
         );
     }
 

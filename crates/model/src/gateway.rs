@@ -20,7 +20,7 @@ pub use crate::input::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayFolder {
-    /// The gateway's name: lower case, digits and hyphens.
+    /// The gateway's name: lowercase letters, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub gateway: String,
     /// The version of this file's format and of its templates' input.
@@ -34,7 +34,7 @@ pub struct GatewayFolder {
     /// The address of the gateway's home page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub homepage: Option<String>,
-    /// The program.
+    /// The gateway's program.
     pub binary: Binary,
     /// An image with the program, for users who have a container engine but not the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,13 +54,14 @@ pub struct GatewayFolder {
     /// a file of a gateway folder next to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// A command that checks the configuration and exits non-zero with a reason on stderr.
+    /// A command that checks the configuration. If the configuration is invalid, the command exits
+    /// with a non-zero status and prints a reason on stderr.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<String>,
     /// The command that starts the gateway in the foreground.
     #[schemars(length(min = 1))]
     pub start: Vec<String>,
-    /// Environment variables of `check`, `start` and the commands of `actions`. Their values are
+    /// Environment variables for `check`, `start` and the commands of `actions`. Their values are
     /// templates too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
@@ -83,7 +84,7 @@ pub struct GatewayFolder {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
     /// The prefix of the files in the working folder to which the gateway's own profiler writes
-    /// stacks, if the templates start one. It is for code that perf cannot name, such as Lua.
+    /// stacks, if the templates start one. This is for code that perf cannot name, such as Lua.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The gateway's own metrics, if it has them.
@@ -94,14 +95,14 @@ pub struct GatewayFolder {
     pub admin: Option<Admin>,
     /// The actions that change a running gateway. `reload` makes it read its files again. Before
     /// `configure`, the files are rendered again with different routes, and before `weights` with
-    /// different weights of the targets. If one of these two is not stated, `reload` is used.
+    /// different weights of the targets. If one of these two is missing, `reload` is used instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
     /// The database in which the gateway keeps its configuration, if some features need one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
     /// The control plane, if the gateway can get its configuration from one. The feature
-    /// `control_plane` states by what means.
+    /// `control_plane` states how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
     /// Notes for readers who compare the gateway with others.
@@ -117,7 +118,7 @@ pub struct Binary {
     /// `gatebench` means the running program itself.
     #[schemars(length(min = 1))]
     pub names: Vec<String>,
-    /// Arguments with which the program prints its version.
+    /// The arguments that make the program print its version.
     pub version_args: Vec<String>,
     /// A regular expression for the output of the program with these arguments; group 1 is the
     /// version.
@@ -131,8 +132,8 @@ pub struct Binary {
     /// Other files that must exist, as absolute paths or as in `{{ prefix }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// Environment variables of the program whenever it runs, even to print its version. Their
-    /// values are templates of `binary` and `prefix`.
+    /// Environment variables that the program gets whenever it runs, even to print its version.
+    /// Their values are templates of `binary` and `prefix`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }
@@ -191,7 +192,7 @@ pub struct VendorPackages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorSystem {
-    /// `ID` of `/etc/os-release`, such as debian.
+    /// The `ID` in `/etc/os-release`, such as debian.
     pub id: String,
     /// Prefixes of the system's `VERSION_ID` that end at a dot, such as 9 for 9.4.
     #[schemars(length(min = 1))]
@@ -206,9 +207,9 @@ pub struct VendorSystem {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PypiPackage {
-    /// Name of the package.
+    /// The name of the package.
     pub package: String,
-    /// The version, which is the only one that is installed.
+    /// The version to install. No other version is installed.
     pub version: String,
     /// The SHA-256 of each of the package's wheels, one for each supported platform. Other wheels
     /// are not installed.
@@ -249,21 +250,21 @@ pub struct MavenProject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TemplateFile {
-    /// File in the folder (minijinja), or `../NAME/FILE` of a folder next to it.
+    /// A minijinja template in the folder, or `../NAME/FILE` of a folder next to it.
     pub template: String,
-    /// File in the working folder [default: the name of the template]. With `each`, the name is a
-    /// template too.
+    /// The file in the working folder [default: the name of the template]. With `each`, the name is
+    /// a template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The name of a policy. The file is rendered once for each use of the policy. In the template,
-    /// `settings` has the settings of this use, and `number` is the number of the use, from 1.
+    /// `settings` contains the settings of this use, and `number` is the number of the use, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
     /// The id of the group that may read the file if it contains secrets and gatebench runs as
-    /// root, for gateways whose workers then change their user.
+    /// root, for gateways whose workers then run as another user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
-    /// An expression of the templates; the file exists only if it is true.
+    /// A template expression. The file is rendered only if the expression is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
 }
@@ -276,9 +277,9 @@ impl TemplateFile {
     }
 }
 
-/// Readiness: the listener is owned by the started processes and responds to `GET /` with any
-/// status except 502, 503 and 504; if a path is given, it responds to a request for that path with
-/// 200. The gateway must stay ready for the duration of `settle`.
+/// When the gateway is ready: its listener belongs to the started processes and responds to `GET /`
+/// with any status except 502, 503 and 504. If a path is given, it must respond to a request for
+/// that path with 200. The gateway must stay ready for the duration of `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
@@ -289,7 +290,7 @@ pub struct Ready {
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
     /// How long the gateway must respond without failure before it counts as ready [default: 0s].
-    /// It is for a gateway whose policies take effect after its port is open.
+    /// This is for a gateway whose policies take effect only after its port is open.
     #[serde(skip_serializing_if = "HumanDuration::is_zero")]
     pub settle: HumanDuration,
 }
@@ -402,7 +403,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
-    /// The file, by its name in `to` of `files`.
+    /// The rendered file, by its name under `to` in `files`.
     pub file: String,
     /// The Unix socket, in the trial's working folder.
     pub to: String,

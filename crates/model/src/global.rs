@@ -1,4 +1,4 @@
-//! `global_policies` of a scenario, with which the chain of each route begins.
+//! The `global_policies` of a scenario, at the beginning of the chain of each route.
 
 use std::ops::Range;
 

@@ -79,12 +79,12 @@ pub struct TooFewConnections {
 }
 
 /// Returns each group's load in a phase of this shape, in the order of the groups. Rates are
-/// divided exactly; connections and other whole numbers are divided by the largest remainder, so
-/// that they add up to those of the phase, with at least one connection for each group.
+/// divided exactly; connections and other whole numbers are divided by the largest remainder
+/// method, so that they add up to those of the phase, with at least one connection for each group.
 ///
 /// # Errors
 ///
-/// There are fewer connections than groups to share them.
+/// There are fewer connections than groups that share them.
 pub fn divide(shape: &Shape, groups: &[Group]) -> Result<Vec<Shape>, TooFewConnections> {
     let sharing = || groups.iter().filter(|group| group.load.is_none());
     let weights: Vec<f64> = sharing().map(|group| group.share.unwrap_or(1.0)).collect();
@@ -167,7 +167,7 @@ fn at_least_one(connections: u32, weights: &[f64]) -> Result<Vec<u32>, TooFewCon
     Ok(parts.into_iter().map(|part| narrow(part + 1)).collect())
 }
 
-/// Divides a whole number in proportion to weights by the largest remainder (Hamilton's method).
+/// Divides a whole number in proportion to weights by the largest remainder method (Hamilton).
 /// Among equal remainders, the first take precedence.
 fn apportion(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();

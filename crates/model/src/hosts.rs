@@ -1,4 +1,4 @@
-//! The hosts of a run: an inventory, or the outputs of Terraform or OpenTofu.
+//! The hosts of a run, from an inventory or the outputs of Terraform or OpenTofu.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -66,7 +66,7 @@ impl Host {
     }
 }
 
-/// The reason why a file or outputs name no hosts.
+/// The reason why a file or a set of outputs names no hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostsError {
     #[error("this is neither YAML nor JSON: {0}")]
@@ -75,7 +75,7 @@ pub enum HostsError {
     NotAnInventory(String),
     #[error("the outputs {} are missing", .0.join(", "))]
     MissingOutputs(Vec<&'static str>),
-    #[error("the output {name} is not an address")]
+    #[error("the output {name} is not an IP address")]
     NotAnAddress { name: &'static str },
 }
 
@@ -88,7 +88,7 @@ impl HostsError {
             _ => {
                 "write `gateway: {ssh: USER@HOST, address: ADDRESS}`, and `upstream` and `load` in \
                  the same form, in a file or in the Terraform output `gatebench`; Kong's outputs kong-ip, \
-                 kong-internal-ip, worker-ip and worker-internal-ip are also understood"
+                 kong-internal-ip, worker-ip and worker-internal-ip are also accepted"
             }
         }
     }
@@ -96,10 +96,10 @@ impl HostsError {
 
 impl Hosts {
     /// Reads an inventory, or outputs as `terraform output -json` prints them. Relative paths of
-    /// keys are below `folder`. Outputs that name no hosts are not kept.
+    /// keys are below `folder`. Outputs that name no hosts are dropped.
     ///
     /// # Errors
-    /// The text has no hosts.
+    /// The text names no hosts.
     pub fn read(text: &str, folder: &Path) -> Result<Self, HostsError> {
         let value = yaml_value(text).map_err(|error| HostsError::NotRead(error.to_string()))?;
         let mut hosts = match outputs(&value) {
@@ -117,7 +117,7 @@ impl Hosts {
     }
 }
 
-/// The values of outputs by name; none for a value of another type.
+/// Returns the values of outputs by name, or `None` if the value is not a set of outputs.
 fn outputs(value: &Json) -> Option<BTreeMap<&str, &Json>> {
     let members = value.as_object().filter(|it| !it.is_empty())?;
     let is_output = |it: &Json| it.get("value").is_some() && it.get("sensitive").is_some();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_output_of_our_own_name_is_an_inventory() {
+    fn the_output_named_gatebench_is_an_inventory() {
         let outputs = r#"{"gatebench": {"sensitive": false, "type": ["object", {}],
             "value": {"gateway": {"ssh": "me@gw", "identity": "keys/id"}}},
             "other": {"sensitive": false, "type": "string", "value": "x"}}"#;

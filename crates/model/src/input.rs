@@ -1,4 +1,4 @@
-//! The versioned input model with which all templates of gateway folders are rendered.
+//! The versioned input model of the templates in gateway folders.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub const CONTRACT_VERSION: u32 = 2;
 /// The input of the templates: contract version 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayInput {
-    /// Version of the contract, currently 2.
+    /// The version of the contract, currently 2.
     pub contract: u32,
     /// The absolute path of the program.
     pub binary: String,
@@ -27,7 +27,7 @@ pub struct GatewayInput {
     /// bytes long. Use it for Unix sockets: their paths are limited to 107 bytes, and `work` may be
     /// longer. In a process that has changed its directory, this path names another folder.
     pub cwd: String,
-    /// Number of worker processes or threads.
+    /// The number of worker processes or threads.
     pub workers: u32,
     /// The cores on which the gateway runs.
     pub cores: Vec<usize>,
@@ -38,10 +38,10 @@ pub struct GatewayInput {
     /// The routes before and after `configure`, for parts of a configuration that must exist from
     /// the start; equal to `routes` if there is no change.
     pub all_routes: Vec<InputRoute>,
-    /// The policies with which the chain of every route begins, for a gateway that has policies of
-    /// all routes.
+    /// The policies at the beginning of the chain of every route, for a gateway that can apply
+    /// policies to all routes.
     pub global_policies: Vec<Policy>,
-    /// The routes that `configure` adds or replaces, after it; none before it.
+    /// The routes that `configure` adds or replaces; empty before `configure`.
     pub later_routes: Vec<InputRoute>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
@@ -52,10 +52,10 @@ pub struct GatewayInput {
     /// True if a request is sent to another target when one fails, and the failed target is
     /// excluded for a while.
     pub failover: bool,
-    /// True if routes change while the gateway runs, by the action `configure`, or weights by the
-    /// action `weights`.
+    /// True if the action `configure` changes routes, or the action `weights` changes weights,
+    /// while the gateway runs.
     pub changes: bool,
-    /// True if weights of targets change while the gateway runs, by the action `weights`.
+    /// True if the action `weights` changes the weights of targets while the gateway runs.
     pub weights_change: bool,
     /// The address of the gateway's own metrics, for Prometheus.
     pub metrics: Option<Endpoint>,
@@ -110,7 +110,7 @@ pub struct InputRoute {
     pub name: String,
     /// Path prefix.
     pub path: String,
-    /// True if the prefix is removed.
+    /// True if the prefix is removed before the upstream gets the path.
     pub strip_path: bool,
     /// Name of the upstream.
     pub upstream: String,
@@ -128,7 +128,7 @@ pub struct InputRoute {
 pub struct Upstream {
     /// Unique name.
     pub name: String,
-    /// Idle connections kept open.
+    /// The number of idle connections that are kept open.
     pub keepalive: u32,
     /// The addresses of the upstream's targets.
     pub targets: Vec<Target>,
@@ -152,6 +152,6 @@ pub struct Target {
     pub address: String,
     /// TCP port.
     pub port: u16,
-    /// Relative share.
+    /// The share of requests, relative to the other targets.
     pub weight: u32,
 }

@@ -54,7 +54,7 @@ impl Length {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLength {
     pub length: Length,
-    /// The differences from the suite, each as a phrase without a full stop.
+    /// The differences from the suite, each as a phrase without a final period.
     pub changes: Vec<String>,
 }
 

@@ -1,5 +1,6 @@
 //! The types of gatebench: scenarios, policies, load profiles, gateway folders, suites, and the
-//! plan that results from them. Pure data, and the rules for files beyond their JSON Schemas.
+//! plan that results from them. The crate contains only data, and the rules for files that JSON
+//! Schemas cannot express.
 
 pub mod admin;
 mod body;

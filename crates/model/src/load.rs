@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadProfile {
-    /// The profile's name: lower case, digits and hyphens.
+    /// The profile's name: lowercase letters, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub profile: String,
     /// A one-line description.
@@ -25,8 +25,8 @@ pub struct LoadProfile {
     pub phases: Vec<Phase>,
 }
 
-/// One load. The schema, which every file passes first, rejects unknown keys, because serde cannot
-/// combine `deny_unknown_fields` with `flatten`.
+/// One load. The schema, which is checked first, rejects unknown keys, because serde cannot combine
+/// `deny_unknown_fields` with `flatten`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Phase {
@@ -36,12 +36,13 @@ pub struct Phase {
     /// When requests are sent.
     #[serde(flatten)]
     pub shape: Shape,
-    /// The numbers with which the phase is repeated. The plan has a phase for each.
+    /// The numbers of connections or the rates for which the phase is repeated. The plan has one
+    /// phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// The minimum duration of the same load before the measurement; this warm-up lasts until the
-    /// CPU time per request has settled. Its figures are discarded. Ramps and stages begin with the
-    /// measurement.
+    /// The minimum duration of the warm-up, which is the same load before the measurement. The
+    /// warm-up lasts until the CPU time per request has settled, and its figures are discarded.
+    /// Ramps and stages begin with the measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
     /// The length of the measurement.
@@ -70,7 +71,8 @@ pub struct Phase {
     pub keep_awake: bool,
 }
 
-/// The numbers with which a phase is repeated, in the order of measurement.
+/// The numbers of connections or the rates for which a phase is repeated, in the order of
+/// measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sweep {
@@ -198,7 +200,8 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// A phase without warm-up, change or failure; other settings have the defaults of a file.
+    /// A phase without warm-up, change or failure. Other settings have the same defaults as in a
+    /// file.
     pub fn new(name: impl Into<String>, shape: Shape, measure: HumanDuration) -> Self {
         Self {
             name: name.into(),
@@ -402,7 +405,8 @@ fn queue_max() -> u32 {
 }
 
 impl Open {
-    /// A constant rate with evenly spread arrivals; other settings have the defaults of a file.
+    /// A constant rate with evenly spread arrivals. Other settings have the same defaults as in a
+    /// file.
     pub fn new(rate_per_second: f64) -> Self {
         Self {
             rate_per_second,

@@ -57,8 +57,8 @@ pub(crate) fn describe(schema: &mut Schema) {
     }
 }
 
-/// Returns the scenarios of a file: the file itself if it has no matrix, and none if the matrix has
-/// errors.
+/// Returns the scenarios of a file: the file itself if it has no matrix, and nothing if the matrix
+/// has errors.
 pub(crate) fn expand(mut root: Node, problems: &mut Vec<Problem>) -> Vec<Node> {
     // The schema reports a matrix that is not a mapping.
     let matrix = root.get("matrix");
@@ -107,13 +107,13 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
     let mut names = written.iter().filter_map(|it| it.text_of("scenario"));
     if let Some(name) = names.find(|name| !seen.insert(*name)) {
         let message = format!("two combinations of values have the name '{name}'");
-        return Err(matrix.problem(message, "give the values other names"));
+        return Err(matrix.problem(message, "give the values different names"));
     }
     Ok(written)
 }
 
 /// Returns the name of the family that a file with a matrix describes, and the names of its
-/// scenarios. Returns none for other files, and if the matrix has errors.
+/// scenarios. Returns `None` for other files, and if the matrix has errors.
 pub fn family_names(text: &str) -> Option<(String, Vec<String>)> {
     // Most files have no matrix, and parsing takes time.
     if !text.contains("matrix") {
@@ -184,7 +184,7 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
     Ok(values)
 }
 
-/// The number or name of a value: its member `name`, or the value itself.
+/// Returns the number or name of a value: its member `name`, or the value itself.
 fn label(value: &Node) -> &Node {
     value.get("name").unwrap_or(value)
 }

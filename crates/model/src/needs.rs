@@ -52,17 +52,17 @@ pub(crate) const OTHER_FEATURES: [&str; 10] = [
 /// Those of [`OTHER_FEATURES`] that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// The part of having more than one limit on a route.
+/// The part for more than one limit on a route.
 const SEVERAL_LIMITS: &str = "rate_limit.several";
-/// The feature of processing compressed responses.
+/// The part for processing compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
 pub(crate) const ACCESS_LOG: &str = "access_log";
 /// The feature of sending a request to another target when one fails.
 const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";
-/// Connections to the upstream stay open between requests. Unlike other features, a gateway has it
-/// unless its folder states that it is missing.
+/// The feature of keeping connections to the upstream open between requests. Unlike other features,
+/// a gateway has it unless its folder states that it is missing.
 pub const UPSTREAM_KEEPALIVE: &str = "upstream_keepalive";
 /// The feature of getting the configuration from a separate process.
 pub(crate) const CONTROL_PLANE: &str = "control_plane";
@@ -109,7 +109,7 @@ impl Scenario {
 }
 
 impl GatewayFolder {
-    /// The features that the folder declares as `native` or `script`.
+    /// Returns the features that the folder declares as `native` or `script`.
     pub fn claimed(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let stated = self.features.iter();
         stated
@@ -117,7 +117,7 @@ impl GatewayFolder {
             .map(|(word, feature)| (word.as_str(), feature))
     }
 
-    /// The statement about a feature, if the gateway has it.
+    /// Returns the statement about a feature, if the gateway has the feature.
     pub fn claim(&self, word: &str) -> Option<&Feature> {
         let mut claimed = self.claimed();
         claimed.find(|(known, _)| *known == word).map(|it| it.1)
@@ -152,7 +152,7 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// The control plane in a scenario, if the scenario uses it.
+    /// Returns the gateway's control plane, if the scenario uses it.
     pub fn control_plane_in(&self, scenario: &Scenario) -> Option<&ControlPlane> {
         let control_plane = self.control_plane.as_ref();
         control_plane.filter(|_| scenario.control_plane)
@@ -170,7 +170,7 @@ impl GatewayFolder {
         named.into_iter().any(|it| used.contains(it.as_str()))
     }
 
-    /// The actions that change the running gateway in a scenario, by name.
+    /// Returns the actions that change the running gateway in a scenario, by name.
     pub fn all_actions(&self, scenario: &Scenario) -> BTreeMap<&str, &Action> {
         let names = self.actions.keys().map(String::as_str);
         let names = names.chain([CONFIGURE, WEIGHTS]);
@@ -181,8 +181,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// How an action is carried out. `reload` also applies new routes and weights, unless the
-    /// folder states otherwise.
+    /// Returns how an action is carried out. `reload` also applies new routes and weights, unless
+    /// the folder states otherwise.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);

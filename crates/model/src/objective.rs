@@ -57,7 +57,7 @@ impl FromStr for Objective {
         if percentiles.is_empty() {
             return Err(BoundError {
                 column: 1,
-                reason: "no response time is bounded, so every queue may grow".into(),
+                reason: "no response time is bounded, so queues may grow without limit".into(),
             });
         }
         percentiles.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -78,8 +78,8 @@ fn one_in_a_thousand() -> Bound {
     }
 }
 
-/// Returns the bounded percentile of the response time, or none for a bound on the share of errors.
-/// A search supports no other bounds.
+/// Returns the bounded percentile of the response time, or `None` for a bound on the share of
+/// errors. A search supports no other bounds.
 fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     let Placed { name, value, bound } = placed;
     if !bound.operator.is_upper() {

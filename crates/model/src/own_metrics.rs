@@ -16,7 +16,7 @@ pub struct OwnMetrics {
     /// The format of the page [default: prometheus].
     #[serde(default, skip_serializing_if = "is_prometheus")]
     pub format: MetricsFormat,
-    /// The metric that counts the gateway's requests; the metric may have any labels.
+    /// The metric that counts the gateway's requests, with any labels.
     pub requests: String,
     /// Labels that a sample must have to be counted, if other samples count the same requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -24,7 +24,7 @@ pub struct OwnMetrics {
     /// True if each fetch of the metrics counts as a request [default: false].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_fetches: bool,
-    /// The time until the metrics contain a request [default: 1s].
+    /// The time until a request appears in the metrics [default: 1s].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_by: Option<HumanDuration>,
     /// The metrics that time requests.
@@ -38,8 +38,8 @@ pub struct OwnMetrics {
     pub series: Vec<OwnSeries>,
 }
 
-/// A figure over time, from counters of the gateway's metrics: one line for each combination of
-/// labels.
+/// A figure over time, from counters of the gateway's metrics, with one line for each combination
+/// of labels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnSeries {
@@ -69,7 +69,7 @@ impl OwnSeries {
     }
 }
 
-/// A name followed by the values of labels.
+/// Joins a name and the values of labels with dots.
 fn dotted(name: &str, values: &[String]) -> String {
     let values = values.iter().map(String::as_str);
     Vec::from_iter(std::iter::once(name).chain(values)).join(".")
@@ -110,7 +110,7 @@ pub struct OwnLatency {
     pub resolution: Option<HumanDuration>,
 }
 
-/// The unit of a metric of times.
+/// The unit of a metric that times requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyUnit {
@@ -130,7 +130,7 @@ impl LatencyUnit {
     }
 }
 
-/// The form of a metric of times.
+/// The form of a metric that times requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyKind {
@@ -139,7 +139,7 @@ pub enum LatencyKind {
     Histogram,
     /// Only `_sum` and `_count`, which give a mean.
     Sum,
-    /// A gauge with the mean of recent requests.
+    /// A gauge with the mean time of recent requests.
     Mean,
 }
 

@@ -23,7 +23,8 @@ pub(crate) fn as_sent(root: &mut Node) {
     }
 }
 
-/// Templates with values have already been reported.
+/// Replaces a template without values with its text. Templates with values have already been
+/// reported.
 fn constant(node: &mut Node) {
     if let Data::Text(text) = &mut node.data
         && let Ok(template) = Template::parse(text)

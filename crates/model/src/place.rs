@@ -28,17 +28,17 @@ pub enum Place {
     Here,
     /// On a host that is reached over ssh.
     Ssh(Host),
-    /// In a pod of the run's cluster, by its name without that of the run: `upstream`, `engine-0`.
+    /// In a pod of the run's cluster, by its name without the run's name: `upstream`, `engine-0`.
     Pod(String),
 }
 
-/// A place in a file.
+/// The form of a place in files.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Written {
     /// `here`, a host as `ssh` accepts it, or `pod/NAME`.
     Word(String),
-    /// A host with an address or a key of its own.
+    /// A host with an explicit address or key.
     Host(Host),
 }
 
@@ -104,7 +104,7 @@ pub struct Places {
     /// of the SSH connection to the first of them].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// The cluster of the pods, if everything is in pods.
+    /// The cluster, if everything runs in pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Box<Cluster>>,
 }

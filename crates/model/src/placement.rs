@@ -34,7 +34,7 @@ pub struct Placement {
 pub enum PlacementError {
     /// This machine cannot provide that many cores.
     #[error(
-        "the gateway cannot have {asked} of {available} cores: it can have at most {most}, because the load generator and the upstream need one each"
+        "the gateway cannot have {asked} of {available} cores: it can have at most {most}, because the load generator and the upstream need at least one"
     )]
     Here {
         /// The requested number of cores.
@@ -61,8 +61,8 @@ pub const SHARED_CORE_REMEDY: &str =
     "use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores)";
 
 impl Placement {
-    /// One core for the gateway, and the others for the load generator and the upstream, among the
-    /// CPUs that this process may use.
+    /// Returns a placement on the CPUs that this process may use, with one core for the gateway and
+    /// the others for the load generator and the upstream.
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
@@ -127,9 +127,11 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// `count` cores for the gateway, and the others for the load generator and the upstream.
+    /// Returns a placement with `count` cores for the gateway, and the others for the load
+    /// generator and the upstream.
     ///
-    /// # Errors `count` is 0 or leaves no core for the load generator and the upstream.
+    /// # Errors
+    /// `count` is 0 or leaves no core for the load generator and the upstream.
     pub fn with_gateway_cores(topology: &Topology, count: usize) -> Result<Self, PlacementError> {
         let available = topology.len();
         match (available.checked_sub(count), count) {
@@ -146,7 +148,8 @@ impl Placement {
     /// Places the gateway on the last `count` of the cores `there`, on another host, and the load
     /// generator and the upstream on this machine's cores.
     ///
-    /// # Errors `count` is 0, or the host has fewer cores.
+    /// # Errors
+    /// `count` is 0, or the host has fewer cores.
     pub fn with_gateway_elsewhere(
         here: &Topology,
         host: &str,
@@ -185,7 +188,8 @@ impl Placement {
         self.gateway_is_elsewhere && self.engine.is_empty() && self.upstream.is_empty()
     }
 
-    /// Everything in pods, the gateway on these cores of its node. `note` names the nodes.
+    /// Places everything in pods, and the gateway on these cores of its node. `note` names the
+    /// nodes.
     pub fn in_pods(note: String, gateway: Vec<usize>) -> Self {
         Self {
             gateway,
@@ -195,7 +199,7 @@ impl Placement {
         }
     }
 
-    /// The same placement without the load generators and upstreams that run elsewhere.
+    /// Returns the same placement without the load generators and upstreams that run elsewhere.
     pub fn without_those_at(mut self, places: &Places) -> Self {
         let listed = |places: &[Place]| {
             let words: Vec<String> = places.iter().map(Place::to_string).collect();
@@ -233,7 +237,7 @@ impl Placement {
     }
 }
 
-/// The multi-threaded cores that contain one of these CPUs.
+/// Returns the multi-threaded cores that contain one of these CPUs.
 fn siblings_of(topology: &Topology, used: &[usize]) -> Vec<Vec<usize>> {
     let cores = topology.siblings().into_iter();
     let is_used = |threads: &&[usize]| threads.iter().any(|cpu| used.contains(cpu));

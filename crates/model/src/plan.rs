@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// The estimated time that a trial takes in addition to its phases, used to predict the end of a
-/// run: startup of the upstream and the gateway until they are ready, two parity proofs, drains and
-/// stop. The run corrects the estimate as trials end.
+/// run: the startup of the upstream and the gateway, two parity proofs, drains, and shutdown. The
+/// run corrects the estimate as trials end.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
 /// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
@@ -27,7 +27,7 @@ pub struct Plan {
     /// The suite's name.
     pub suite: String,
     pub title: String,
-    /// Seed of the random order.
+    /// The seed of the random order.
     pub seed: u64,
     /// The requested number of blocks.
     pub blocks: u32,
@@ -64,7 +64,7 @@ pub struct Plan {
     pub study: Study,
 }
 
-/// Label and folder of the null gateway.
+/// The label and folder of the null gateway.
 pub const NULL: &str = "null";
 
 /// The component between the load generator and the upstream.
@@ -216,8 +216,8 @@ impl Plan {
         earlier.unwrap_or(self.retries)
     }
 
-    /// Returns how quiet the machine must be before each load; none if loads do not wait. Earlier
-    /// versions stored it in the specification.
+    /// Returns how quiet the machine must be before each load, or `None` if loads do not wait.
+    /// Earlier versions stored it in the specification.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.study.versions().and_then(|it| it.settle);
         earlier.or(self.settle)
@@ -366,15 +366,15 @@ fn interleave(scenarios: &[Scenario], variants: &[Variant], seed: u64, blocks: u
     trials
 }
 
-/// A Fisher-Yates shuffle. All orders are equally likely.
+/// Shuffles items (Fisher-Yates). All orders are equally likely.
 fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random) as usize);
     }
 }
 
-/// A number from 0 to `bound` - 1; all are equally likely. Draws in the incomplete last cycle below
-/// 2^64 are repeated, because a plain remainder would favour small numbers.
+/// Draws a number from 0 to `bound` - 1; all are equally likely. Draws in the incomplete last cycle
+/// below 2^64 are repeated, because a plain remainder would favor small numbers.
 fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     let limit = u64::MAX - u64::MAX % bound;
     loop {

@@ -129,7 +129,7 @@ pub struct ConsumerHeaderPolicy {
     pub header: String,
 }
 
-/// Settings of `basic_auth`. The user is the name of a consumer who has a password.
+/// Settings of `basic_auth`. The user is the name of a consumer that has a password.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BasicAuthPolicy {
@@ -279,7 +279,7 @@ pub enum WithoutRedis {
     Refuse,
 }
 
-/// The keys by which a rate limit counts.
+/// The key by which a rate limit counts requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateLimitKey {
@@ -311,7 +311,8 @@ pub struct OpenapiPolicy {
     /// Content-Type 415, and anything else 400.
     #[serde(default = "yes")]
     pub requests: bool,
-    /// True if responses are checked as well; a response that violates the document becomes 502.
+    /// True if responses are checked as well. A response that violates the document is replaced
+    /// with 502.
     #[serde(default)]
     pub responses: bool,
 }
@@ -330,7 +331,7 @@ pub struct HeaderEdits {
     pub remove: Vec<String>,
     /// Headers that are renamed.
     pub rename: BTreeMap<String, String>,
-    /// Headers that are set to this value.
+    /// Headers that are set to these values.
     pub set: BTreeMap<String, String>,
     /// Headers that are added to existing ones.
     pub add: BTreeMap<String, String>,
@@ -371,8 +372,8 @@ impl JsonEdits {
 
 /// Settings of `response_xslt`. It applies to responses of types `text/xml` and `application/xml`;
 /// others pass through unchanged. A response that is not well-formed, or for which the stylesheet
-/// produces no output, becomes 500. The result's Content-Type has the `media-type` and `encoding`
-/// of `xsl:output`; without them, HTML is `text/html`, and other types stay unchanged.
+/// produces no output, is replaced with 500. The result's Content-Type has the `media-type` and
+/// `encoding` of `xsl:output`. Without them, it is `text/html` for HTML and unchanged otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XsltPolicy {
@@ -387,7 +388,7 @@ pub struct XsltPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MockPolicy {
-    /// Status of the response.
+    /// The status of the response.
     #[schemars(range(min = 200, max = 599))]
     pub status: u16,
     pub content_type: String,

@@ -15,7 +15,7 @@ use crate::label;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// The document's name: lower case, digits and hyphens.
+    /// The document's name: lowercase letters, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub published: String,
     /// Other names for the document.
@@ -37,7 +37,7 @@ pub struct Published {
     /// Sentences for readers of the tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The columns of tables that define none.
+    /// The columns of tables that define no columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ColumnGroup>,
     #[schemars(length(min = 1))]
@@ -59,7 +59,7 @@ pub struct PublishedTable {
     pub suite: Option<String>,
     /// The subject of a row.
     pub row: RowKind,
-    /// True if figures were published for several numbers of CPUs; the nearest is used.
+    /// True if figures were published for several numbers of CPUs, of which the nearest is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
     /// True if the table shows rows that the run lacks. Otherwise, a note lists them.
@@ -283,7 +283,7 @@ pub enum Figure {
 pub struct Figures(BTreeMap<Figure, f64>);
 
 impl Figures {
-    /// A figure, if it was published.
+    /// Returns a figure, if it was published.
     pub fn get(&self, figure: Figure) -> Option<f64> {
         self.0.get(&figure).copied()
     }

@@ -90,7 +90,7 @@ impl Expander<'_> {
         };
         let mut inner = LISTS.iter().flat_map(|list| item.list(list));
         if let Some(inner) = inner.find_map(|inner| inner.entry("repeat")) {
-            let help = "write out one of them";
+            let help = "write out the copies of one of them";
             self.problems
                 .push(inner.problem("a repeated item contains another one", help));
             return vec![item];
@@ -103,7 +103,7 @@ impl Expander<'_> {
         if self.nodes > NODES_MAX {
             let message = format!("the repeats add more than {NODES_MAX} values");
             self.problems
-                .push(repeat.problem(message, "repeat less often"));
+                .push(repeat.problem(message, "use fewer copies"));
             return vec![item];
         }
         self.repeated.push(item.span.clone());

@@ -18,7 +18,7 @@ use crate::repeat;
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Request {
-    /// The name in figures [default: the method and the path as written].
+    /// The name in reports [default: the method and the path as written].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The frequency of the request, relative to the other requests of its group.
@@ -44,8 +44,8 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
     /// The request and checks of the direct variant, if the gateway changes the request or the
-    /// response: what the gateway would send to the upstream. Parity cases have none, because the
-    /// direct variant does not send them.
+    /// response: what the gateway would send to the upstream. Parity cases do not have it, because
+    /// the direct variant does not send them.
     #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,
@@ -101,19 +101,20 @@ impl Request {
         request
     }
 
-    /// Returns the Host header, if it differs from the address to which the request is sent.
+    /// Returns the Host header that replaces the address to which the request is sent, if it is
+    /// set.
     pub fn host(&self) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(name, _)| is_host(name))?;
         Some(value)
     }
 
-    /// The headers other than Host.
+    /// Returns the headers other than Host.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = self.headers.iter().filter(|(name, _)| !is_host(name));
         all.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The name in figures.
+    /// Returns the name in reports.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -167,7 +168,7 @@ pub enum Check {
     JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
-/// The maximum number of characters of a string in an error.
+/// The maximum number of characters that are shown of a string.
 const SHOWN_CHARS: usize = 40;
 
 /// The form shown in reports: `status is 200`.
@@ -203,10 +204,10 @@ fn shortened(text: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderCheck {
-    /// Name, in any case.
+    /// The name; case is ignored.
     #[schemars(schema_with = "schema_fragments::header_name")]
     pub name: String,
-    /// Exact value.
+    /// The exact value.
     pub equals: String,
 }
 

@@ -74,14 +74,14 @@ pub fn csv(text: &str) -> Result<List, RowsError> {
     }
     let table = table.ok_or_else(|| wrong(1, "the file is empty"))?;
     if table.values.is_empty() {
-        return Err(wrong(1, "there is no row below the column names"));
+        return Err(wrong(1, "there are no rows below the column names"));
     }
     Ok(table)
 }
 
-/// The values of the record in this byte range of the text; none for an empty line. The reader
-/// accepts text after a quoted value and an unclosed quoted value, so each quoted value is written
-/// again and compared with the text.
+/// Returns the values of the record in this byte range of the text, or `None` for an empty line.
+/// The reader accepts text after a quoted value and an unclosed quoted value, so each quoted value
+/// is written again and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_their_lines() {
+    fn mistakes_are_reported_with_their_lines() {
         let line = |text| csv(text).unwrap_err().line;
         assert_eq!(line(""), 1);
         assert_eq!(line("a\n"), 1);

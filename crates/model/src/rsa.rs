@@ -26,7 +26,7 @@ pub enum NoRsaKey {
     #[error("this is not a public key in PEM")]
     NoPem,
     /// The block contains another kind of key.
-    #[error("the PEM contains no RSA public key")]
+    #[error("the PEM block contains no RSA public key")]
     OtherKey,
 }
 
@@ -41,7 +41,7 @@ impl JwtPublicKey {
     }
 }
 
-/// The decoded bytes between the BEGIN and END lines.
+/// Returns the decoded bytes between the BEGIN and END lines.
 fn pem(text: &str) -> Option<Vec<u8>> {
     let (_, after) = text.split_once(BEGIN)?;
     let (inside, _) = after.split_once(END)?;
@@ -49,8 +49,8 @@ fn pem(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(compact).ok()
 }
 
-/// The modulus and exponent in a `SubjectPublicKeyInfo` (RFC 5280 section 4.1) of an `RSAPublicKey`
-/// (RFC 8017 A.1.1).
+/// Returns the modulus and exponent in a `SubjectPublicKeyInfo` (RFC 5280 section 4.1) of an
+/// `RSAPublicKey` (RFC 8017 A.1.1).
 fn numbers(der: &[u8]) -> Option<RsaNumbers> {
     let info = SubjectPublicKeyInfoRef::try_from(der).ok()?;
     if info.algorithm != pkcs1::ALGORITHM_ID {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_without_the_zero_of_their_sign() {
+    fn numbers_have_no_leading_zeros() {
         let found = numbers(&key_of(RSA, N, &[]));
         let (n, e) = (N[1..].to_vec(), E.to_vec());
         assert_eq!(found, Some(RsaNumbers { n, e }));
@@ -114,7 +114,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_makes_it_panic(der in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
+        fn no_bytes_panic(der in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
             numbers(&der);
             numbers(&[&[SEQUENCE, 0x40, SEQUENCE, 13][..], RSA, &[BIT_STRING], &der].concat());
         }

@@ -23,7 +23,7 @@ use crate::transport::Transport;
 #[serde(deny_unknown_fields)]
 #[schemars(transform = matrix::describe)]
 pub struct Scenario {
-    /// The scenario's name: lower case, digits and hyphens.
+    /// The scenario's name: lowercase letters, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub scenario: String,
     /// A one-line description.
@@ -42,8 +42,8 @@ pub struct Scenario {
     /// The routes of the gateway, with their policies.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The policies with which the chain of every route begins. The routes of a scenario that was
-    /// read contain them.
+    /// The policies at the beginning of the chain of every route. When a scenario is read, they are
+    /// copied into its routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub global_policies: Vec<Policy>,
     /// The clients that may send requests, with their keys.
@@ -86,8 +86,8 @@ pub struct Scenario {
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
     /// The number of the gateway's upstreams, which are named `origin-1`, `origin-2` and so on. The
-    /// first route leads to the first upstream, the next route to the second. All have the same
-    /// targets.
+    /// first route leads to the first upstream, the next route to the second, and so on. All have
+    /// the same targets.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
@@ -195,7 +195,7 @@ impl Scenario {
         changed
     }
 
-    /// The route of a path (with or without a query): the longest prefix wins.
+    /// Returns the route of a path, with or without a query. The longest prefix wins.
     pub fn route_of(&self, path: &str) -> Option<&Route> {
         self.routes
             .iter()
@@ -235,9 +235,9 @@ impl Scenario {
         })
     }
 
-    /// The reason why a gateway's added latency in this scenario is not comparable with that of a
-    /// program that only copies bytes. None if it is comparable: HTTP/1.1 without TLS, one target,
-    /// and routes without policies.
+    /// Returns the reason why a gateway's added latency in this scenario is not comparable with
+    /// that of a program that only copies bytes. Returns `None` if it is comparable: HTTP/1.1
+    /// without TLS, one target, and routes without policies.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
         let has_duties =
@@ -273,7 +273,7 @@ impl Scenario {
 pub enum UpstreamKind {
     /// `GET /ping` returns `ok`.
     Ping,
-    /// Small JSON, sized bodies, delays, echo.
+    /// Serves small JSON, bodies of a given size, delays and echoes.
     GoBench,
     /// `/anything` echoes the request as JSON.
     Httpbin,
@@ -304,7 +304,7 @@ impl UpstreamKind {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Consumer {
-    /// Unique name.
+    /// The client's name, unique in the scenario.
     #[schemars(schema_with = "schema_fragments::client_template")]
     pub name: String,
     /// Keys accepted by `api_key`.

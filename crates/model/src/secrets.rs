@@ -21,9 +21,10 @@ const CREDENTIALS: [&str; 9] = [
     "credential",
     "session",
 ];
-/// Shorter values of such a header are ordinary words, such as `on`.
+/// The minimum length of a credential in such a header. Shorter values are ordinary words, such as
+/// `on`.
 const GUESSED_CHARS_MIN: usize = 6;
-/// The minimum length of a part of a secret that is recognised separately. Each language quotes
+/// The minimum length of a part of a secret that is recognized separately. Each language quotes
 /// special characters in its own way, so a secret is split at them.
 const PART_CHARS_MIN: usize = 6;
 /// The characters other than letters and digits that no language quotes.
@@ -32,15 +33,15 @@ const PLAIN: &str = "-._~+/=:@";
 const SECRET_MEMBERS: [&str; 7] = ["k", "d", "p", "q", "dp", "dq", "qi"];
 
 impl Plan {
-    /// The secrets of all scenarios of the plan; see [`Scenario::secrets`].
+    /// Returns the secrets of all scenarios of the plan; see [`Scenario::secrets`].
     pub fn secrets(&self) -> BTreeSet<String> {
         self.scenarios.iter().flat_map(Scenario::secrets).collect()
     }
 }
 
 impl Scenario {
-    /// The secrets in every form that files and messages may contain: literal, in Base64, escaped,
-    /// and split at characters that may be quoted. Values of templates are not included.
+    /// Returns the secrets in every form that files and messages may contain: literal, in Base64,
+    /// escaped, and split at characters that may be quoted. Values of templates are not included.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = Found::default();
         for consumer in &self.consumers {

@@ -32,7 +32,7 @@ pub struct Setup {
 /// Another host for a gateway, or a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
-    /// The host, or the pods of gateways, of which each gateway and size has its own.
+    /// The host, or the pods of gateways, one for each gateway and size.
     pub host: Place,
     /// The address at which that host reaches this machine, if it differs from the source of the
     /// SSH connection.
@@ -61,7 +61,7 @@ impl Setup {
         *self == Self::default()
     }
 
-    /// The cores on which the gateway runs.
+    /// Returns the cores on which the gateway runs.
     pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
         let all = &placement.gateway;
         let count = self.cores.unwrap_or(all.len()).min(all.len());

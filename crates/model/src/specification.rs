@@ -16,7 +16,7 @@ use crate::{Check, LoadProfile, Phase, Request, Scenario, Settle, Shape, Specifi
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {
-    /// The specification's name: lower case, digits and hyphens.
+    /// The specification's name: lowercase letters, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub specification: String,
     /// A one-line description.
@@ -191,7 +191,7 @@ impl Specification {
         })
     }
 
-    /// The load: a phase for each run.
+    /// Returns the load, with a phase for each run.
     pub fn load_profile(&self) -> LoadProfile {
         let runs = self.load().into_iter().flat_map(LoadStep::phases);
         LoadProfile {
@@ -202,7 +202,7 @@ impl Specification {
         }
     }
 
-    /// The corresponding suite, without the load.
+    /// Returns the corresponding suite, without the load.
     pub fn suite(&self) -> Suite {
         let gateway = self.has_gateway().then(|| "reference".to_owned());
         let scenarios = self.setup().into_iter().flat_map(|it| &it.scenarios);

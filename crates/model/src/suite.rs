@@ -13,7 +13,7 @@ use crate::study::SuiteStudy;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// The suite's name: lower case, digits and hyphens.
+    /// The suite's name: lowercase letters, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub suite: String,
     /// A one-line description.

@@ -13,8 +13,9 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// A phase for each number of the sweep, with the number in its name: `load` becomes `load-c1`
-    /// and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep is unchanged.
+    /// Returns a phase for each number of the sweep, with the number in its name: `load` becomes
+    /// `load-c1` and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep is
+    /// unchanged.
     pub fn expanded(&self) -> Vec<Self> {
         match &self.sweep {
             None => vec![self.clone()],
@@ -42,7 +43,7 @@ impl Phase {
     }
 }
 
-/// The name of a phase with one number of its sweep. Names contain no dots.
+/// Returns the name of a phase with one number of its sweep. Names contain no dots.
 pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
     format!("{name}-{letter}{number}").replace('.', "-")
 }

@@ -77,7 +77,7 @@ impl Template {
         })
     }
 
-    /// The text of a template without values.
+    /// Returns the text of a template without values, or `None` if it has values.
     pub fn constant(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -118,7 +118,7 @@ impl Template {
     }
 }
 
-/// A template that renders to exactly this text.
+/// Returns a template that renders to exactly this text.
 pub fn escape(text: &str) -> String {
     text.replace(OPEN, "{{ \"{{\" }}")
 }
@@ -143,7 +143,7 @@ fn reference(words: &str, span: Range<usize>) -> Result<Reference, TemplateError
 }
 
 /// How to write two literal braces.
-pub(crate) const LITERAL: &str = "two braces that are sent are written as `{{ \"{{\" }}`";
+pub(crate) const LITERAL: &str = "to send two braces, write `{{ \"{{\" }}`";
 
 /// Reports whether a source can have this name.
 pub(crate) fn is_source_name(name: &str) -> bool {

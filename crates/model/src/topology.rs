@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A CPU whose speed is at least this share of another's is of the same kind. Favoured cores are a
-/// few per cent faster than the others, and efficiency cores reach three quarters of the others'
+/// A CPU whose speed is at least this share of another's is of the same kind. Favored cores are a
+/// few percent faster than the others, and efficiency cores reach three quarters of the others'
 /// speed.
 const SAME_KIND_MIN: f64 = 0.85;
 
 /// A logical CPU, and the hardware to which it belongs. Facts that cannot be read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// The kernel's number of the CPU.
+    /// The kernel's number for the CPU.
     pub number: usize,
     /// The logical CPUs of the CPU's core in ascending order, including this one.
     pub threads: Vec<usize>,
-    /// The kernel's number of the core, unique within the package.
+    /// The kernel's number for the core, unique within the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<i64>,
-    /// The kernel's number of the socket.
+    /// The kernel's number for the socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<i64>,
-    /// The kernel's number of the NUMA node.
+    /// The kernel's number for the NUMA node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
     /// Capacity or highest frequency, comparable only with other CPUs of the same machine.
@@ -87,7 +87,7 @@ impl Topology {
         self.cpus.iter().map(|cpu| cpu.number).collect()
     }
 
-    /// The CPUs of each core, by package, node and speed: `package 0, node 0: 0+4 1+5`.
+    /// Lists the CPUs of each core, by package, node and speed: `package 0, node 0: 0+4 1+5`.
     pub fn in_words(&self) -> Vec<String> {
         let mut places: Vec<(String, Vec<String>)> = Vec::new();
         for core in self.cores() {
@@ -149,7 +149,7 @@ impl Topology {
     }
 }
 
-/// The known parts of a CPU's location.
+/// Describes the package, node and speed of a CPU, as far as they are known.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),
@@ -159,8 +159,8 @@ fn place(cpu: &Cpu) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The slowest kind that is at least as fast as the CPU; the fastest kind if the CPU's speed is
-/// unknown.
+/// Returns the slowest kind that is at least as fast as the CPU, or the fastest kind if the CPU's
+/// speed is unknown.
 fn kind_of(cpu: &Cpu, kinds: &[u64]) -> usize {
     let speed = cpu.speed.unwrap_or(u64::MAX);
     let slower = kinds.iter().rposition(|fastest| speed <= *fastest);

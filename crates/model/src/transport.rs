@@ -1,10 +1,10 @@
-//! The protocols below the requests of a scenario.
+//! The protocols that carry the requests of a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// TLS and HTTP/2 on both sides of the gateway [default: plain HTTP/1.1]. Gateway and upstream
-/// present a certificate that is created for the trial.
+/// TLS and HTTP/2 on both sides of the gateway [default: plain HTTP/1.1]. The gateway and the
+/// upstream present certificates that are created for the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {

@@ -7,8 +7,8 @@ use gatebench_config::{Data, Node, Problem, ReadFile, tree};
 
 use crate::contract::upgrade;
 
-/// Completes a gateway folder, which is in the form of the current contract, from the folder that
-/// it extends. Returns nothing if that folder cannot be read.
+/// Upgrades a gateway folder to the current contract, and completes it from the folder that it
+/// extends. Returns nothing if that folder cannot be read.
 pub(crate) fn expand(
     mut root: Node,
     read_file: ReadFile<'_>,
@@ -35,7 +35,7 @@ pub(crate) fn expand(
     vec![root]
 }
 
-/// The tree of a base, in which every position is `place`, so that mistakes in the base are
+/// Returns the tree of a base, in which every position is `place`, so that mistakes in the base are
 /// reported at its name.
 fn base_of(
     name: &str,
@@ -53,7 +53,7 @@ fn base_of(
     };
     if base.get("extends").is_some() {
         let message = format!("`{name}` itself extends another folder");
-        return Err((message, "extend that folder"));
+        return Err((message, "extend that folder instead"));
     }
     upgrade(&mut base);
     base.for_each_mut(&mut |node| {

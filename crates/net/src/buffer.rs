@@ -1,4 +1,4 @@
-//! Receive buffers: one block of memory per loop, lent out in pieces of equal size.
+//! Receive buffers, which are pieces of equal size in one block of memory per loop.
 
 #![allow(unsafe_code)]
 
@@ -6,9 +6,9 @@ use std::cell::{RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// The gap between two pieces: nine cache lines. Most messages need only the first bytes of a
-/// piece. The length of a piece is a power of two, so without the gap the first bytes of all pieces
-/// would share a few sets of the cache.
+/// The gap between two pieces, which is nine cache lines. Most messages need only the first bytes
+/// of a piece. The length of a piece is a power of two, so without the gap the first bytes of all
+/// pieces would share a few sets of the cache.
 const APART_BYTES: usize = 9 * 64;
 
 /// The memory of one loop. At any time, a piece has exactly one owner: the free list, the kernel

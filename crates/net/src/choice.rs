@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use crate::{Backend, Epoll, IoConfig, IoTask, Uring};
 
-/// The backend to use: the requested one; otherwise io_uring if the kernel allows everything the
-/// loop needs (containers often refuse it); otherwise epoll.
+/// Returns the requested backend. If none is requested, returns io_uring if the kernel allows
+/// everything that the loop needs (containers often refuse it), and otherwise epoll.
 pub fn choose(wanted: Option<Backend>) -> Backend {
     wanted.unwrap_or_else(|| match Uring::new(IoConfig::default()) {
         Ok(_) => Backend::Uring,

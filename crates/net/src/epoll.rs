@@ -1,4 +1,4 @@
-//! The loop on epoll: every descriptor is registered once, edge-triggered.
+//! The loop on epoll, with every descriptor registered once, edge-triggered.
 //!
 //! An edge only means that receiving or sending *may* be possible; the call shows whether it is. A
 //! connection that may have more to read stays on a list and gets one receive per round, so that

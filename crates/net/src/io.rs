@@ -89,13 +89,13 @@ pub trait Io {
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
     /// is returned at once. Any other send is followed by [`Event::Sent`], and only then may the
     /// next send begin.
-    #[must_use = "a vector that comes back is not followed by an event"]
+    #[must_use = "if the vector is returned, no event follows"]
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Sends all of `bytes`. If the kernel has room, it takes the first of these bytes before this
     /// function returns, so that a timestamp taken just before the call is exact. The vector is
     /// returned as by [`Io::send`].
-    #[must_use = "a vector that comes back is not followed by an event"]
+    #[must_use = "if the vector is returned, no event follows"]
     fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Stops receiving until [`Io::resume`]: later bytes stay in the kernel, whose window then

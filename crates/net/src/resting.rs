@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// The time for which a listener rests before it is tried again: 50 ms.
+/// The time for which a listener rests before it is tried again.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
 /// The resting listeners of one loop. All of them wake when the first one does.

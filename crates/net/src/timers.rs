@@ -1,4 +1,4 @@
-//! Deadlines of one loop: a queue ordered by time, and a deadline that is cheap to move.
+//! Deadlines of one loop, with a queue ordered by time and a deadline that is cheap to move.
 //!
 //! No clock is read: the time is an argument in nanoseconds. [`Timers::next_ns`] is the time until
 //! which [`crate::Io::poll`] waits.
@@ -6,7 +6,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Keys with their due times. A key that is no longer needed is not removed: its owner recognises
+/// Keys with their due times. A key that is no longer needed is not removed: its owner recognizes
 /// it as stale when it is returned (a [`crate::ConnId`] never names two connections).
 #[derive(Debug)]
 pub struct Timers<K> {
@@ -80,7 +80,7 @@ impl<K> Timers<K> {
         self.heap.len()
     }
 
-    /// Reports whether nothing waits.
+    /// Reports whether no key is waiting.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
@@ -119,8 +119,8 @@ impl Deadline {
         self.due_ns = u64::MAX;
     }
 
-    /// To be called when the queue returns `key`: reports whether the deadline has passed. If it
-    /// has moved since, it is queued again.
+    /// Reports whether the deadline has passed; call this when the queue returns `key`. If the
+    /// deadline has moved since, it is queued again.
     pub fn expired<K>(&mut self, now_ns: u64, key: K, timers: &mut Timers<K>) -> bool {
         if self.due_ns <= now_ns {
             *self = Self::default();

@@ -1,4 +1,4 @@
-//! The threads of a server: one worker per core, each with its own loop and listeners.
+//! The threads of a server, one worker per core, each with its own loop and listeners.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ pub trait Service: Sync {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()>;
 }
 
-/// The maximum time between two checks by a worker for a stop request: 50 ms.
+/// The maximum time between two checks by a worker for a stop request.
 pub const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// The identity and the listeners of one worker.
@@ -45,7 +45,8 @@ impl Seat<'_> {
 
 /// The number of workers, and their addresses and cores.
 pub struct Workers<'a> {
-    /// Addresses on which every worker listens. Port 0 is chosen once and is then the same for all.
+    /// Addresses on which every worker listens. For port 0, a free port is chosen once, and all
+    /// workers use it.
     pub listen: &'a [SocketAddr],
     /// The number of workers (at least one runs).
     pub count: usize,

@@ -1,16 +1,16 @@
-//! Dashboards for Grafana: added latency, CPU per request, validity, and the gateway's own metrics
-//! next to gatebench's.
+//! Dashboards for Grafana. They show added latency, CPU per request, validity, and the gateway's
+//! own metrics next to those of gatebench.
 
 use serde_json::{Value, json};
 
-/// Version of Grafana's dashboard schema: that of Grafana 10.
+/// The version of Grafana's dashboard schema, as of Grafana 10.
 const SCHEMA_VERSION: u32 = 39;
-/// The number of columns in the grid, and the size of a panel.
+/// The number of columns in the grid. The size of a panel is in units of the grid.
 const GRID: usize = 24;
 const WIDTH: usize = 12;
 const HEIGHT: usize = 8;
 
-/// A panel: its title, the unit of its values, and one or two queries with their legends.
+/// A panel with one or two queries, each of which has a legend.
 struct Panel {
     title: &'static str,
     description: &'static str,
@@ -50,7 +50,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Added latency, p99",
         "s",
-        "Service time minus the time during which the upstream had the request, since the start \
+        "Service time minus the time that the upstream had the request, since the start \
          of each load. Percentiles are not averaged.",
         r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
@@ -58,7 +58,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Added latency, median",
         "s",
-        "Service time minus the time during which the upstream had the request, since the start \
+        "Service time minus the time that the upstream had the request, since the start \
          of each load.",
         r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
         LOAD,
@@ -82,7 +82,7 @@ const PROMETHEUS: [Panel; 12] = [
         ..Panel::series(
             "Validity",
             "none",
-            "For each load, 1 if it is valid and 0 if not. In addition, 1 for each reason why the \
+            "1 for each valid load and 0 for each invalid one, and 1 for each reason why the \
              figures of a load are limited.",
             r#"min_over_time(gatebench_valid{testid=~"$testid"}[$__range]) or max_over_time(gatebench_limited{testid=~"$testid"}[$__range])"#,
             "",
@@ -91,7 +91,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "The gateway's request count and gatebench's",
         "reqps",
-        "The gateway's own metrics, which gatebench fetches, and the responses that gatebench \
+        "Requests that the gateway counted in its own metrics, and responses that gatebench \
          received.",
         r#"sum by (gateway, scenario) (rate(gatebench_own_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
         "{{gateway}} {{scenario}} (the gateway's)",
@@ -114,8 +114,8 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Failed requests and checks",
         "percentunit",
-        "Shares of requests without a response or with a status of 400 or above, and of responses \
-         that failed a check.",
+        "The share of requests without a response or with a status of 400 or above, and the share \
+         of responses that failed a check.",
         r#"max by (gateway, scenario) (k6_http_req_failed_rate{testid=~"$testid"})"#,
         "failed: {{gateway}} {{scenario}}",
     )
@@ -126,7 +126,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "CPU of each component",
         "none",
-        "Cores used by gateway, upstream and load generator.",
+        "Cores used by the gateway, the upstream and the load generator.",
         r#"sum by (gateway, component) (rate(gatebench_component_cpu_seconds_total{testid=~"$testid"}[$__rate_interval]))"#,
         "{{component}} ({{gateway}})",
     ),
@@ -140,15 +140,15 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Lateness, p99",
         "s",
-        "Time from when the request was due until it was sent: the delay of the load generator, \
-         or the wait for a connection.",
+        "Time from when the request was due until it was sent, because the load generator was \
+         late or the request waited for a connection.",
         r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
     Panel::series(
         "Requests in flight",
         "none",
-        "At the end of each second.",
+        "Requests in flight at the end of each second.",
         r#"sum by (gateway, scenario) (k6_vus{testid=~"$testid"})"#,
         GATEWAY,
     ),
@@ -158,8 +158,8 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Added latency, p99",
         "ms",
-        "Computed from the points in each interval; gatebench_sampling is the number of requests \
-             per point.",
+        "Computed from the points in each interval. The measurement gatebench_sampling contains \
+             the number of requests per point.",
         r#"SELECT percentile("value", 99) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
@@ -194,7 +194,7 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "The gateway's request count and gatebench's",
         "short",
-        "The gateway's own metrics, which gatebench fetches, and the responses that gatebench \
+        "Requests that the gateway counted in its own metrics, and responses that gatebench \
          received.",
         r#"SELECT sum("value") FROM "gatebench_own_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
         "$tag_gateway (the gateway's)",
@@ -219,7 +219,7 @@ const INFLUXDB: [Panel; 8] = [
     ),
 ];
 
-/// The properties of a query in a panel, apart from its number and its data source.
+/// The properties of a query in a panel, except its reference letter and data source.
 type Target = Vec<(&'static str, Value)>;
 
 /// The dashboard for a Prometheus data source.

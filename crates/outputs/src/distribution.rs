@@ -6,17 +6,17 @@ pub struct Distribution {
     /// Values in ascending order, each with its count.
     values: Vec<(u64, u64)>,
     count: u64,
-    /// Exact sum.
+    /// The exact sum.
     pub(crate) sum_ns: u128,
-    /// Exact minimum; 0 if there are no values.
+    /// The exact minimum; 0 if there are no values.
     pub(crate) min_ns: u64,
-    /// Exact maximum; 0 if there are no values.
+    /// The exact maximum; 0 if there are no values.
     pub(crate) max_ns: u64,
 }
 
 impl Distribution {
-    /// Creates a distribution of values in ascending order with their counts. The exact statistics
-    /// are those of the values, unless [`Distribution::with_exact`] sets them.
+    /// Creates a distribution from values in ascending order with their counts. The exact
+    /// statistics are computed from them, unless [`Distribution::with_exact`] sets them.
     pub fn new(values: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let values: Vec<(u64, u64)> = values.into_iter().filter(|(_, count)| *count > 0).collect();
         let product = |(value, count): &(u64, u64)| u128::from(*value) * u128::from(*count);
@@ -29,7 +29,7 @@ impl Distribution {
         }
     }
 
-    /// Sets the exact sum, minimum and maximum; an empty distribution has none.
+    /// Sets the exact sum, minimum and maximum, unless the distribution is empty.
     #[must_use]
     pub fn with_exact(self, sum_ns: u128, min_ns: u64, max_ns: u64) -> Self {
         if self.count == 0 {
@@ -43,12 +43,12 @@ impl Distribution {
         }
     }
 
-    /// Values in ascending order with their counts.
+    /// The values in ascending order, each with its count.
     pub fn values(&self) -> &[(u64, u64)] {
         &self.values
     }
 
-    /// Number of values.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -81,8 +81,8 @@ impl Distribution {
         self.values.extend(theirs);
     }
 
-    /// The values at these shares of the count; the shares must be in ascending order. The value at
-    /// a share is the smallest one that is at least as large as this share of all values.
+    /// The values at these shares of the count, which must be in ascending order. The value at a
+    /// share is the smallest one such that at least this share of all values does not exceed it.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);

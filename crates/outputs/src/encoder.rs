@@ -13,23 +13,23 @@ use crate::totals::{Duration, Totals};
 pub enum Format {
     /// Prometheus remote write.
     RemoteWrite {
-        /// The statistics of trends, sent as gauges.
+        /// The statistics of trends that are sent as gauges.
         stats: Vec<Stat>,
-        /// The schema of native histograms, sent instead of the gauges.
+        /// The schema of the native histograms that are sent instead of these gauges, if any.
         native: Option<i32>,
         /// True if each series of gauges ends with a stale marker.
         stale_markers: bool,
     },
     /// OpenTelemetry metrics.
     Otlp {
-        /// `service.name` of the resource.
+        /// The `service.name` of the resource.
         service: String,
-        /// Prefix of k6's names.
+        /// The prefix for the names of k6's metrics.
         prefix: String,
     },
     /// InfluxDB line protocol.
     Influx {
-        /// The number of requests per point [default: derived from the first second].
+        /// The number of requests per point; `None` to derive it from the first second.
         sampling: Option<u64>,
     },
     /// One line of JSON per fact.
@@ -37,7 +37,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Converts a body to the form in which it is sent.
+    /// Converts a body to the form in which it is sent, which may be compressed.
     pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
         match self {
             Self::RemoteWrite { .. } => remote_write::compressed(&body),
@@ -62,7 +62,7 @@ enum Writer {
 }
 
 impl Encoder {
-    /// An encoder without facts.
+    /// Creates an encoder that has not received any facts.
     pub fn new(format: &Format, duration: Duration) -> Self {
         let writer = match format {
             Format::RemoteWrite {

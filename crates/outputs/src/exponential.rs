@@ -2,18 +2,18 @@
 
 use crate::distribution::Distribution;
 
-/// Counts by bucket: bucket `i` contains values above b^(i-1) and up to b^i, where b is
+/// The counts by bucket. Bucket `i` contains values above b^(i-1) and up to b^i, where b is
 /// 2^(2^-scale).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exponential {
     /// The number of values equal to 0.
     pub(crate) zeros: u64,
-    /// Buckets that contain values, in ascending order.
+    /// The index and count of each bucket that contains values, in ascending order.
     pub(crate) buckets: Vec<(i32, u64)>,
 }
 
 impl Exponential {
-    /// The distribution of the values in units of this many nanoseconds.
+    /// Puts the values, in units of `unit_ns` nanoseconds, in buckets.
     pub(crate) fn of(all: &Distribution, unit_ns: f64, scale: i32) -> Self {
         let mut it = Self::default();
         for (value, count) in all.values() {
@@ -45,12 +45,12 @@ impl Exponential {
     }
 }
 
-/// The bucket of a value above 0.
+/// The index of the bucket of a value above 0.
 fn index_of(value: f64, scale: i32) -> i32 {
     let per_octave = f64::from(1 << scale);
     let bound = |index: i32| (f64::from(index) / per_octave).exp2();
     let mut index = (value.log2() * per_octave).ceil() as i32;
-    // The logarithm of a bound itself may be off in its last digit.
+    // The logarithm of a value at a bound may be rounded into the neighboring bucket.
     if value <= bound(index - 1) {
         index -= 1;
     } else if value > bound(index) {

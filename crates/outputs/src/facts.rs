@@ -5,37 +5,37 @@ use std::sync::Arc;
 
 use crate::distribution::Distribution;
 
-/// One load: a phase of a trial. All its series have the same labels.
+/// One load, which is a phase of a trial. All of its series have the same labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Number of the load, unique in the run.
+    /// The number of the load, which is unique in the run.
     pub id: u64,
-    /// Labels of all its series, by name: `testid`, `scenario`, and the user's tags.
+    /// The labels of all its series, such as `testid`, `scenario` and the user's tags.
     pub labels: BTreeMap<String, String>,
-    /// Labels of the series about its requests: `method`, `name`, `url`, `proto`.
+    /// Additional labels of the series about its requests: `method`, `name`, `url` and `proto`.
     pub request: BTreeMap<&'static str, String>,
     /// The descriptions of its checks.
     pub checks: Vec<String>,
     /// True if every response is subject to every check, as in a load of one request.
     pub checks_apply_to_all: bool,
-    /// Maximum number of connections.
+    /// The maximum number of connections.
     pub connections_max: u64,
 }
 
 /// A fact about a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// The subject of the fact.
+    /// The load that the fact is about.
     pub load: Arc<Load>,
-    /// Start of the period that the fact describes, in nanoseconds since 1970.
+    /// The start of the period that the fact describes, in nanoseconds since 1970.
     pub from_ns: u64,
-    /// End of the period that the fact describes.
+    /// The end of the period that the fact describes, in nanoseconds since 1970.
     pub to_ns: u64,
-    /// The fact.
+    /// The content.
     pub what: What,
 }
 
-/// The kind of a fact with its content.
+/// The content of a fact, by its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The requests in one second, or in the drain.
@@ -44,40 +44,41 @@ pub enum What {
     Usage(Usage),
     /// The gateway's own metrics.
     Own(Own),
-    /// The load was judged.
+    /// The verdict on the load.
     Judged(Validity),
-    /// The load is over.
+    /// The load has ended.
     Ended,
-    /// The trial is over; no further fact follows.
+    /// The trial has ended. No facts follow.
     Closed,
 }
 
 /// The requests in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
-    /// Number of the second in the measurement, counted from 0.
+    /// The index of the second in the measurement.
     pub number: u32,
-    /// Responses by status.
+    /// The number of responses by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Responses whose status is unknown, by class; only in runs of earlier versions.
+    /// The number of responses whose status is unknown, by class. Only runs of earlier versions
+    /// have such responses.
     pub classes: BTreeMap<Class, u64>,
-    /// Requests without a response, by kind: `timeout`, `reset`.
+    /// The number of requests without a response, by the kind of error, such as `timeout`.
     pub errors: BTreeMap<String, u64>,
-    /// Arrivals that were never sent.
+    /// The number of arrivals whose request was never sent.
     pub dropped: u64,
-    /// Responses that failed a check, by the number of the check.
+    /// The number of responses that failed a check, by the index of the check.
     pub checks_failed: BTreeMap<usize, u64>,
-    /// Responses that failed at least one check.
+    /// The number of responses that failed at least one check.
     pub failing_checks: u64,
-    /// Bytes of requests.
+    /// The size of the requests, in bytes.
     pub bytes_sent: u64,
-    /// Bytes of responses.
+    /// The size of the responses, in bytes.
     pub bytes_received: u64,
-    /// Requests in flight at the end of the second.
+    /// The number of requests in flight at the end of the second.
     pub busy: u64,
-    /// CPU time of the load generator's workers.
+    /// The CPU time of the load generator's workers.
     pub engine_cpu_ns: u64,
-    /// The times of its requests.
+    /// The times of the requests, by kind of time and outcome.
     pub times: BTreeMap<(Trend, Class), Distribution>,
 }
 
@@ -96,29 +97,29 @@ impl Second {
 /// Resource usage in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Number of the second in the measurement, counted from 0.
+    /// The index of the second in the measurement.
     pub second: u32,
-    /// The usage by component: `gateway`, `engine`, `upstream`.
+    /// The usage by component: `gateway`, `engine` or `upstream`.
     pub components: BTreeMap<&'static str, Component>,
 }
 
 /// A component's resource usage in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Component {
-    /// CPU time; none for the load generator, whose CPU time is in [`Second`].
+    /// The CPU time; `None` for the load generator, whose CPU time is in [`Second`].
     pub cpu_ns: Option<u64>,
-    /// Anonymous resident memory at the end.
+    /// The anonymous resident memory at the end of the second.
     pub memory_bytes: u64,
-    /// Open file descriptors at the end.
+    /// The number of open file descriptors at the end of the second.
     pub descriptors: u64,
 }
 
 /// The gateway's own metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Own {
-    /// Its count of requests since its start.
+    /// The number of requests that the gateway has counted since it started.
     pub requests: Option<u64>,
-    /// Sizes of its pools, by a name that ends with the unit.
+    /// The sizes of the gateway's pools. The name of each pool ends with the unit.
     pub pools: BTreeMap<String, u64>,
 }
 
@@ -127,11 +128,11 @@ pub struct Own {
 pub struct Validity {
     /// True unless something makes the load invalid.
     pub is_valid: bool,
-    /// The reasons why the load is limited, each as one word.
+    /// The reasons why the load is limited, each in one word.
     pub reasons: Vec<String>,
 }
 
-/// A time of a request.
+/// A time that is measured for each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trend {
     /// From the intended send to the last byte of the response.
@@ -140,11 +141,11 @@ pub enum Trend {
     Service,
     /// From the intended send to the actual send.
     Lateness,
-    /// Service time minus the time during which the upstream had the request.
+    /// The service time minus the time that the upstream had the request.
     Added,
     /// From the actual send until the upstream has the request.
     RequestHalf,
-    /// From the upstream's send to the last byte of the response.
+    /// From when the upstream sends the response to the last byte of the response.
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
@@ -176,16 +177,16 @@ impl Trend {
     }
 }
 
-/// The outcomes of requests.
+/// The outcome of a request: the class of the response's status, or a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// 200 to 299.
+    /// A status from 200 to 299.
     Success,
-    /// 300 to 399.
+    /// A status from 300 to 399.
     Redirection,
-    /// 400 to 499.
+    /// A status from 400 to 499.
     ClientError,
-    /// 500 to 599.
+    /// A status from 500 to 599.
     ServerError,
     /// No response.
     Failed,

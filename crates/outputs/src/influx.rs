@@ -1,9 +1,9 @@
-//! InfluxDB line protocol: k6's measurements with the field `value`, and times in milliseconds.
+//! InfluxDB line protocol: k6's measurements with the field `value`, and durations in milliseconds.
 //!
-//! Dashboards compute percentiles in InfluxDB from points; k6 sends one point for each request. At
-//! higher rates, a point represents several requests: points are drawn from the histogram of each
-//! second at equal ranks, including the maximum, so that percentiles stay correct. Counts are sums
-//! of `value` and are exact.
+//! Dashboards compute percentiles from the points in InfluxDB, for which k6 sends one point per
+//! request. At higher rates, a point represents several requests. The points are taken from the
+//! histogram of each second at equally spaced ranks, plus the maximum, so that percentiles remain
+//! correct. Counts are sums of `value` and are exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,16 +12,16 @@ use crate::distribution::Distribution;
 use crate::facts::{Fact, What};
 use crate::points::{Point, Value};
 
-/// Times are milliseconds.
+/// The unit of durations: milliseconds, as in k6.
 const UNIT_NS: f64 = 1e6;
-/// The maximum number of points per second and measurement. Below it, each request has its own
-/// point. A request contributes to a dozen measurements, and InfluxDB often shares the machine with
-/// the run.
+/// The target number of points per second and measurement. At lower rates, each request has a
+/// separate point. The number is small because a request contributes to a dozen measurements, and
+/// InfluxDB often shares the machine with the run.
 const POINTS_PER_SECOND: u64 = 500;
-/// The number of requests per point is raised if a second has more than this multiple of the
-/// maximum.
+/// The number of requests per point is raised if a second would have more than this multiple of the
+/// target.
 const POINTS_FACTOR_MAX: u64 = 5;
-/// The measurement with the number of requests per point.
+/// The measurement that contains the number of requests per point.
 const SAMPLING: &str = "gatebench_sampling";
 
 /// Writes points as lines.
@@ -33,8 +33,8 @@ pub(crate) struct Influx {
 }
 
 impl Influx {
-    /// A writer with this number of requests per point, or one that derives the number from the
-    /// first second.
+    /// Creates a writer with this number of requests per point, or one that derives the number from
+    /// the first second.
     pub(crate) fn new(sampling: Option<u64>) -> Self {
         Self {
             sampling: sampling.unwrap_or(0),
@@ -42,7 +42,7 @@ impl Influx {
         }
     }
 
-    /// Chooses the number of requests per point at the first second, and raises it if a later
+    /// Chooses the number of requests per point in the first second, and raises it if a later
     /// second would have far too many points.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
@@ -77,8 +77,8 @@ impl Influx {
         std::mem::take(&mut self.text).into_bytes()
     }
 
-    /// Draws values at equal ranks and spreads them over the second, because points of a series
-    /// with the same time replace each other.
+    /// Takes values at equally spaced ranks and spreads them over the second, because points of a
+    /// series that have the same time replace each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
         let wanted = match gained.max_ns {
             // All values are 0.
@@ -111,8 +111,8 @@ impl Influx {
     }
 }
 
-/// A measurement with its tags. `url`, which is a field in k6, is omitted, because `name` has the
-/// same content.
+/// A measurement with its tags. The tag `url` is omitted, because it is a field in k6 and `name`
+/// has the same content.
 fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     let mut head = measurement.to_owned();
     for (name, value) in labels.iter().filter(|(name, _)| *name != "url") {
@@ -124,8 +124,8 @@ fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     head
 }
 
-/// Escapes a tag. A backslash before a comma would escape the comma, and a backslash itself cannot
-/// be escaped, so it becomes a slash.
+/// Escapes a tag. A backslash becomes a slash, because it cannot be escaped and would escape a
+/// comma after it.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::facts::{Class, Second};
 
-/// Labels of a series in addition to those of its load.
+/// The labels of a series in addition to those of its load.
 pub(crate) type Extra = Vec<(&'static str, String)>;
 
-/// k6's number for a kind of error:
+/// The error code of k6 for a kind of error; see
 /// <https://grafana.com/docs/k6/latest/javascript-api/error-codes/>.
 fn error_code(kind: &str) -> u16 {
     match kind {
@@ -15,8 +15,8 @@ fn error_code(kind: &str) -> u16 {
         "connect" => 1210,
         "reset" => 1220,
         "tls" => 1300,
-        // k6 has no number for a connection that is closed early or for a response that is not
-        // HTTP.
+        // k6 has no specific code for a connection that is closed early or for a response that is
+        // not HTTP.
         _ => 1000,
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn of_class(class: Class) -> Extra {
     ]
 }
 
-/// The labels of requests without a response, for a reason of this kind.
+/// The labels of requests without a response because of this kind of error.
 pub(crate) fn of_error(kind: &str) -> Extra {
     let mut labels = of_class(Class::Failed);
     labels.push(("error", kind.to_owned()));
@@ -53,8 +53,7 @@ pub(crate) fn of_error(kind: &str) -> Extra {
 }
 
 /// The labels of the times of a class in a second. Times are recorded only by class, so these are
-/// the labels of a status (or of a kind of error) only if the class had a single one in that
-/// second.
+/// the labels of a status or kind of error only if it was the only one of the class in that second.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -1,13 +1,13 @@
-//! Encodes the facts about each second for a metrics server: Prometheus remote write, OTLP,
-//! InfluxDB line protocol, JSON lines, and OpenMetrics text.
+//! Encodes the facts about each second for a metrics server as Prometheus remote write, OTLP,
+//! InfluxDB line protocol, JSON lines or OpenMetrics text.
 //!
 //! An [`Encoder`] takes [`Fact`]s in chronological order and returns bytes in its [`Format`]. It
-//! keeps the totals that counters and percentiles need. The bytes of several successive facts form
-//! one valid body, so a sender may collect them; [`Format::finished`] compresses a body if the
-//! format requires that. The names, units and labels are those of k6; gatebench adds its own
-//! metrics with the prefix `gatebench_`.
+//! keeps the totals from which counters and percentiles are computed. The bytes of successive facts
+//! can be concatenated to one valid body, which [`Format::finished`] compresses if the format
+//! requires that. Names, units and labels are those of k6. The metrics that gatebench adds have the
+//! prefix `gatebench_`.
 //!
-//! There is no I/O and no clock here: all times come from the facts.
+//! This crate does no I/O and reads no clock: all times come from the facts.
 
 pub mod dashboard;
 mod distribution;

@@ -1,11 +1,11 @@
-//! The metrics, with name, kind, unit and explanation.
+//! The metrics with their names, kinds, units and explanations.
 
 /// A family of series.
 #[derive(Debug)]
 pub(crate) struct Metric {
-    /// True for a metric of k6, false for one of gatebench's own.
+    /// True for a metric of k6, false for one that gatebench adds.
     pub(crate) is_of_k6: bool,
-    /// Its name; for k6's metrics, the name in k6.
+    /// The name without a prefix. For a metric of k6, this is the name in k6.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     /// The explanation for users of a dashboard.
@@ -17,14 +17,14 @@ pub(crate) struct Metric {
 pub(crate) enum Kind {
     Counter,
     Gauge,
-    /// A share of cases.
+    /// The share of cases that have a property.
     Rate,
-    /// Times in nanoseconds.
+    /// Durations in nanoseconds.
     Trend,
 }
 
 impl Metric {
-    /// The name with the prefix of its family.
+    /// The name with the prefix of k6 or gatebench.
     pub(crate) fn prefixed(&self) -> String {
         let prefix = if self.is_of_k6 { "k6_" } else { "gatebench_" };
         format!("{prefix}{}", self.name)
@@ -53,7 +53,7 @@ impl Metric {
 const K6: bool = true;
 const OWN: bool = false;
 
-/// Declares metrics of these families.
+/// Declares metrics of k6 or gatebench.
 macro_rules! metrics {
     ($($constant:ident = $family:ident $name:literal $kind:ident $help:literal;)*) => {
         $(pub(crate) static $constant: Metric = Metric {
@@ -66,7 +66,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    VUS = K6 "vus" Gauge "Requests in flight: one for each connection, or several over HTTP/2.";
+    VUS = K6 "vus" Gauge "Requests in flight: at most one per connection, or several over HTTP/2.";
     VUS_MAX = K6 "vus_max" Gauge "Maximum number of connections.";
     ITERATIONS = K6 "iterations" Counter "Requests that ended.";
     DROPPED_ITERATIONS = K6 "dropped_iterations" Counter
@@ -86,7 +86,7 @@ metrics! {
     HTTP_REQ_TLS_HANDSHAKING = K6 "http_req_tls_handshaking" Trend
         "Always 0: requests are sent on connections whose handshake is complete.";
     HTTP_REQ_SENDING = K6 "http_req_sending" Trend
-        "Always 0: a request is handed to the kernel in one piece, and then the wait begins.";
+        "Always 0: each request is handed to the kernel in one piece, after which the wait begins.";
     HTTP_REQ_WAITING = K6 "http_req_waiting" Trend
         "Time from sending the request to the first byte of the response.";
     HTTP_REQ_RECEIVING = K6 "http_req_receiving" Trend
@@ -100,11 +100,11 @@ metrics! {
     SERVICE = OWN "service" Trend
         "Time from sending the request to the last byte of the response.";
     LATENESS = OWN "lateness" Trend "Time from when the request was due until it was sent.";
-    ADDED = OWN "added" Trend "Service time minus the time during which the upstream had the request.";
+    ADDED = OWN "added" Trend "Service time minus the time that the upstream had the request.";
     REQUEST_HALF = OWN "request_half" Trend
         "Time from sending the request until the upstream has it.";
     RESPONSE_HALF = OWN "response_half" Trend
-        "Time from when the upstream sent the response until its last byte arrived.";
+        "Time from when the upstream sent the response until the response's last byte arrived.";
     REQUESTS = OWN "requests" Counter "Responses by status class.";
     ERRORS = OWN "errors" Counter "Requests without a response, by kind.";
     DROPPED = OWN "dropped" Counter "Requests that were due but never sent.";

@@ -1,5 +1,4 @@
-//! OpenMetrics text with timestamps, in the form that `promtool tsdb create-blocks-from
-//! openmetrics` reads.
+//! OpenMetrics text with timestamps, as read by `promtool tsdb create-blocks-from openmetrics`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +25,7 @@ struct Family {
 }
 
 impl OpenMetrics {
-    /// An empty collection; trends become gauges of these statistics.
+    /// Creates an empty collection. Trends become gauges of these statistics.
     pub fn new(stats: Vec<Stat>, duration: Duration) -> Self {
         Self {
             totals: Totals::new(duration),
@@ -40,7 +39,7 @@ impl OpenMetrics {
         self.totals.take(fact, &mut |point| {
             let name = name_of(point.metric);
             let mut add = |name: &str, kind, value, at_ms| {
-                // The family of a counter is its name without the suffix.
+                // The family's name is that of the counter without the suffix.
                 let family = name.strip_suffix("_total").unwrap_or(name);
                 let family = self
                     .families
@@ -72,7 +71,7 @@ impl OpenMetrics {
         });
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn finish(self) -> String {
         let mut text = String::new();
         for (name, family) in self.families {

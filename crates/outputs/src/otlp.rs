@@ -13,23 +13,23 @@ use messages::{
     Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
 
-/// Times are in milliseconds, as in k6.
+/// The unit of durations: milliseconds, as in k6.
 const UNIT_NS: f64 = 1e6;
-/// The temporality of totals since the start time.
+/// The aggregation temporality of totals since the start time.
 const CUMULATIVE: i32 = 2;
 /// Eight buckets per doubling, as in k6's native histograms for Prometheus.
 const SCALE: i32 = 3;
-/// The flag of a point that ends a series.
+/// The flag that marks a point as the end of its series.
 const NO_RECORDED_VALUE: u32 = 1;
 
 /// Writes points as messages.
 #[derive(Debug)]
 pub(crate) struct Otlp {
     service: String,
-    /// Prefix of k6's names.
+    /// The prefix for the names of k6's metrics.
     prefix: String,
     metrics: Vec<Metric>,
-    /// The index of a metric in `metrics`, by its name.
+    /// The indexes of the metrics in `metrics`, by name.
     places: HashMap<String, usize>,
 }
 
@@ -140,7 +140,7 @@ impl Otlp {
         }
     }
 
-    /// The data of the point's metric, which is created if this is its first point.
+    /// Returns the data of the point's metric. Creates the metric if this is its first point.
     fn data(
         &mut self,
         point: &Point<'_>,
@@ -191,7 +191,8 @@ fn attribute(name: &str, value: &str) -> KeyValue {
     }
 }
 
-/// All buckets from the first to the last. In OTLP, bucket `i` contains values above b^i.
+/// All buckets from the first to the last. In OTLP, bucket `i` contains values above b^i and up to
+/// b^(i+1).
 fn buckets(exponential: &Exponential) -> Buckets {
     let first = exponential.buckets.first().map_or(0, |(index, _)| *index);
     let mut bucket_counts = Vec::new();
@@ -205,7 +206,7 @@ fn buckets(exponential: &Exponential) -> Buckets {
     }
 }
 
-/// The messages of `opentelemetry/proto` that are written.
+/// The messages of `opentelemetry/proto` that the encoder writes.
 #[allow(missing_docs)]
 pub mod messages {
     /// The body of a request to `/v1/metrics`.
@@ -240,7 +241,7 @@ pub mod messages {
         pub metrics: Vec<Metric>,
     }
 
-    /// The library that measured.
+    /// The library that took the measurements.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct InstrumentationScope {
         #[prost(string, tag = "1")]
@@ -258,14 +259,14 @@ pub mod messages {
         pub value: Option<AnyValue>,
     }
 
-    /// A string; the other kinds are not written.
+    /// A string. The encoder writes no other kinds of values.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct AnyValue {
         #[prost(string, optional, tag = "1")]
         pub string_value: Option<String>,
     }
 
-    /// Points with a name and a unit.
+    /// The points of a metric, with its name and unit.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Metric {
         #[prost(string, tag = "1")]
@@ -278,7 +279,7 @@ pub mod messages {
         pub data: Option<Data>,
     }
 
-    /// The points, by the kind of their metric.
+    /// The points of a metric, by its kind.
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Data {
         #[prost(message, tag = "5")]
@@ -322,7 +323,7 @@ pub mod messages {
         pub flags: u32,
     }
 
-    /// Histograms whose bounds grow by a constant factor.
+    /// Histograms whose bucket bounds grow by a constant factor.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct ExponentialHistogram {
         #[prost(message, repeated, tag = "1")]
@@ -356,7 +357,7 @@ pub mod messages {
         pub max: Option<f64>,
     }
 
-    /// Counts of consecutive buckets, starting with the first that is not empty.
+    /// The counts of consecutive buckets, starting with the first bucket that is not empty.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Buckets {
         #[prost(sint32, tag = "1")]

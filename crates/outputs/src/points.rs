@@ -1,4 +1,4 @@
-//! A value of a series at one time, before it is encoded.
+//! The values of series, before they are encoded.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use crate::distribution::Distribution;
 use crate::facts::Fact;
 use crate::metric::Metric;
 
-/// A value of a series.
+/// The value of a series at one time.
 pub(crate) struct Point<'a> {
     pub(crate) metric: &'static Metric,
     pub(crate) labels: &'a BTreeMap<String, String>,
     pub(crate) at: At,
-    /// True if the series begins with this point; a counter was 0 before it.
+    /// True if this is the first point of the series. Before it, the value of a counter was 0.
     pub(crate) begins: bool,
     pub(crate) value: Value<'a>,
 }
@@ -19,9 +19,9 @@ pub(crate) struct Point<'a> {
 /// The time of a point, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
-    /// Start of the load.
+    /// The start of the load.
     pub(crate) begin_ns: u64,
-    /// Start of the second.
+    /// The start of the second.
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
 }
@@ -49,7 +49,8 @@ fn in_ms(at_ns: u64) -> i64 {
     (at_ns / 1_000_000) as i64
 }
 
-/// A value since the start of the load and, if it is additive, in this second alone.
+/// A value: the total since the start of the load and, if values can be added up, the increase in
+/// this second.
 pub(crate) enum Value<'a> {
     Counter {
         total: f64,
@@ -66,11 +67,11 @@ pub(crate) enum Value<'a> {
         total: &'a Distribution,
         gained: &'a Distribution,
     },
-    /// A trend whose series have ended with this total.
+    /// A trend whose series has ended with this total.
     StaleTrend(&'a Distribution),
 }
 
-/// The number of cases, and the number of those that have a property.
+/// The number of all cases, and the number of cases that have a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cases {
     pub(crate) with: u64,

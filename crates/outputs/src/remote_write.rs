@@ -11,9 +11,9 @@ use crate::points::{Point, Value};
 use crate::stat::Stat;
 use messages::{BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest};
 
-/// Times are in seconds.
+/// The unit of durations: seconds.
 const UNIT_NS: f64 = 1e9;
-/// The value that ends a series: a special NaN.
+/// The bits of the NaN that marks the end of a series.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 /// The width of the zero bucket, as in Prometheus's own client.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
@@ -26,7 +26,7 @@ pub(crate) struct RemoteWrite {
     /// The schema of native histograms.
     native: Option<i32>,
     stale_markers: bool,
-    /// Metrics whose metadata was written.
+    /// The names of the metrics whose metadata has been written.
     described: BTreeSet<String>,
     request: WriteRequest,
 }
@@ -42,8 +42,8 @@ pub(crate) fn name_of(metric: &Metric) -> String {
 }
 
 impl RemoteWrite {
-    /// Creates a writer of trends as gauges of these statistics, or as native histograms with this
-    /// schema.
+    /// Creates a writer that sends trends as native histograms with the schema `native`, if given,
+    /// or as gauges of these statistics.
     pub(crate) fn new(stats: &[Stat], native: Option<i32>, stale_markers: bool) -> Self {
         Self {
             stats: native.map_or_else(|| stats.to_vec(), |_| Vec::new()),
@@ -94,7 +94,7 @@ impl RemoteWrite {
         }
     }
 
-    /// Adds a sample. A counter was 0 before its series begins.
+    /// Adds a sample. If the series of a counter begins, adds a sample of 0 before it.
     fn sample(&mut self, point: &Point<'_>, name: String, now: f64) {
         let sample = |value, timestamp| Sample { value, timestamp };
         let (from, to) = (point.at.start_ms(), point.at.end_ms());
@@ -132,7 +132,7 @@ impl RemoteWrite {
     }
 }
 
-/// The gauges of a trend with their names; percentiles without enough values are omitted.
+/// The gauges of a trend with their names. Percentiles with too few values beyond them are omitted.
 pub(crate) fn gauges(name: &str, total: &Distribution, stats: &[Stat]) -> Vec<(String, f64)> {
     let gauge = |stat: &Stat| Some((format!("{name}_{stat}"), stat.of(total, UNIT_NS)?));
     stats.iter().filter_map(gauge).collect()
@@ -145,7 +145,7 @@ pub(crate) fn compressed(body: &[u8]) -> Vec<u8> {
         .expect("a body is much smaller than 4 GiB")
 }
 
-/// The labels sorted by name, which Prometheus requires but does not check.
+/// The labels, sorted by name. Prometheus requires this order but does not check it.
 fn labels(name: String, labels: &BTreeMap<String, String>) -> Vec<Label> {
     let mut labels = labels.clone();
     labels.insert("__name__".into(), name);
@@ -180,10 +180,10 @@ fn histogram(all: &Distribution, schema: i32, timestamp: i64) -> Histogram {
     }
 }
 
-/// The messages of `prometheus/prompb` that are written.
+/// The messages of `prometheus/prompb` that the encoder writes.
 #[allow(missing_docs)]
 pub mod messages {
-    /// Types of a metric.
+    /// The types of metrics.
     pub const COUNTER: i32 = 1;
     pub const GAUGE: i32 = 2;
     pub const HISTOGRAM: i32 = 3;
@@ -197,7 +197,7 @@ pub mod messages {
         pub metadata: Vec<MetricMetadata>,
     }
 
-    /// Kind and explanation of a family of series.
+    /// The type and the explanation of a family of series.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct MetricMetadata {
         #[prost(int32, tag = "1")]
@@ -210,7 +210,7 @@ pub mod messages {
         pub unit: String,
     }
 
-    /// Values of one series.
+    /// The values of one series.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct TimeSeries {
         #[prost(message, repeated, tag = "1")]
@@ -221,7 +221,7 @@ pub mod messages {
         pub histograms: Vec<Histogram>,
     }
 
-    /// A name with its value; the value of `__name__` is the name of the metric.
+    /// A label. The value of `__name__` is the name of the metric.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Label {
         #[prost(string, tag = "1")]
@@ -239,7 +239,7 @@ pub mod messages {
         pub timestamp: i64,
     }
 
-    /// A native histogram; counts are cumulative over time.
+    /// A native histogram, whose counts are totals since the start of the series.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Histogram {
         #[prost(uint64, optional, tag = "1")]

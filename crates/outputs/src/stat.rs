@@ -5,31 +5,34 @@ use std::str::FromStr;
 
 use crate::distribution::Distribution;
 
-/// A percentile with fewer values beyond it is not sent.
+/// The minimum number of values beyond a percentile, without which it is not sent.
 const BEYOND_MIN: f64 = 10.0;
 
 /// A statistic of a trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stat {
-    /// Number of values.
+    /// The number of values.
     Count,
-    /// Their sum.
+    /// The sum of the values.
     Sum,
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
     /// The mean.
     Avg,
     /// The median.
     Med,
-    /// A percentile, from 0 to 100.
+    /// The percentile with this number, from 0 to 100.
     Percentile(f64),
 }
 
-/// The name of an unknown statistic.
+/// The error for an unknown name of a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
+#[error(
+    "'{0}' is not a statistic of a trend: write count, sum, min, max, avg, med or a percentile, \
+     such as p(95)"
+)]
 pub struct StatError(String);
 
 impl Stat {
@@ -55,8 +58,8 @@ impl Stat {
         text.split(',').map(|word| word.trim().parse()).collect()
     }
 
-    /// The statistic, with times in units of `unit_ns`; none for a percentile with fewer than ten
-    /// values beyond it.
+    /// The value of the statistic, with durations in units of `unit_ns` nanoseconds; `None` for a
+    /// percentile with fewer than ten values beyond it.
     pub(crate) fn of(self, all: &Distribution, unit_ns: f64) -> Option<f64> {
         let time = |value_ns: u64| value_ns as f64 / unit_ns;
         let count = all.count() as f64;
@@ -78,7 +81,7 @@ impl Stat {
     }
 }
 
-/// The suffix of a metric name: `p99`, `p999` for 99.9.
+/// The suffix of a metric's name, such as `p99`, or `p999` for 99.9.
 impl fmt::Display for Stat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -9,7 +9,7 @@ use crate::labels::{self, Extra};
 use crate::metric::{self, Kind, Metric};
 use crate::points::{At, Cases, Point, Value};
 
-/// The maximum lag between two reporting threads, in seconds.
+/// The maximum lag between the two threads that report responses and CPU time, in seconds.
 const SECONDS_APART_MAX: usize = 8;
 
 /// The meaning of `http_req_duration`.
@@ -35,13 +35,13 @@ struct LoadTotals {
     load: Arc<Load>,
     begin_ns: u64,
     series: HashMap<(&'static str, Extra), Series>,
-    /// The end of the last second, so that no two points of a series have the same time.
+    /// The end of the last second. It prevents two points of a series from having the same time.
     last_ns: u64,
     responses: Cumulative,
     gateway_cpu_ns: Cumulative,
 }
 
-/// A total, and its value at the end of each of the last seconds.
+/// A total, with its value at the end of each of the latest seconds.
 #[derive(Debug, Default)]
 struct Cumulative {
     total: u64,
@@ -76,7 +76,7 @@ enum Total {
 /// A value that a fact adds to a series.
 enum Gained<'a> {
     Count(f64),
-    /// The value of a counter that the gateway has maintained since an unknown time.
+    /// The value of a counter that the gateway may have maintained since before the load.
     Reads(f64),
     Gauge(f64),
     Cases(Cases),
@@ -91,7 +91,7 @@ impl Totals {
         }
     }
 
-    /// Processes the next fact, and emits the points that follow from it.
+    /// Processes the next fact, and emits the resulting points.
     pub(crate) fn take(&mut self, fact: &Fact, emit: &mut impl FnMut(&Point<'_>)) {
         let totals = self
             .loads
@@ -189,7 +189,7 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
         self.gain(metric, extra, &Gained::Gauge(value));
     }
 
-    /// The labels of the load's requests and of their outcome.
+    /// The labels of the load's requests, followed by those of their outcome.
     fn request(&self, outcome: Extra) -> Extra {
         let request = self.totals.load.request.iter();
         let request = request.map(|(name, value)| (*name, value.clone()));
@@ -314,7 +314,8 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
         self.gain(&metric::COMPONENT_CPU, label, &seconds);
     }
 
-    /// Emits the CPU time per response once both values of a second are known.
+    /// Emits the CPU time per response if both the CPU time and the responses of a second are
+    /// known.
     fn cpu_per_request(&mut self, second: u32) {
         let at_end = |it: &Cumulative| it.at_end.get(&second).copied();
         let responses = at_end(&self.totals.responses).filter(|count| *count > 0);
@@ -393,7 +394,7 @@ const NEVER: [&Metric; 3] = [
     &metric::HTTP_REQ_SENDING,
 ];
 
-/// The gatebench and k6 metrics of a trend, if they exist.
+/// The metrics of gatebench and k6 for a trend, if they exist.
 fn metrics_of(
     trend: Trend,
     duration: Duration,

@@ -1,11 +1,11 @@
 //! Maps values to pixels and places the ticks of an axis.
 
-/// The approximate number of steps on a linear axis; with few steps, labels stay apart on a narrow
-/// plot.
+/// The approximate number of steps on a linear axis, small enough that labels do not overlap on a
+/// narrow plot.
 const STEPS: f64 = 3.0;
 
-/// The ticks of each possible axis of ratios, the narrowest axis first; the outer ticks are the
-/// ends of the axis.
+/// The ticks of each available axis of ratios, from the narrowest axis to the widest. The axis ends
+/// at its first and last tick.
 const RATIOS: [[f64; 5]; 7] = [
     [0.9, 0.95, 1.0, 1.05, 1.1],
     [0.8, 0.9, 1.0, 1.1, 1.25],
@@ -18,12 +18,13 @@ const RATIOS: [[f64; 5]; 7] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A linear axis with this step between two ticks.
+    /// A linear axis with this step between adjacent ticks.
     Linear {
         step: f64,
     },
     Logarithmic,
-    /// A logarithmic axis whose ends differ by a small factor, with this step between two ticks.
+    /// A logarithmic axis whose ends differ by a small factor, with this step between adjacent
+    /// ticks.
     Narrow {
         step: f64,
     },
@@ -33,7 +34,8 @@ enum Kind {
 /// at 1, 2 and 5 would then be too far apart.
 const NARROW: f64 = 3.0;
 
-/// A narrow axis spans at least this share of its values, so that slight growth looks slight.
+/// A narrow axis spans at least this share of its largest value, so that slight growth looks
+/// slight.
 const NARROW_SHARE_MIN: f64 = 0.2;
 
 /// A map from values to pixels, linear or logarithmic.
@@ -54,7 +56,7 @@ impl Axis {
         }
     }
 
-    /// Returns the axis between these pixels; a new axis lies between 0 and 1.
+    /// Returns the axis placed between these pixels. A new axis is between pixels 0 and 1.
     pub fn on(self, pixels: (f64, f64)) -> Self {
         Self { pixels, ..self }
     }
@@ -72,8 +74,8 @@ impl Axis {
         Self::new(Kind::Linear { step }, domain)
     }
 
-    /// A logarithmic axis that covers the values and ends on both sides at the next tick, which is
-    /// at 1, 2 or 5 in its decade. Values that are not positive are left out.
+    /// A logarithmic axis that covers the positive values. Both ends are at a tick: 1, 2 or 5 times
+    /// a power of ten.
     pub fn covering_log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(values).unwrap_or((1.0, 10.0));
         let (low, mut top) = (step_down(low), step_up(high));
@@ -120,8 +122,8 @@ impl Axis {
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The values of the ticks: round steps, or 1, 2 and 5 in each decade. If there would be more
-    /// than eight ticks, only the decades have them.
+    /// The values of the ticks: multiples of the step or, on a wide logarithmic axis, 1, 2 and 5
+    /// times each power of ten. If those are more than eight, only the powers of ten remain.
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
             return self.log_ticks();
@@ -132,7 +134,7 @@ impl Axis {
         (first..=last).map(|index| index as f64 * step).collect()
     }
 
-    /// Both ends of the domain.
+    /// The smallest and the largest value on the axis.
     pub fn domain(&self) -> (f64, f64) {
         self.domain
     }
@@ -165,7 +167,7 @@ fn extremes(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// The position of a percentile on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and 99.9
-/// % are one step apart. `share` is in 0 … 1; the position of 1 or more is infinite.
+/// % are one step apart. `share` is between 0 and 1; the position of 1 is infinite.
 pub fn nines(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
@@ -231,7 +233,7 @@ mod tests {
             assert!((3..=8).contains(&axis.ticks().len()), "{axis:?}");
             high / low
         };
-        // For values that hardly grow, an axis with ticks at 1, 2 and 5 would span 5 to 20.
+        // With ticks at 1, 2 and 5, the axis of these close values would span 5 to 20.
         assert!(close(&[9.9, 10.1]) < 1.5);
         assert!(close(&[31.0]) < 1.5);
         assert!(close(&[6.1, 14.0]) < 3.5);

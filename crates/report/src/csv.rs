@@ -1,5 +1,5 @@
-//! Writes tables as comma-separated values (RFC 4180). The name of a metric ends with its unit, so
-//! the column names of a pivoted table contain the units.
+//! Writes tables as comma-separated values (RFC 4180). The name of each metric ends with its unit,
+//! so that the column names of a pivoted table contain the units.
 
 use serde::Serialize;
 
@@ -50,8 +50,8 @@ pub fn suffix(unit: Unit) -> &'static str {
     }
 }
 
-/// Prepares a name as a field: a name that a spreadsheet would treat as a formula gets a leading
-/// apostrophe.
+/// Converts a name to a field. Adds a leading apostrophe if a spreadsheet would treat the name as a
+/// formula.
 pub fn field(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")

@@ -1,5 +1,5 @@
 //! Tables of figures, in which every cell is a number with its unit and range. JSON contains the
-//! numbers; the other forms lay them out like any table.
+//! numbers; the other forms lay them out like those of any other table.
 
 use gatebench_stats::Estimate;
 use serde::Serialize;
@@ -13,9 +13,8 @@ use crate::validity::{Validity, estimate_of};
 pub struct FigureTable {
     /// The subject of the table.
     pub title: String,
-    /// The header of the first column: `scenario`, `connections`.
+    /// The header of the first column, such as `scenario` or `connections`.
     pub first: &'static str,
-    /// Groups of columns.
     pub groups: Vec<FigureGroup>,
     pub rows: Vec<FigureRow>,
 }
@@ -23,9 +22,8 @@ pub struct FigureTable {
 /// A group of columns.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureGroup {
-    /// The name of the group.
     pub title: String,
-    /// The load as text, or the base of the ratios.
+    /// The load as text, or the variant that the ratios refer to.
     pub label: String,
     pub columns: Vec<FigureColumn>,
 }
@@ -50,7 +48,7 @@ impl FigureGroup {
 pub struct FigureColumn {
     /// The header, in up to two lines.
     pub head: [String; 2],
-    /// Unit of the column's values.
+    /// The unit of the column's values.
     pub unit: Unit,
 }
 
@@ -66,7 +64,7 @@ impl FigureColumn {
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureRow {
     pub name: String,
-    /// Label of the variant.
+    /// The label of the variant.
     pub variant: String,
     /// The text that replaces the cells if there are none.
     pub absence: Option<String>,
@@ -77,7 +75,7 @@ pub struct FigureRow {
 }
 
 impl FigureRow {
-    /// A row with cells that makes no statement about their validity.
+    /// A row that does not state the validity of its cells.
     pub fn new(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
         Self {
             name,
@@ -88,7 +86,7 @@ impl FigureRow {
         }
     }
 
-    /// A row that states its worst validity, unless that is valid.
+    /// A row that states the worst validity of its cells, unless all are valid.
     pub fn judged(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
         let worst = cells.iter().filter_map(|cell| cell.validity).max();
         Self {
@@ -101,9 +99,9 @@ impl FigureRow {
 /// A value with its range and validity; empty if it was not measured.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FigureCell {
-    /// Median and range over the blocks; none if it was not measured, or no block is usable.
+    /// The median and range over the blocks; `None` if nothing was measured or no block is usable.
     pub estimate: Option<Estimate>,
-    /// The worst validity of the values; none if nothing was measured.
+    /// The worst validity of the values; `None` if nothing was measured.
     pub validity: Option<Validity>,
     /// Text that replaces the number.
     pub words: Option<String>,
@@ -119,7 +117,7 @@ impl FigureCell {
         }
     }
 
-    /// The estimate over the values that are usable.
+    /// The estimate over the usable values.
     pub fn over(values: impl IntoIterator<Item = (Validity, f64)>) -> Self {
         let (estimate, validity) = estimate_of(values);
         Self {

@@ -3,18 +3,19 @@
 use inferno::flamegraph::{Options, from_lines};
 use serde::Serialize;
 
-/// Stacks of functions; the width of a function is its CPU time.
+/// The stacks of functions of one profile, or the difference between two. The width of a function
+/// is its CPU time.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlameGraph {
-    /// The file in the run directory.
+    /// The name of the graph's file in the run directory.
     pub file: String,
-    /// Names the gateway, or the comparison.
+    /// The title, which names the gateway or the comparison.
     pub title: String,
     /// An explanation for the reader.
     pub text: String,
-    /// One line for each stack: its functions from the outermost inwards, separated by semicolons,
-    /// followed by its width in nanoseconds of CPU time per request. A difference has two widths;
-    /// the first is that of the baseline.
+    /// One line for each stack: its functions from the outermost to the innermost, separated by
+    /// semicolons, and its width in nanoseconds of CPU time per request. A difference has two
+    /// widths, of which the first is that of the baseline.
     #[serde(skip)]
     pub stacks: Vec<String>,
 }
@@ -23,13 +24,13 @@ impl FlameGraph {
     /// Draws the graph as SVG. Equal graphs give equal text.
     ///
     /// # Errors
-    /// There are no stacks.
+    /// The graph has no stacks.
     pub fn svg(&self) -> std::io::Result<String> {
         let mut options = Options::default();
         options.title.clone_from(&self.title);
         options.subtitle = Some(self.text.clone());
         options.count_name = "ns per request".into();
-        // Derives colours from names instead of choosing them at random.
+        // Derives colors from names instead of choosing them at random.
         options.hash = true;
         let mut drawn = Vec::new();
         let lines = self.stacks.iter().map(String::as_str);

@@ -1,9 +1,10 @@
-//! The findings as JSON for programs: every number in base units, in a stable order.
+//! Writes the findings as JSON for programs, with all numbers in base units and the fields in a
+//! stable order.
 
 use serde::Serialize;
 
-/// The version of this format. It changes if a field is removed or its meaning changes, but not if
-/// a field is added.
+/// The version of this format. It changes when a field is removed or changes its meaning, but not
+/// when a field is added.
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]

@@ -1,9 +1,9 @@
-//! Writes chapters, which consist of blocks, for a terminal and as Markdown, HTML, JUnit or CSV.
+//! Writes chapters, which consist of blocks, for a terminal or as Markdown, HTML, JUnit or CSV.
 //! Each form is a pure function of the chapters and computes only the layout, so a report can be
 //! rebuilt byte for byte.
 //!
-//! A [`Report`] is a document of [`chapter`]s. Each form can write any document, and none depends
-//! on a study ([`terminal`], [`markdown`], [`html`], [`junit`], [`csv`]).
+//! A [`Report`] provides a document of [`chapter`]s. Every form ([`terminal`], [`markdown`],
+//! [`html`], [`junit`], [`csv`]) can write any document, and none depends on a study.
 
 pub mod axis;
 pub mod chapter;

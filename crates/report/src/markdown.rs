@@ -192,7 +192,7 @@ fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// Escapes characters that have a meaning in Markdown or in a table cell.
+/// Escapes characters that have a special meaning in Markdown or in a table cell.
 fn escape(plain: &str) -> String {
     let mut out = String::new();
     for character in text::clean(plain).chars() {

@@ -1,5 +1,5 @@
-//! The method on the page itself: sections of docs/METHOD.md, so that a report explains its figures
-//! without network access.
+//! Sections of docs/METHOD.md for the page, so that a report explains its figures without network
+//! access.
 
 use serde::Serialize;
 
@@ -12,13 +12,13 @@ const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 pub struct Section {
     /// The heading of the section.
     pub title: String,
-    /// The target of links.
+    /// The id of the section on the page, for links.
     pub anchor: String,
     /// The text of the section.
     pub html: String,
 }
 
-/// The sections with these headings, in the given order.
+/// The sections with these headings, in this order. Unknown headings are ignored.
 pub fn sections(titles: &[&str]) -> Vec<Section> {
     let named = |title: &&str| {
         Some(Section {
@@ -76,7 +76,7 @@ fn table(block: &str) -> String {
     format!("<div class=\"scroll\"><table class=\"method\"><tbody>\n{rows}</tbody></table></div>\n")
 }
 
-/// Converts emphasis, code and links. A link to another page becomes its text.
+/// Converts emphasis and code, and replaces each link with its text.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -90,7 +90,8 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// Turns the text between each pair of marks into an element; an unpaired mark is unchanged.
+/// Turns the text between each pair of marks into an element. If the marks do not pair up, returns
+/// the text unchanged.
 fn between(text: &str, mark: &str, element: &str) -> String {
     let parts: Vec<&str> = text.split(mark).collect();
     if parts.len().is_multiple_of(2) {

@@ -1,9 +1,9 @@
-//! Assigns one colour to each variant, the same throughout a report. The colours are custom
-//! properties in the style sheet, chosen to be distinguishable for colour-blind readers and to
+//! Assigns each variant a color, which is the same throughout a report. The colors are custom
+//! properties in the style sheet, chosen to be distinguishable for color-blind readers and to
 //! contrast with both backgrounds.
 
-/// If there are more gateways than this, some share a colour; the gateways' names are always next
-/// to the colour.
+/// The number of colors for gateways. If there are more gateways, some share a color, but the name
+/// of a gateway is always next to its color.
 const COLOURS: usize = 7;
 
 /// The CSS class of each variant.
@@ -13,14 +13,14 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Assigns colours in the order of these labels; the direct variant is grey.
+    /// Assigns colors in the order of these labels; the direct variant is gray.
     pub fn of_labels(labels: &[&str]) -> Self {
         let gateways = labels.iter().filter(|label| **label != DIRECT);
         let variants = gateways.map(|label| (*label).to_owned()).collect();
         Self { variants }
     }
 
-    /// The CSS class that sets the variant's colour.
+    /// The CSS class that sets the variant's color.
     pub fn class(&self, variant: &str) -> String {
         match self.variants.iter().position(|known| known == variant) {
             Some(index) => format!("v{}", index % COLOURS + 1),

@@ -10,13 +10,13 @@ use crate::palette::Palette;
 /// A table of figures with its explanation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Section {
-    /// The section's name in links, a single word.
+    /// The section's anchor, a single word.
     pub id: &'static str,
     pub heading: &'static str,
     /// An explanation of the section's table.
     pub explanation: &'static str,
     pub table: FigureTable,
-    /// The section's graphs, each a file next to the page.
+    /// The section's graphs, each of which is a file next to the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<FlameGraph>,
 }

@@ -1,9 +1,9 @@
-//! Writes the few SVG elements that charts need, escaped and rounded to a tenth of a pixel so that
-//! equal findings give equal bytes. Colours are left to the page's style sheet.
+//! Writes the few SVG elements that charts need. Text is escaped, and coordinates are rounded to a
+//! tenth of a pixel. The page's style sheet sets the colors.
 
 use std::fmt::Write;
 
-/// One drawing.
+/// The drawing that is being written.
 pub struct Svg {
     id: String,
     width: f64,
@@ -13,7 +13,7 @@ pub struct Svg {
     body: String,
 }
 
-/// The part of a label that is at its coordinates.
+/// The part of a label that is placed at its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -22,8 +22,8 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// An empty drawing. `id` must be unique in the page; screen readers read `title` and
-    /// `description`.
+    /// An empty drawing. `id` must be unique on the page. `title` and `description` are for screen
+    /// readers.
     pub fn new(id: &str, size: (f64, f64), title: &str, description: &str) -> Self {
         Self {
             id: id.into(),
@@ -43,7 +43,8 @@ impl Svg {
         ));
     }
 
-    /// A horizontal interval with a tick at each end, which extends `reach` above and below.
+    /// A horizontal interval with a tick at each end, which extends `reach` pixels above and below
+    /// the line.
     pub fn interval(&mut self, class: &str, ends: (f64, f64), middle: f64, reach: f64) {
         let (low, high) = ends;
         self.line(class, (low, middle), (high, middle));
@@ -100,7 +101,7 @@ impl Svg {
         ));
     }
 
-    /// Writes text anchored at a point, in pixels.
+    /// Writes text at a point; `anchor` is the part of the text that is placed there.
     pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y, text) = (px(at.0), px(at.1), escape(text));
         let anchor = match anchor {
@@ -117,7 +118,7 @@ impl Svg {
         ));
     }
 
-    /// Begins a group, whose elements have the colour of the class.
+    /// Begins a group whose elements have the color of the CSS class.
     pub fn begin_group(&mut self, class: &str) {
         self.push(&format!(r#"<g class="{class}">"#));
     }

@@ -1,5 +1,5 @@
-//! A table, laid out once for the terminal, Markdown and HTML: the columns, their units, and the
-//! content of each cell.
+//! The common layout of a table for the terminal, Markdown and HTML: the columns, their units, and
+//! the content of each cell.
 
 use gatebench_stats::Estimate;
 
@@ -11,7 +11,7 @@ use crate::validity::Validity;
 pub struct Table {
     /// The columns of each phase, from left to right.
     pub groups: Vec<Group>,
-    /// One row per variant, or per part of one.
+    /// One row for each variant or part of a variant.
     pub rows: Vec<Row>,
 }
 
@@ -22,14 +22,15 @@ pub struct Group {
     pub phase: String,
     /// The load as text.
     pub label: String,
-    /// The columns, at least one.
+    /// At least one column.
     pub columns: Vec<Column>,
 }
 
 /// A quantity that each row shows, with its unit.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The header: the name, and a second line that distinguishes columns of the same name.
+    /// The two lines of the header: the name, and a text that distinguishes columns of the same
+    /// name.
     pub head: [String; 2],
     /// The scale of the column's values.
     pub scale: UnitScale,
@@ -51,14 +52,14 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
 }
 
-/// A variant, or a part of it.
+/// The row of a variant or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The name of the row: the variant, or the part.
+    /// The name of the variant or of the part.
     pub name: String,
-    /// Label of the variant, which gives the colour.
+    /// The label of the variant, which determines the color.
     pub variant: String,
-    /// Validity of the variant's trials.
+    /// The validity of the variant's trials, if the row states it.
     pub validity: Option<Validity>,
     /// The text that replaces the cells if nothing was measured.
     pub absence: Option<String>,
@@ -69,27 +70,27 @@ pub struct Row {
 /// The content of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// The variant cannot have this value; the direct variant has no gateway CPU, for example.
+    /// The variant cannot have this value: for example, the direct variant has no gateway CPU.
     Empty,
     /// The value was measured, but no block is usable.
     Invalid,
-    /// The reason for an empty cell.
+    /// There is no value, for this reason.
     Absent(&'static str),
-    /// Median and range of the blocks.
+    /// The median and range of the blocks.
     Value {
         median: String,
-        /// The range, `39.8–41.6k`; empty for a single block.
+        /// The range, such as `39.8–41.6k`; empty for a single block.
         range: String,
-        /// True if one of the limits in the row's reasons applies to this value.
+        /// True if something other than the gateway limited this value.
         limited: bool,
-        /// True if, according to the verdicts, the value is better than all others in its column.
+        /// True if the verdicts find the value better than all others in its column.
         best: bool,
     },
 }
 
 impl Cell {
-    /// The cell of an estimate. Without an estimate, the validity decides whether the cell is
-    /// invalid or empty.
+    /// The cell of an estimate. Without an estimate, the cell is invalid or empty, depending on the
+    /// validity.
     pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: UnitScale) -> Self {
         let Some(estimate) = estimate else {
             return match validity {
@@ -142,7 +143,7 @@ impl Cell {
         }
     }
 
-    /// An asterisk after a limited median, and a tick after the best one.
+    /// An asterisk if the median is limited, and a check mark if it is the best.
     pub fn signs(&self) -> &'static str {
         let Self::Value { limited, best, .. } = self else {
             return "";
@@ -189,7 +190,7 @@ impl Column {
         Self { head, scale }
     }
 
-    /// The header and the unit, in one line.
+    /// The header and the unit on one line.
     pub fn title(&self) -> String {
         let name = self.head.join(" ");
         let unit = match self.scale.unit {
@@ -219,8 +220,8 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Returns a column of estimates in a common scale, with an empty cell for each row without
-    /// one.
+    /// Returns a column of estimates in a common scale. A row without an estimate gets an empty
+    /// cell.
     pub fn of<'a>(
         head: [&'static str; 2],
         unit: Unit,
@@ -258,7 +259,7 @@ impl Lane {
 }
 
 impl Table {
-    /// Distributes the cells of the columns over rows, which are still empty. Groups without
+    /// Distributes the cells of the columns among the rows, which must be empty. Groups without
     /// columns are left out.
     pub fn of_lanes(mut rows: Vec<Row>, lanes: Vec<Lanes>) -> Self {
         let filled = lanes.into_iter().filter(|it| !it.lanes.is_empty());
@@ -279,7 +280,7 @@ impl Table {
         }
     }
 
-    /// Returns a table for each phase, because two phases next to each other would be too wide.
+    /// Returns a separate table for each phase, because phases side by side would be too wide.
     pub fn by_phase(self) -> Vec<Self> {
         let Self { groups, rows } = self;
         let of_phase = |(index, group): (usize, Group)| {
@@ -295,7 +296,7 @@ impl Table {
         groups.into_iter().enumerate().map(of_phase).collect()
     }
 
-    /// Reports whether a cell is limited, so that the mark needs an explanation.
+    /// Reports whether any cell is limited and the mark therefore needs an explanation.
     pub fn has_limits(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
         cells.any(|cell| matches!(cell, Cell::Value { limited: true, .. }))

@@ -1,4 +1,4 @@
-//! Tables in the form that the templates of the page need: finished text and CSS classes.
+//! Tables in the form that the templates of the page use: finished text and CSS classes.
 
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ struct ColumnView {
 struct RowView {
     name: String,
     class: String,
-    /// Shown if the row is not valid.
+    /// The validity, unless the row is valid.
     validity: Option<&'static str>,
     absence: Option<String>,
     /// The cells of each phase.
@@ -55,7 +55,7 @@ pub fn table_view(table: &Table, palette: &Palette) -> TableView {
     };
     let group = |group: &Group| GroupView {
         phase: group.phase.clone(),
-        // The name is printed before the label.
+        // The template prints the name of the phase before the label.
         label: group.label.replace(&format!(" ({})", group.phase), ""),
         columns: group.columns.iter().map(column).collect(),
     };

@@ -1,5 +1,5 @@
-//! Plain text within a fixed number of columns. Names come from files and gateways and are not
-//! trusted: control characters never reach the terminal, and no line is wider than requested.
+//! Plain text within a fixed number of columns. Text from files and gateways is not trusted:
+//! control characters never reach the terminal, and no line is wider than requested.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -12,20 +12,20 @@ const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"]
 /// The replacement for a tab.
 const TAB: &str = "    ";
 
-/// The text, cleaned as by [`clean_lines`], in one line: newlines become spaces.
+/// The text on one line, cleaned like that of [`clean_lines`]. Newlines and tabs become spaces.
 pub fn clean(text: &str) -> String {
     for_terminal(text, false).replace(['\n', '\t'], " ")
 }
 
-/// The text without everything that controls a terminal: escape sequences with their parameters
+/// The text without anything that controls a terminal: escape sequences with their parameters
 /// (ECMA-48), other control characters, and characters that change the writing direction. Newlines
-/// stay, and tabs become spaces.
+/// remain, and tabs become spaces.
 pub fn clean_lines(text: &str) -> String {
     for_terminal(text, false).replace('\t', TAB)
 }
 
-/// The text in a form that is safe on a terminal: like [`clean_lines`], but with tabs, and with
-/// colours if the terminal shows them.
+/// The text in a form that is safe for a terminal, like that of [`clean_lines`], but with tabs and,
+/// if the terminal shows them, colors.
 pub fn for_terminal(text: &str, has_colours: bool) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -42,7 +42,7 @@ pub fn for_terminal(text: &str, has_colours: bool) -> String {
                     }
                 }
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
-                // Further intermediate characters may come before the final one.
+                // More intermediate characters may precede the final one.
                 Some(' '..='/') => {
                     while rest.next_if(|next| matches!(next, ' '..='/')).is_some() {}
                     rest.next_if(|next| matches!(next, '0'..='~'));
@@ -59,7 +59,7 @@ pub fn for_terminal(text: &str, has_colours: bool) -> String {
 }
 
 /// Skips the parameters and the final character of a control sequence. Returns the parameters if
-/// the sequence sets colours.
+/// the sequence sets colors.
 fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut parameters = String::new();
     while let Some(parameter) = rest.next_if(|next| matches!(next, ' '..='?')) {
@@ -71,7 +71,7 @@ fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
 }
 
 /// Skips a command string, such as a window title. An unterminated string ends with its line, so
-/// that it hides nothing more.
+/// that it does not hide the lines after it.
 fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     while let Some(character) = rest.next_if(|next| *next != '\n') {
         match character {
@@ -85,12 +85,12 @@ fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// The number of columns that the text takes on a terminal.
+/// The number of columns that the text takes up on a terminal.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, cut with an ellipsis if it is wider than `columns`.
+/// The text, shortened with an ellipsis at its end if it is wider than `columns`.
 pub fn truncate(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.into();
@@ -109,8 +109,8 @@ pub fn truncate(text: &str, columns: usize) -> String {
     short
 }
 
-/// The text, with an ellipsis in place of its middle if it is wider than `columns`. Paths differ at
-/// their ends.
+/// The text, with an ellipsis in place of its middle if it is wider than `columns`. This suits
+/// paths, which often differ only at their ends.
 pub fn without_middle(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.into();
@@ -136,8 +136,8 @@ pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Lines of at most `columns`, broken between words; a word that is wider is split. The first line
-/// begins with `first`, the others with as many spaces.
+/// Wraps text to at most `columns`. Lines are broken between words, and words that are too long are
+/// split. The first line begins with `first`, and the others are indented by its width.
 pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     let indent = " ".repeat(width(first));
     let room = columns.saturating_sub(width(first)).max(8);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn only_colours_reach_a_terminal_that_shows_them() {
+    fn only_colors_reach_a_terminal_that_shows_them() {
         let text =
             "\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}[?25l\u{1b}[>4m\u{1b}]0;x\u{7}\u{9b}31m";
         assert_eq!(for_terminal(text, true), "\u{1b}[1;31mred\u{1b}[0m ");

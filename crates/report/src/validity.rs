@@ -3,7 +3,7 @@
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-/// The extent to which a figure may be used.
+/// Whether a figure may be used, and whether a limit applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
@@ -16,7 +16,8 @@ pub enum Validity {
 }
 
 impl Validity {
-    /// The worst validity of the usable values; invalid if no value is usable.
+    /// The worst validity of the usable values: invalid if no value is usable, `None` if there are
+    /// no values.
     pub fn worst_usable(all: impl Iterator<Item = Self> + Clone) -> Option<Self> {
         let usable = all.clone().filter(|it| *it != Self::Invalid);
         usable.max().or_else(|| all.max())
@@ -40,7 +41,7 @@ impl Validity {
     }
 }
 
-/// Returns the estimate over the usable values, and the validity of the whole.
+/// Returns the estimate over the usable values, and their worst validity.
 pub fn estimate_of(
     values: impl IntoIterator<Item = (Validity, f64)>,
 ) -> (Option<Estimate>, Option<Validity>) {

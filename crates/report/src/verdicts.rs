@@ -1,4 +1,4 @@
-//! Verdicts as text, the same in every report.
+//! The text of verdicts, which is the same in every report.
 
 use gatebench_stats::{Comparison, Verdict};
 
@@ -27,12 +27,12 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A verdict in the colour of its CSS class.
+/// A verdict in the color of its CSS class.
 pub fn chip(verdict: Verdict) -> Text {
     Text::chip(class(verdict), word(verdict))
 }
 
-/// Text followed by its validity, in colour; a valid figure has no such note.
+/// Text, followed by the validity in color unless it is valid.
 pub fn with_validity(words: &str, validity: Validity) -> Text {
     match (validity, validity.word()) {
         (Validity::Valid, _) => words.into(),

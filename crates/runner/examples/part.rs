@@ -1,5 +1,5 @@
-//! The parts of the product that a run starts as separate processes, for this crate's own tests. In
-//! the product, the `gatebench` command plays all these roles.
+//! Stands in for the `gatebench` command in this crate's tests: a run starts this program as the
+//! supervisor, the upstream or the gateway.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// A plan that cannot be run. Files are checked before the start, so the manifest must have
+    /// A plan that cannot be run. Files are checked before a run starts, so the manifest must have
     /// been changed since then.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
@@ -70,7 +70,7 @@ impl Failure {
         Self::new(culprit, error.to_string(), "start a new run")
     }
 
-    /// A scenario whose transport needs a gateway that gatebench starts.
+    /// The failure of a scenario whose transport requires a gateway that gatebench starts.
     pub(crate) fn not_attachable(scenario: &str) -> Self {
         Self::environment(
             format!("'{scenario}' needs TLS, but --attach supports only http://"),
@@ -92,7 +92,7 @@ impl Failure {
         Self::environment(reason, lost.error.remedy())
     }
 
-    /// An error of the load generator. `target` is the culprit if it could not connect.
+    /// An error of the load generator. If it could not connect, the culprit is `target`.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();
         match error {

@@ -1,5 +1,5 @@
-//! A check of a gateway folder without a load: for each scenario, the check starts the gateway,
-//! sends the parity cases, one after the other and then concurrently, and stops it.
+//! Checks a gateway folder without a load. For each scenario, the check starts the gateway, sends
+//! the parity cases, first sequentially and then concurrently, and stops the gateway.
 
 mod burst;
 
@@ -29,21 +29,22 @@ use crate::phase::admin;
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
 
-/// The behaviour that every gateway must have, regardless of its policies.
+/// The scenario that every gateway must pass, regardless of its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
 /// The gateway's folder in a scenario's folder, and the prefix of the upstreams' folders.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
-/// The number of requests, sent one after the other on separate connections.
+/// The number of requests that show whether the gateway reuses its connections to the upstream.
+/// Each is sent on a new connection, after the response to the previous one.
 const REUSE_REQUESTS: u64 = 20;
-/// The maximum number of upstream connections for these requests; the gateway may have several
-/// workers.
+/// The maximum number of connections to the upstream for these requests. It is above 1, because
+/// each of several workers may open one.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
-/// The number of requests that show the effect of weights, and the tolerance of a share. With
-/// several workers, each distributes its own requests.
+/// The number of requests that show the effect of weights, and the tolerance for each target's
+/// share, which is inexact because each worker distributes its requests independently.
 const WEIGHED_REQUESTS: u64 = 220;
 const WEIGHED_TOLERANCE: f64 = 0.1;
 
@@ -378,7 +379,7 @@ fn prove_weights(
     loop {
         let before = ledger::begun(&upstream, interrupt)?;
         for _ in 0..WEIGHED_REQUESTS {
-            // The ledgers count the requests that reached a target.
+            // The response is ignored: the ledgers count the requests that reached a target.
             let _ = exchange(running.target(), &bytes, false, interrupt);
             interrupt.check()?;
         }
@@ -403,7 +404,7 @@ fn prove_weights(
     }
 }
 
-/// Changes the routes of the gateway, and adds the cases for the changed routes.
+/// Changes the routes of the gateway, and adds the results of the cases for the new routes.
 fn prove_later(
     scenario: &Scenario,
     running: &mut Running,

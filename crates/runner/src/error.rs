@@ -45,7 +45,7 @@ pub enum RunnerError {
     /// The machine does not meet the requirements of the plan.
     #[error("{message}")]
     Environment {
-        /// The missing condition.
+        /// The requirement that is not met.
         message: String,
         remedy: String,
     },

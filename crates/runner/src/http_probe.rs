@@ -30,7 +30,8 @@ const SLICE: Duration = Duration::from_millis(50);
 /// checked: the same as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
 /// The maximum number of bytes of a body that are read: twice the upstream's largest response. Each
-/// byte extends the deadline, so this also limits the time, to one minute at [`BODY_BYTES_PER_MS`].
+/// byte extends the deadline, so this also limits the time: to about a minute at
+/// [`BODY_BYTES_PER_MS`].
 const READ_BYTES_MAX: usize = 256 << 20;
 
 /// A whole response.
@@ -189,7 +190,7 @@ impl Response {
             };
             gatebench_engine::failed_checks(checks, head, &body, self.body_bytes as u64)
         });
-        // The head has been parsed before, so there is always a result.
+        // The head has already been parsed, so there is always a result.
         failed.unwrap_or_else(|| vec!["the response is HTTP/1.1".into()])
     }
 

@@ -1,7 +1,7 @@
 //! The runner turns the user's choice into a plan, and a plan into a run directory.
 //!
 //! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] executes the
-//! plan trial by trial. Nothing here prints: an [`Observer`] receives typed events.
+//! plan trial by trial. The crate prints nothing; an [`Observer`] receives typed events.
 //!
 //! # Modules
 //! `plan` makes the plan, `trial` runs one trial, `phase` runs one load and the activities during

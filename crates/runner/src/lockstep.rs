@@ -86,7 +86,7 @@ impl Lockstep {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the state fulfils a condition.
+    /// Waits until the state meets a condition.
     fn until(
         &self,
         interrupt: &Interrupt,

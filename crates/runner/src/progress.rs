@@ -50,14 +50,14 @@ pub enum Progress {
     StepStarted(Step),
     /// A load begins.
     PhaseStarted {
-        /// Name of the phase.
+        /// The name of the phase.
         name: String,
     },
     /// Figures of the running load, about four times a second.
     Live {
         /// Responses per second since the last such event.
         completed_per_second: f64,
-        /// Requests without a response so far.
+        /// The number of requests without a response so far.
         failed: u64,
     },
     /// A second of the running load is complete.
@@ -115,15 +115,16 @@ impl Step {
 /// directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
-    /// Name of the phase.
+    /// The name of the phase.
     pub name: String,
     /// Responses per second of the measurement.
     pub completed_per_second: f64,
-    /// Responses.
+    /// The number of responses.
     pub completed: u64,
-    /// Requests without a response, responses that failed a check, and arrivals that were dropped.
+    /// The number of requests without a response, responses that failed a check, and arrivals that
+    /// were dropped.
     pub failed: u64,
-    /// Median response time.
+    /// The median response time.
     pub response_p50_ns: Option<u64>,
     /// CPU time of the gateway per request; none for the direct variant or if it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,

@@ -34,7 +34,7 @@ pub(crate) struct KeptThreads {
 }
 
 impl KeptThreads {
-    /// Moves those threads that the system permits to be moved; an empty list moves none.
+    /// Moves the threads that the system permits to be moved; an empty list of cores moves none.
     pub(crate) fn on(cores: &[usize]) -> Self {
         let before = allowed_cores();
         move_all_threads(cores);

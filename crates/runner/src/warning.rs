@@ -30,7 +30,7 @@ pub enum Warning {
     SizesMissing {
         /// The unavailable sizes.
         sizes: Vec<String>,
-        /// Available cores.
+        /// The number of available cores.
         cores: usize,
         /// The host on which gateways run; none for this machine.
         host: Option<String>,
@@ -79,7 +79,7 @@ pub enum Warning {
     },
     /// A gateway is limited only by its number of cores, because no control group could be created.
     #[error(
-        "{gateway} is limited to {limits} only by its cores, and is never throttled: {why}; {remedy}"
+        "{gateway} is limited to {limits} only by its cores, so it is never throttled: {why}; {remedy}"
     )]
     LimitsByCores {
         /// The gateway's label.
@@ -134,7 +134,7 @@ pub enum Warning {
          wrk to set it"
     )]
     ThreadsOfItsOwn {
-        /// Requested threads.
+        /// The requested number of threads.
         asked: u32,
         engine: String,
     },
@@ -150,7 +150,7 @@ pub enum Warning {
     /// The load generator is external and reports no figures per second, so outputs receive
     /// nothing.
     #[error(
-        "outputs receive nothing, because {engine} does not report figures per second; omit --engine"
+        "outputs receive nothing, because {engine} does not report figures per second; omit --engine to use the built-in load generator"
     )]
     OutputsWithoutRequests {
         /// The load generator's name and version.
@@ -184,7 +184,7 @@ fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
         Some(host) => format!("{host} has {}", counted(cores as u64, "core")),
     };
     format!(
-        "{} left out: {there}, which is too few for these sizes, or gateways cannot be limited to these sizes there; use a larger machine, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, which is too few, or cannot limit gateways to these sizes; use a larger machine, or choose other sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

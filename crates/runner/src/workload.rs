@@ -20,12 +20,12 @@ pub(crate) struct Workload {
     data: Arc<DataSet>,
     /// A rendered sample of each request of each group, for requests outside of loads.
     pub(crate) samples: Vec<Request>,
-    /// By group: true for each request that the gateway itself must serve.
+    /// For each request of each group: true if the gateway itself must serve it.
     pub(crate) answered_by_gateway: Vec<Vec<bool>>,
 }
 
 impl Workload {
-    /// Returns the load of a scenario on a variant.
+    /// Returns the workload of a scenario for a variant.
     ///
     /// # Errors
     /// The scenario's values cannot be generated, or do not fit its templates.
@@ -186,7 +186,7 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
             "its {groups} groups cannot share the {connections} connections of the phase '{phase}'"
         );
         let remedy = format!(
-            "choose a load with at least {groups} connections (--load), or give groups a `load` of their own"
+            "choose a load with at least {groups} connections (--load), or give some of the groups a separate `load`"
         );
         Some((message, remedy))
     })

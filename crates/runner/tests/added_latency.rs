@@ -81,7 +81,7 @@ const WAITED_SHARE_MAX: f64 = 0.33;
 const TAIL_NS_MAX: u64 = 2 * MS;
 /// The maximum wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Name of the threads that keep cores awake.
+/// The name of the threads that keep cores awake.
 const AWAKE: &str = "awake";
 /// The lowest priority: any other runnable thread goes first.
 const LOWEST_PRIORITY: i32 = 19;
@@ -376,7 +376,7 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
     while outcomes.iter().any(|outcomes| outcomes.len() < REPETITIONS) {
         assert!(
             Instant::now() < deadline,
-            "the machine was never quiet for long: {:?} undisturbed loads of {REPETITIONS} in {PATIENCE:?}",
+            "the machine was too busy: {:?} of {REPETITIONS} loads were undisturbed within {PATIENCE:?}",
             outcomes.iter().map(Vec::len).collect::<Vec<_>>()
         );
         for (pair, outcomes) in pairs.iter().zip(&mut outcomes) {
@@ -414,7 +414,7 @@ fn disturbance(alike: &[Parts]) -> [u64; PARTS.len()] {
     })
 }
 
-/// All deviations of the measured times from the time that a route holds requests.
+/// Describes the measured times that differ from a route's holds by more than the tolerance.
 fn mistakes(pair: &Pair, outcomes: &[Outcome], disturbance: [u64; PARTS.len()]) -> Vec<String> {
     let mut mistakes = Vec::new();
     for mode in &pair.modes {
@@ -444,7 +444,7 @@ fn mistakes(pair: &Pair, outcomes: &[Outcome], disturbance: [u64; PARTS.len()]) 
 }
 
 #[test]
-#[ignore = "takes one to three minutes and needs two cores that are not full; make test-full"]
+#[ignore = "takes one to three minutes and needs two cores that are not busy; run `make test-full`"]
 fn known_delays_are_recovered() {
     let _alone = alone();
     let pairs = [
@@ -476,7 +476,7 @@ fn known_delays_are_recovered() {
 }
 
 #[test]
-#[ignore = "takes one to five minutes and needs two cores that are not full; make test-full"]
+#[ignore = "takes one to five minutes and needs two cores that are not busy; run `make test-full`"]
 fn known_tails_are_recovered_at_the_rate_of_the_reports() {
     let _alone = alone();
     let pairs = [

@@ -1,14 +1,14 @@
-//! Runs that were measured at different times. Nothing is paired, so a disturbance of the machine
-//! in one run does not cancel out.
+//! Compares runs that were measured at different times. Their values are not paired, so a
+//! disturbance of the machine in one run does not cancel out.
 //!
 //! Two runs are compared by the blocks of each (Welch): B. L. Welch, *The Generalization of
 //! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34,
 //! 1947; degrees of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of
 //! Variance Components*, Biometrics Bulletin 2(6), 1946. Welch's interval accounts for the
 //! variation between blocks, but not for the variation between runs. The comparison of one run with
-//! several accounts for both. It uses the prediction interval for one further value, as in G. J.
-//! Hahn, *Factors for Calculating Two-Sided Prediction Intervals for Samples from a Normal
-//! Distribution*, Journal of the American Statistical Association 64, 1969.
+//! several accounts for both. It uses the prediction interval for one more value, as in G. J. Hahn,
+//! *Factors for Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*,
+//! Journal of the American Statistical Association 64, 1969.
 
 use crate::comparison::{CONFIDENCE, Comparison, Method};
 use crate::spread::{Spread, fewest_beyond};
@@ -18,25 +18,25 @@ use crate::{holm, student};
 /// The minimum number of baseline runs for an interval. Two runs are too few to show a spread.
 pub const MIN_RUNS: usize = 3;
 
-/// Values of two sides that were measured at different times. All are positive, because the
-/// comparison is about their ratio.
+/// The values of two sides that were measured at different times. All values must be positive,
+/// because the comparison is about their ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sides {
     /// The blocks of a run, or one value for each of several runs.
     pub baseline: Vec<f64>,
-    /// The values to be judged: the blocks of a run, or its one value.
+    /// The values to be judged: the blocks of a run, or the run's single value.
     pub candidate: Vec<f64>,
-    /// Standard error of the logarithm of a run's value, derived from the run's own blocks. It is
-    /// used if each value is that of a run: the runs are assumed to differ by at least this much,
-    /// even if they happen to be equal.
+    /// The standard error of the logarithm of a run's value, derived from the run's own blocks. It
+    /// applies if each value is that of a run: the runs are assumed to differ by at least this
+    /// much, even if they happen to be equal.
     pub run_error: f64,
     /// The direction in which values improve.
     pub direction: Direction,
 }
 
-/// Compares two runs by their blocks, cell by cell. The intervals of all cells hold simultaneously
-/// with [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02 is two
-/// per cent.
+/// Compares two runs by their blocks, cell by cell. The intervals of all cells are simultaneously
+/// correct with [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02
+/// is two percent.
 ///
 /// A cell has no interval and no verdict if a side has fewer than [`MIN_BLOCKS`] blocks. The result
 /// is `None` for a cell with an empty side or a value that is not positive.
@@ -48,9 +48,9 @@ pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Compari
 /// The interval contains the ratio of a run to the baseline's mean, given the variation between the
 /// baseline's runs. That variation is assumed to be at least the error of the runs' own blocks.
 ///
-/// A cell has no interval and no verdict below [`MIN_RUNS`] runs. The result is `None` for a cell
-/// whose candidate is not a single value, whose baseline has no runs, or that has a value that is
-/// not positive.
+/// A cell has no interval and no verdict with fewer than [`MIN_RUNS`] runs. The result is `None`
+/// for a cell whose candidate is not a single value, whose baseline has no runs, or that contains a
+/// value that is not positive.
 pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_runs)
 }
@@ -60,7 +60,7 @@ struct Apart {
     effect: f64,
     /// `None` if there are too few values for a verdict.
     known: Option<Known>,
-    /// Number of values of the smaller side.
+    /// The number of values of the smaller side.
     values: usize,
     method: Method,
 }
@@ -68,7 +68,7 @@ struct Apart {
 struct Known {
     error: f64,
     freedom: f64,
-    /// The standard deviations of the two sides; `None` if more values would not help.
+    /// The standard deviations of the two sides; `None` if more blocks would not help.
     deviations: Option<[f64; 2]>,
 }
 
@@ -162,8 +162,8 @@ impl Known {
         let parts = own.powi(2) / own_freedom + other.powi(2) / other_freedom;
         Self {
             error: (own + other).sqrt(),
-            // Values that do not vary give 0 ÷ 0. Their error is 0, so the degrees of freedom do
-            // not matter.
+            // For values that do not vary, the formula would give 0 ÷ 0. Their error is 0, so the
+            // degrees of freedom do not matter.
             freedom: if parts > 0.0 {
                 (own + other).powi(2) / parts
             } else {
@@ -178,8 +178,8 @@ impl Known {
         (effect - half, effect + half)
     }
 
-    /// The smallest number of blocks of each side, larger than `blocks`, that settles the
-    /// comparison if effect and standard deviations stay the same.
+    /// The smallest number of blocks for each side, larger than `blocks`, that settles the
+    /// comparison if the effect and the standard deviations stay the same.
     fn blocks_needed(
         &self,
         effect: f64,

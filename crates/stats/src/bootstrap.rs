@@ -2,31 +2,31 @@
 //!
 //! Source: T. C. Hesterberg, *What Teachers Should Know About the Bootstrap: Resampling in the
 //! Undergraduate Statistics Curriculum*, The American Statistician 69(4), 2015 (expanded percentile
-//! interval). The plain percentile interval of B. Efron is too short by √((n − 1) ÷ n) and by the
-//! step from Student's t to the normal quantile; the expanded interval uses percentiles that
-//! correct both. It follows the skewness of the values, which Student's t cannot.
+//! interval). B. Efron's plain percentile interval is too short by the factor √((n − 1) ÷ n), and
+//! by the ratio of the normal quantile to that of Student's t. The expanded interval uses
+//! percentiles that correct both. Unlike Student's t, it reflects the skewness of the values.
 //!
 //! An end beyond almost all resamples is unknown: the most extreme of 100,000 means of 20 values is
-//! 4.4 standard errors out at any confidence, but 552 simultaneous comparisons need 5.1. In that
-//! case, each end is the farther of the bootstrap's and Student's.
+//! 4.4 standard errors from the mean, but 552 simultaneous comparisons require 5.1. In that case,
+//! each end is that of the bootstrap or of Student's t, whichever is farther from the mean.
 
 use crate::random::Random;
 use crate::spread::Spread;
 use crate::student;
 
-/// Number of resamples. With 20 values at a confidence of 99.8 %, twelve of them are beyond each
-/// end.
+/// The number of resamples. With 20 values at a confidence of 99.8 %, twelve resamples are beyond
+/// each end.
 const RESAMPLES: usize = 100_000;
 
-/// The number of resamples that must be beyond an end if it is read from the resamples alone.
+/// The minimum number of resamples beyond an end that is computed from the resamples alone.
 const BEYOND_MIN: f64 = 10.0;
 
-/// Degrees of freedom at which Student's t equals the normal distribution to six digits.
+/// The degrees of freedom at which Student's t equals the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
 /// The interval of the mean of at least two values, at `confidence` (such as 0.95). If fewer than
-/// [`BEYOND_MIN`] resamples are beyond an end, each end is the farther of the bootstrap's and
-/// Student's. The same seed gives the same interval.
+/// [`BEYOND_MIN`] resamples are beyond an end, each end is that of the bootstrap or of Student's t,
+/// whichever is farther from the mean. The same seed gives the same interval.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;
@@ -66,8 +66,8 @@ mod tests {
 
     #[test]
     fn the_tail_matches_a_hand_calculation() {
-        // t(0.975; 4, 9, 19) = 2.776, 2.262, 2.093, times √(5/4), √(10/9), √(20/19), is 3.104,
-        // 2.384 and 2.147, beyond which the normal table has these shares.
+        // t(0.975; 4, 9, 19) is 2.776, 2.262 and 2.093. Times √(5/4), √(10/9) and √(20/19), this is
+        // 3.104, 2.384 and 2.147. The normal table gives these shares beyond them.
         for (count, expected) in [(5, 0.000_95), (10, 0.008_56), (20, 0.015_89)] {
             let found = tail(count, 0.95);
             assert!((found - expected).abs() < 3e-5, "{found} at n = {count}");

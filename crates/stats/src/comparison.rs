@@ -8,19 +8,19 @@ use crate::spread::Spread;
 use crate::verdict::{Direction, MIN_BLOCKS, Verdict, judge};
 use crate::{Interval, bootstrap, holm};
 
-/// Confidence of the interval of a single comparison; Holm's correction raises it if there are
-/// more.
+/// The confidence of the interval of a single comparison. Holm's correction raises it if there are
+/// several.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The minimum number of blocks for a bootstrap interval. With fewer, too few resamples differ.
+/// The minimum number of blocks for a bootstrap interval. With fewer, resamples are too much alike.
 pub const BOOTSTRAP_BLOCKS: usize = 20;
 
-/// Values of the same blocks under two variants.
+/// The values of two variants in the same blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// The values to compare with.
     pub baseline: Vec<f64>,
-    /// The values to be judged, in the same order.
+    /// The values to be judged, in the same order of blocks.
     pub candidate: Vec<f64>,
     /// The direction in which values improve.
     pub direction: Direction,
@@ -29,9 +29,9 @@ pub struct Pair {
 /// The settings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The smallest effect that matters: 0.02 is two per cent.
+    /// The smallest effect that matters: 0.02 is two percent.
     pub smallest_effect: f64,
-    /// Seed of the bootstrap.
+    /// The seed of the bootstrap.
     pub seed: u64,
 }
 
@@ -41,37 +41,37 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks. At confidences that
-    /// its resamples do not reach, each end is the farther of the bootstrap's and Student's.
+    /// The bootstrap over at least [`BOOTSTRAP_BLOCKS`] blocks. At confidences that the resamples
+    /// do not reach, each end is that of the bootstrap or of Student's t, whichever is farther out.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
     /// Welch's t on the log values of two runs ([`crate::apart`]).
     Welch,
-    /// The prediction interval of one run among several ([`crate::apart`]).
+    /// The prediction interval of one run, given several ([`crate::apart`]).
     Prediction,
 }
 
-/// A candidate against a baseline.
+/// The result of comparing a candidate with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
     /// if the sides spoiled every block.
     pub ratio: f64,
-    /// The ratio's interval, at the confidence that Holm's correction requires; none below
-    /// [`MIN_BLOCKS`] blocks.
+    /// The ratio's interval, at the confidence that Holm's correction requires; `None` with fewer
+    /// than [`MIN_BLOCKS`] blocks.
     pub interval: Option<Interval>,
-    /// The method of the interval; none without an interval.
+    /// The method of the interval; `None` without an interval.
     pub method: Option<Method>,
-    /// The p-value of the sign-flip test, as a check on the interval; none above 20 blocks, and
-    /// none if the interval is a repeated one.
+    /// The p-value of the sign-flip test, as a check on the interval; `None` with more than 20
+    /// blocks or with a repeated interval.
     pub sign_flip_p: Option<f64>,
     /// The verdict on the candidate.
     pub verdict: Verdict,
 }
 
 impl Comparison {
-    /// A comparison of this number of blocks without an interval.
+    /// A comparison without an interval, over this number of blocks.
     pub(crate) fn without_interval(ratio: f64, blocks: usize) -> Self {
         Self {
             ratio,
@@ -82,7 +82,7 @@ impl Comparison {
         }
     }
 
-    /// Adds the interval whose ends are these logarithms.
+    /// Adds an interval, whose ends are given as logarithms.
     pub(crate) fn add_interval(&mut self, method: Method, ends: (f64, f64), confidence: f64) {
         let ends = (ends.0.exp(), ends.1.exp());
         self.method = Some(method);
@@ -95,21 +95,21 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
     compare_all(std::slice::from_ref(pair), rule).pop()?
 }
 
-/// Compares the pairs that are reported together. The effect is the mean of the paired log ratios.
-/// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the
-/// bootstrap's. The confidence of the interval is Holm's for that pair among all pairs that have
-/// enough blocks, ordered by the p values of Student's test. All verdicts of better or worse are
+/// Compares pairs that are reported together. The effect is the mean of the paired log ratios. Its
+/// interval is that of Student's t or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the
+/// bootstrap. Holm's procedure determines the confidence of the interval, with all pairs that have
+/// enough blocks, ordered by the p-values of Student's test. All verdicts of better or worse are
 /// therefore simultaneously correct with 95 % confidence.
 ///
-/// None for a pair whose sides differ in length, are empty, or contain a value that is not
-/// positive.
+/// The result is `None` for a pair whose sides differ in length, are empty, or contain a value that
+/// is not positive.
 pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
 
 /// Like [`compare_all`], but also counts the missing blocks of each pair against the side that
-/// spoiled them ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction.
-/// A pair without blocks has no ratio (not a number) and no interval.
+/// spoiled them ([`Spoiled::weigh`]). Their sign test is another hypothesis for Holm's correction.
+/// A pair without blocks has no interval, and its ratio is not a number.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],
@@ -153,8 +153,8 @@ pub fn compare_all_weighed(
 /// The hypotheses about one pair.
 struct Hypotheses {
     logs: Vec<f64>,
-    /// The p-value of the hypothesis that the values do not differ; none below [`MIN_BLOCKS`]
-    /// blocks.
+    /// The p-value of the hypothesis that the values do not differ; `None` with fewer than
+    /// [`MIN_BLOCKS`] blocks.
     p_value: Option<f64>,
     spoiled: Spoiled,
     /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
@@ -179,7 +179,7 @@ impl Hypotheses {
     }
 }
 
-/// Adds interval and verdict.
+/// Adds the interval and the verdict.
 fn settle(found: &mut Comparison, logs: &[f64], direction: Direction, confidence: f64, rule: Rule) {
     let spread = Spread::of(logs);
     let (method, ends) = if logs.len() < BOOTSTRAP_BLOCKS {
@@ -219,7 +219,8 @@ fn log_ratio(base: f64, new: f64) -> f64 {
     }
 }
 
-/// The two-sided p-value of Student's test that the mean is zero; none below [`MIN_BLOCKS`] blocks.
+/// The two-sided p-value of Student's test that the mean is zero; `None` with fewer than
+/// [`MIN_BLOCKS`] blocks.
 fn p_value(logs: &[f64]) -> Option<f64> {
     (logs.len() >= MIN_BLOCKS).then(|| Spread::of(logs).p_value(logs.len()))
 }

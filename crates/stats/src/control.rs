@@ -1,13 +1,14 @@
 //! A control that the candidate cannot influence: the baseline's second process in the same block.
 //!
-//! A covariate removes the machine's noise from an effect only if the variants do not influence it.
-//! They do influence the upstream's CPU time: on loopback the upstream pays for a part of the
-//! gateway's input, and its batches follow the gateway's pace. When equal gateways were adjusted
-//! for a control that one of them moved by 2 %, 94 to 99 % of simulated runs called them different.
-//! The baseline's second process runs in the same seconds and is the same program. Its weight needs
-//! no fit: the two processes are exchangeable, so equal weights give the smallest variance, and the
-//! candidate's distance from their mean is uncorrelated with their distance from each other. The
-//! latter distance tests whether the machine was stable.
+//! A covariate removes the machine's noise from an effect only if the variants do not influence the
+//! covariate. The upstream's CPU time is not suitable, because the variants influence it: on
+//! loopback, the upstream pays for a part of the gateway's input, and its batches follow the
+//! gateway's pace. When equal gateways were adjusted for a control that one of them changed by 2 %,
+//! 94 to 99 % of simulated runs found them different. The baseline's second process is the same
+//! program and runs at the same time. Its weight need not be fitted: the two processes are
+//! exchangeable, so equal weights give the smallest variance, and the candidate's distance from
+//! their mean is uncorrelated with the distance between them. The distance between them shows
+//! whether the machine was stable.
 //!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957,
 //! section 1.3 (a covariate that the treatment affects).
@@ -15,8 +16,8 @@
 use crate::comparison::Pair;
 
 impl Pair {
-    /// This pair with the baseline replaced, block by block, by the geometric mean of the baseline
-    /// and its second process. None if the numbers of blocks differ.
+    /// Returns this pair with the baseline replaced, block by block, by the geometric mean of the
+    /// baseline and its second process; `None` if the numbers of blocks differ.
     pub fn beside_again(&self, again: &[f64]) -> Option<Self> {
         if again.len() != self.baseline.len() {
             return None;

@@ -19,7 +19,7 @@ pub struct Difference {
     /// The largest difference of a block.
     pub max: f64,
     pub blocks: usize,
-    /// Interval of the mean; none below [`MIN_BLOCKS`] blocks.
+    /// The interval of the mean; `None` with fewer than [`MIN_BLOCKS`] blocks.
     pub interval: Option<Interval>,
 }
 
@@ -32,9 +32,9 @@ impl Difference {
     }
 }
 
-/// The difference between values of the same blocks. The interval is Student's t on the blocks'
-/// differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the bootstrap's, at `confidence`
-/// (such as 0.95).
+/// The difference between the values of the same blocks. The interval is that of Student's t on the
+/// blocks' differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the bootstrap, at
+/// `confidence` (such as 0.95).
 ///
 /// `None` if the sides differ in length, are empty, or contain a value that is not finite.
 pub fn difference(

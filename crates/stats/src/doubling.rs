@@ -1,4 +1,4 @@
-//! The effect of a doubling: a straight line fitted to the logarithms.
+//! The effect of doubling a count on a value, from a straight line fitted to the logarithms.
 //!
 //! Source: ordinary least squares of ln(value) on log2(count); any textbook, such as N. R. Draper
 //! and H. Smith, *Applied Regression Analysis*, 3rd edition, section 1.2.
@@ -8,15 +8,15 @@ use serde::Serialize;
 /// A line fitted to the logarithms of counts and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Doubling {
-    /// The growth factor of the value when the count doubles.
+    /// The factor by which the value changes when the count doubles.
     pub factor: f64,
     /// The value of the line at a count of 1.
     pub at_one: f64,
 }
 
 impl Doubling {
-    /// The line through points (count, value); none if there are fewer than two different counts,
-    /// or if a number is not above zero.
+    /// Fits the line to points (count, value). Returns `None` if there are fewer than two different
+    /// counts or a number is not above zero.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let is_positive = |value: f64| value.is_finite() && value > 0.0;
         if !points

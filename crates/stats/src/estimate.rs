@@ -1,28 +1,26 @@
-//! A value together with its spread.
+//! Values with their spread.
 
 use serde::Serialize;
 
-/// The blocks of one variant, summarised: the median with the range, and an interval if there are
-/// enough blocks.
+/// A summary of the blocks of one variant: the median, the range and, if there are enough blocks,
+/// an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Median of the blocks.
+    /// The median of the blocks.
     pub median: f64,
     /// The smallest value of a block.
     pub min: f64,
     /// The largest value of a block.
     pub max: f64,
     pub blocks: usize,
-    /// Confidence interval; none below [`crate::verdict::MIN_BLOCKS`] blocks.
+    /// The confidence interval; `None` with fewer than [`crate::verdict::MIN_BLOCKS`] blocks.
     pub interval: Option<Interval>,
 }
 
 /// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
     pub confidence: f64,
 }
@@ -39,7 +37,7 @@ impl Interval {
 }
 
 impl Estimate {
-    /// Summarises the values of blocks; `None` if there are none, or one is not finite.
+    /// Summarizes the values of blocks. Returns `None` if there are no values or one is not finite.
     pub fn of_blocks(values: &[f64]) -> Option<Self> {
         if values.iter().any(|value| !value.is_finite()) {
             return None;
@@ -53,14 +51,13 @@ impl Estimate {
         })
     }
 
-    /// Reports whether the ranges of two estimates have a value in common. Such estimates are not
-    /// ranked.
+    /// Reports whether the ranges of two estimates overlap. Such estimates are not ranked.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.min <= other.max && other.min <= self.max
     }
 }
 
-/// The median; for an even number of values, the mean of the middle two. None without values.
+/// The median; for an even number of values, the mean of the middle two. `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -6,10 +6,11 @@
 /// The levels at which the hypotheses are tested, in the order of `p_values`. With these levels,
 /// the probability of rejecting one or more true hypotheses is at most `alpha`.
 ///
-/// The smallest p is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so on, up to
-/// the first that is not below its level; this one and all larger ones share its level. A
-/// hypothesis is therefore rejected if and only if its p is at most its level, and an interval at
-/// the confidence 1 − level excludes zero if and only if Holm's procedure rejects.
+/// The smallest p-value is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so on, up
+/// to the first that exceeds its level. All larger p-values have the level of that one. A
+/// hypothesis is therefore rejected if and only if its p-value is at most its level, and an
+/// interval at the confidence 1 − level excludes zero if and only if Holm's procedure rejects the
+/// hypothesis.
 pub fn levels(p_values: &[f64], alpha: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

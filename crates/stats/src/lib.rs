@@ -1,6 +1,5 @@
 //! Pure statistics: estimates, trustworthy percentiles, paired comparisons and verdicts. The crate
-//! has no clock, no input and no output, and takes its randomness only from a seed; every formula
-//! cites its source.
+//! has no clock and no I/O, and derives all randomness from a seed. Every formula cites its source.
 
 pub mod apart;
 mod bisection;

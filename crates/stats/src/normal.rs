@@ -9,10 +9,10 @@ use std::f64::consts::PI;
 
 use crate::bisection::{DIGITS, bisect};
 
-/// The value at which the series ends and the fraction begins.
+/// The value from which the fraction is used instead of the series.
 const FRACTION_FROM: f64 = 2.5;
 
-/// Terms of the fraction: at [`FRACTION_FROM`] they leave a relative error below 1e-13.
+/// The number of terms of the fraction. At [`FRACTION_FROM`], the relative error is below 1e-13.
 const FRACTION_TERMS: u32 = 120;
 
 /// The density at `z`.
@@ -39,11 +39,12 @@ pub fn beyond_inverse(probability: f64) -> f64 {
     if probability > 0.5 {
         return -beyond_inverse(1.0 - probability);
     }
-    // Beyond 38 the tail is smaller than the smallest f64.
+    // Beyond 38, the tail is smaller than the smallest f64.
     bisect(0.0, 38.0, DIGITS, |z| beyond(z) <= probability)
 }
 
-/// φ(z) (z + z³ ÷ 3 + z⁵ ÷ 15 + …).
+/// The probability that a standard normal variable is between 0 and `z`: φ(z) (z + z³ ÷ 3 + z⁵ ÷ 15
+/// + …).
 fn between_zero_and(z: f64) -> f64 {
     let (mut term, mut sum, mut odd) = (z, z, 1.0);
     while term > sum * 1e-17 {

@@ -1,11 +1,11 @@
-//! Random numbers from a seed, the same on every machine.
+//! Random numbers from a seed, which are the same on every machine.
 //!
 //! Source: G. L. Steele, D. Lea, C. H. Flood, *Fast Splittable Pseudorandom Number Generators*,
 //! OOPSLA 2014 (SplitMix64); D. Lemire, *Fast Random Integer Generation in an Interval*, ACM
-//! Transactions on Modeling and Computer Simulation 29(1), 2019 (multiplication in place of
+//! Transactions on Modeling and Computer Simulation 29(1), 2019 (multiplication instead of
 //! division).
 
-/// The generator SplitMix64.
+/// The SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
@@ -25,7 +25,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A random index below `count`. Its bias is `count` ÷ 2⁶⁴, far too small to matter for
+    /// A random index below `count`. Its bias of `count` ÷ 2⁶⁴ is far too small to matter for
     /// resampling.
     pub fn index(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
@@ -36,7 +36,7 @@ impl Random {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Shuffles the values; every order is equally likely.
+    /// Shuffles the values, so that every order is equally likely.
     ///
     /// Source: R. A. Fisher, F. Yates, *Statistical Tables*, 1938; R. Durstenfeld, Communications
     /// of the ACM 7(7), 1964.

@@ -1,4 +1,4 @@
-//! The probability estimated from a share of trials.
+//! Estimates a probability from a share of trials.
 
 use crate::estimate::Interval;
 use crate::normal;
@@ -6,8 +6,8 @@ use crate::normal;
 /// The half-width of a 95 % interval in standard errors.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The 95 % interval of a probability, given `found` of `trials` independent trials. None without
-/// trials, or if `found` exceeds `trials`.
+/// The 95 % interval of the probability of an event that occurred in `found` of `trials`
+/// independent trials. `None` without trials, or if `found` exceeds `trials`.
 ///
 /// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*,
 /// Journal of the American Statistical Association 22(158), 1927.
@@ -20,7 +20,7 @@ pub fn wilson(found: usize, trials: usize) -> Option<Interval> {
     let centre = share + squared / (2.0 * n);
     let reach = Z * (share * (1.0 - share) / n + squared / (4.0 * n * n)).sqrt();
     let all = 1.0 + squared / n;
-    // Rounding must not leave the range of a probability.
+    // Rounding errors must not move the ends outside the range from 0 to 1.
     let (low, high) = (centre - reach, centre + reach);
     let ends = ((low / all).max(0.0), (high / all).min(1.0));
     Some(Interval::of(ends, 1.0 - 2.0 * normal::beyond(Z)))

@@ -3,19 +3,20 @@
 //! Source: R. A. Fisher, *The Design of Experiments*, 1935, section 21; M. D. Ernst, *Permutation
 //! Methods: A Basis for Exact Inference*, Statistical Science 19(4), 2004.
 
-/// With more pairs than this, the 2ⁿ sign patterns are not enumerated.
+/// The maximum number of pairs for which the 2ⁿ sign patterns are enumerated.
 pub const PAIRS_MAX: usize = 20;
 
-/// Two-sided p-value of the hypothesis that the differences are symmetric around zero: the share of
-/// all 2ⁿ sign patterns whose sum is at least as far from zero as the observed one. None without
-/// pairs, or with more than [`PAIRS_MAX`]. The smallest possible p-value is 2 ÷ 2ⁿ: 0.25 for 3
-/// pairs, 0.06 for 5.
+/// The two-sided p-value of the hypothesis that the differences are symmetric around zero: the
+/// share of all 2ⁿ sign patterns whose sum is at least as far from zero as the observed sum. `None`
+/// without pairs, or with more than [`PAIRS_MAX`]. The smallest possible p-value is 2 ÷ 2ⁿ, which
+/// is 0.25 for 3 pairs and 0.06 for 5.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || differences.len() > PAIRS_MAX {
         return None;
     }
     let size: f64 = differences.iter().map(|d| d.abs()).sum();
-    // Sums of the same numbers in another order differ in the last digits, but ties must count.
+    // Sums of the same numbers with other signs may differ in the last digits, but must count as
+    // equal.
     let seen = differences.iter().sum::<f64>().abs() - size * 1e-12;
     let patterns = 1_u32 << differences.len();
     let as_far = (0..patterns)

@@ -1,4 +1,4 @@
-//! Noise of known kinds, for simulations in which the truth must be known.
+//! Noise of known kinds, for simulations whose true values must be known.
 
 use std::f64::consts::PI;
 
@@ -23,8 +23,10 @@ impl Noise {
         self.random.uniform()
     }
 
-    /// A standard normal value: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random
-    /// Normal Deviates*, Annals of Mathematical Statistics 29(2), 1958.
+    /// A standard normal value.
+    ///
+    /// Source: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*,
+    /// Annals of Mathematical Statistics 29(2), 1958.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (2.0 * PI * self.uniform()).cos()
@@ -35,15 +37,15 @@ impl Noise {
         -self.uniform().ln()
     }
 
-    /// A value of Student's t with three degrees of freedom, scaled to a standard deviation of 1:
-    /// one value in a hundred is beyond 3.
+    /// A value of Student's t with three degrees of freedom, scaled to a standard deviation of 1.
+    /// One value in a hundred is beyond 3.
     pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
     }
 }
 
-/// A correlated value: an autoregressive process of order 1 with standard deviation 1.
+/// A source of correlated values: an autoregressive process of order 1 with standard deviation 1.
 #[derive(Clone, Debug)]
 pub struct Drift {
     memory: f64,
@@ -51,7 +53,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// `memory` is the correlation of a step with the previous one.
+    /// Creates a process in which `memory` is the correlation of a value with the previous one.
     pub fn new(memory: f64, noise: &mut Noise) -> Self {
         Self {
             memory,
@@ -59,7 +61,7 @@ impl Drift {
         }
     }
 
-    /// The value of the next step.
+    /// The next value.
     pub fn next(&mut self, noise: &mut Noise) -> f64 {
         let shock = (1.0 - self.memory * self.memory).sqrt() * noise.normal();
         self.value = self.memory * self.value + shock;

@@ -1,20 +1,21 @@
 //! Student's t distribution.
 //!
-//! The distribution function is computed from the regularised incomplete beta function by its
-//! continued fraction (DLMF 8.17.22, <https://dlmf.nist.gov/8.17.E22>) with the modified Lentz
-//! method; the logarithm of the gamma function by Lanczos' approximation (g = 7, 9 terms; relative
-//! error below 1e-14). The quantile is found by bisection, which needs no starting guess.
+//! The distribution function is computed from the regularized incomplete beta function, whose
+//! continued fraction (DLMF 8.17.22, <https://dlmf.nist.gov/8.17.E22>) is evaluated with the
+//! modified Lentz method. The logarithm of the gamma function is computed with Lanczos's
+//! approximation (g = 7, 9 terms; relative error below 1e-14). The quantile is found by bisection,
+//! which needs no initial guess.
 
 use crate::bisection::{DIGITS, bisect};
 
-/// Probability that a t variable with `freedom` degrees of freedom is at most `t`.
+/// The probability that a t variable with `freedom` degrees of freedom is at most `t`.
 pub fn cdf(t: f64, freedom: f64) -> f64 {
     let tail = incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
 /// The value that a t variable with `freedom` degrees of freedom exceeds with probability `1 -
-/// probability`; `probability` is between 0.5 and 1.
+/// probability`. `probability` must be between 0.5 and 1.
 pub fn quantile(probability: f64, freedom: f64) -> f64 {
     let mut high = 1.0;
     while cdf(high, freedom) < probability && high < 1e12 {
@@ -23,14 +24,15 @@ pub fn quantile(probability: f64, freedom: f64) -> f64 {
     bisect(0.0, high, DIGITS, |t| cdf(t, freedom) >= probability)
 }
 
-/// I_x(a, b).
+/// The regularized incomplete beta function I_x(a, b).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
     let front =
         (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
-    // The fraction converges fast on this side of the mean; the other side is its complement.
+    // The fraction converges fast on this side of the mean. On the other side, the complement is
+    // computed.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * continued_fraction(a, b, x) / a
     } else {
@@ -38,7 +40,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// The continued fraction of DLMF 8.17.22, without the factor in front.
+/// The continued fraction of DLMF 8.17.22, without the factor in front of it.
 fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -63,7 +65,7 @@ fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// Natural logarithm of Γ(x) for x > 0.
+/// The natural logarithm of Γ(x) for x > 0.
 fn ln_gamma(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 8] = [
         676.520_368_121_885_1,
@@ -76,7 +78,7 @@ fn ln_gamma(x: f64) -> f64 {
         1.505_632_735_149_311_6e-7,
     ];
     if x < 0.5 {
-        // Reflection: Γ(x) Γ(1 − x) = π ÷ sin(πx).
+        // By the reflection formula, Γ(x) Γ(1 − x) = π ÷ sin(πx).
         let pi = std::f64::consts::PI;
         return (pi / (pi * x).sin()).ln() - ln_gamma(1.0 - x);
     }

@@ -1,4 +1,4 @@
-//! The trend of a series: the Mann-Kendall test, with Theil-Sen's slope for its size.
+//! The trend of a series, tested with the Mann-Kendall test and measured with Theil-Sen's slope.
 //!
 //! Sources: H. B. Mann, *Nonparametric Tests Against Trend*, Econometrica 13(3), 1945; M. G.
 //! Kendall, *Rank Correlation Methods*, 1975 (variance with ties, exact distribution); P. K. Sen,
@@ -6,24 +6,26 @@
 
 use crate::median;
 
-/// With fewer points, no order of them is rare enough: with four the smallest p is 0.08.
+/// The minimum number of points. With fewer, no order is rare enough: with four, the smallest
+/// p-value is 0.08.
 pub const POINTS_MIN: usize = 5;
 
-/// Up to this number of points without ties, the exact distribution is used; beyond it, the normal
-/// approximation.
+/// The maximum number of points without ties for which the exact distribution is used. For others,
+/// the normal approximation is used.
 const EXACT_POINTS_MAX: usize = 30;
 
 /// The trend of a series over its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Two-sided p-value of the hypothesis that the order of the values is random.
+    /// The two-sided p-value of the hypothesis that the order of the values is random.
     pub p: f64,
-    /// Theil-Sen's slope times the length, relative to the median: 0.1 is a rise of ten per cent.
+    /// Theil-Sen's slope times the length of the series, relative to the median: 0.1 is a rise of
+    /// ten percent.
     pub drift: f64,
 }
 
-/// The trend of values taken at equal distances; none if there are fewer than [`POINTS_MIN`]
-/// values, or if their median is zero.
+/// The trend of values at equal distances; `None` if there are fewer than [`POINTS_MIN`] values,
+/// one is not finite, or their median is zero.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let middle = median(values)?;
     if values.len() < POINTS_MIN || middle == 0.0 || !values.iter().all(|v| v.is_finite()) {
@@ -37,7 +39,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Every pair of points as (distance, difference).
+/// The distance and the difference of every pair of points.
 fn pairs(values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     values.iter().enumerate().flat_map(move |(i, first)| {
         let later = values.iter().enumerate().skip(i + 1);
@@ -67,7 +69,7 @@ fn mann_kendall_p(values: &[f64]) -> f64 {
     }
 }
 
-/// Sizes of the groups of equal values.
+/// The sizes of the groups of equal values.
 fn tie_sizes(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -78,8 +80,8 @@ fn tie_sizes(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The exact p-value: S is the number of pairs minus twice the inversions, and the number of orders
-/// with k inversions follows from the numbers for one point fewer.
+/// The exact p-value. S is the number of pairs minus twice the number of inversions, and the number
+/// of orders with k inversions follows from the numbers for one point fewer.
 fn exact_p(points: usize, s: f64) -> f64 {
     let pairs = points * (points - 1) / 2;
     let mut share = vec![0.0; pairs + 1];
@@ -96,7 +98,7 @@ fn exact_p(points: usize, s: f64) -> f64 {
     extremes.map(|(_, p)| p).sum::<f64>().min(1.0)
 }
 
-/// The normal approximation with correction for ties and continuity.
+/// The p-value by the normal approximation, corrected for ties and continuity.
 fn normal_p(points: usize, s: f64, ties: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let variance = (term(points as f64) - ties.iter().map(|t| term(*t)).sum::<f64>()) / 18.0;

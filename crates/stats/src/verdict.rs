@@ -1,4 +1,4 @@
-//! The verdict of a paired comparison; no other code computes verdicts.
+//! The verdict of a comparison. No other code computes verdicts.
 
 use serde::Serialize;
 
@@ -15,30 +15,32 @@ pub enum Direction {
     LowerIsBetter,
 }
 
-/// The verdict of a comparison on the candidate.
+/// The verdict on the candidate of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The whole interval is on the better side of *no change*.
+    /// The whole interval is on the better side of zero, but not within the smallest effect that
+    /// matters.
     Better,
-    /// The whole interval is on the worse side of *no change*.
+    /// The whole interval is on the worse side of zero, but not within the smallest effect that
+    /// matters.
     Worse,
     /// The whole interval is within the smallest effect that matters.
     NoChange,
     /// No other verdict applies.
     Inconclusive {
-        /// The total number of blocks that would give a verdict if effect and spread stay the same;
-        /// none beyond 10,000.
+        /// The total number of blocks that would give a verdict if the effect and the spread stay
+        /// the same; `None` if that is more than 10,000 or unknown.
         blocks_needed: Option<usize>,
     },
     /// There are fewer than [`MIN_BLOCKS`] blocks, so there is no verdict.
     TooFewBlocks {
-        /// Number of blocks so far.
+        /// The number of blocks so far.
         blocks: usize,
     },
 }
 
-/// The conclusions from an interval of log ratios alone.
+/// The conclusions that an interval of log ratios allows.
 pub(crate) struct Reading {
     /// The interval is within the smallest effect that matters.
     within: bool,
@@ -61,8 +63,8 @@ impl Reading {
     }
 }
 
-/// The verdict on an interval of log ratios; `blocks_needed` is called only if the interval settles
-/// nothing.
+/// The verdict on an interval of log ratios. `blocks_needed` is called only if the verdict is
+/// inconclusive.
 pub(crate) fn judge(
     ends: (f64, f64),
     direction: Direction,
@@ -70,7 +72,7 @@ pub(crate) fn judge(
     blocks_needed: impl FnOnce() -> Option<usize>,
 ) -> Verdict {
     let reading = Reading::of(ends, smallest_effect);
-    // An effect too small to matter is no effect, even if it is certain.
+    // An effect that is too small to matter counts as no change, even if it is certain.
     if reading.within {
         return Verdict::NoChange;
     }

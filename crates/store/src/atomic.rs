@@ -1,4 +1,4 @@
-//! Files that are either complete or absent, even after a power cut.
+//! Writes files that are either complete or absent, even after a power failure.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// The modes of files before the umask is applied.
+/// The mode of files that everyone may read, before the umask is applied.
 const FOR_ALL: u32 = 0o666;
+/// The mode of files that only the user may read.
 const FOR_THE_USER: u32 = 0o600;
 
-/// Writes `bytes` to `path`: a temporary file next to it is written, flushed to the disk and
-/// renamed, so a reader sees either the old or the new contents.
+/// Writes `bytes` to `path`. A temporary file next to it is written, flushed to the disk and
+/// renamed, so that a reader sees either the old or the new contents.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_for(FOR_ALL, path, bytes)
 }
@@ -29,18 +30,18 @@ fn write_for(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         fs::rename(&temporary, path).map_err(|error| StoreError::io("write", path, error))
     });
     if written.is_err() {
-        // An incomplete file must not occupy the remaining space.
+        // An incomplete file must not occupy the remaining disk space.
         let _ = fs::remove_file(&temporary);
     }
     written?;
     sync_parent(path)
 }
 
-/// Writes a file and flushes it to the disk. An existing file, which a killed process left behind,
-/// is replaced, because it may be a link.
+/// Writes a file and flushes it to the disk. An existing file, which a killed process may have left
+/// behind, is removed first, because it may be a link.
 fn write_synced(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("write", path, error);
-    // If the removal fails, the creation fails too, and returns the error.
+    // If the removal fails, the creation fails as well and returns the error.
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);
@@ -49,7 +50,7 @@ fn write_synced(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> 
     file.sync_all().map_err(failed)
 }
 
-/// Flushes the directory that contains `path`, so that a rename in it survives a power cut.
+/// Flushes the directory that contains `path`, so that a rename in it survives a power failure.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
     let Some(parent) = path.parent() else {
         return Ok(());
@@ -59,7 +60,7 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::io("flush", parent, error))
 }
 
-/// Accepts a removal that failed because nothing existed.
+/// Returns the error of a removal, unless there was nothing to remove.
 pub(crate) fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(), StoreError> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -69,7 +70,7 @@ pub(crate) fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(),
     }
 }
 
-/// A hidden name next to `path`.
+/// The path of a hidden file next to `path`.
 fn neighbour(path: &Path) -> PathBuf {
     let name = path
         .file_name()

@@ -1,5 +1,5 @@
-//! Files and folders below a run directory. The directory may come from another user, so no
-//! symbolic link in it is followed: a link could lead to a private file of the reader, which the
+//! Files and folders below a run directory. The directory may come from another user, so symbolic
+//! links in it are not followed: a link could lead to a private file of the reader, which the
 //! report would then publish. The directory itself may be a link.
 
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::StoreError;
 
-/// A file or folder of a run directory, which need not exist.
+/// A file or folder in a run directory, which need not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct Below {
     run: PathBuf,
@@ -53,7 +53,7 @@ impl Below {
         fs::symlink_metadata(self.path()).is_ok()
     }
 
-    /// Reads the whole file; none if it does not exist or the path leaves the run directory.
+    /// Reads the whole file; `None` if it does not exist or the path leaves the run directory.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut file) = self.file()? else {
             return Ok(None);
@@ -64,7 +64,8 @@ impl Below {
         Ok(Some(bytes))
     }
 
-    /// Opens the regular file; none if it does not exist or the path leaves the run directory.
+    /// Opens the file, which must be regular; `None` if it does not exist or the path leaves the
+    /// run directory.
     pub(crate) fn file(&self) -> Result<Option<File>, StoreError> {
         let Some(file) = self.open(OFlags::empty())? else {
             return Ok(None);
@@ -76,12 +77,12 @@ impl Below {
         Ok(Some(File::from(file)))
     }
 
-    /// Reports whether the path is a folder, not a link to one.
+    /// Reports whether the path is that of a folder. Links do not count.
     pub(crate) fn is_folder(&self) -> Result<bool, StoreError> {
         Ok(self.open(OFlags::DIRECTORY)?.is_some())
     }
 
-    /// Returns the folders in this folder, without hidden ones; none if it does not exist.
+    /// Returns the folders in this folder, except hidden ones; empty if this folder does not exist.
     pub(crate) fn folders(&self) -> Result<Vec<Self>, StoreError> {
         if !self.is_folder()? {
             return Ok(Vec::new());
@@ -127,7 +128,7 @@ impl Below {
                 Ok(next) => next,
                 Err(Errno::NOENT) => return Ok(None),
                 Err(error) => {
-                    // The error for a link differs between folders and files.
+                    // The error code for a link is not the same for folders and files.
                     let status = statat(&at, name, AtFlags::SYMLINK_NOFOLLOW);
                     let kind = status.map(|it| FileType::from_raw_mode(it.st_mode));
                     return Err(match kind {

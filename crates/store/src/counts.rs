@@ -1,21 +1,21 @@
-//! Counts and sums of a phase or of a part of it.
+//! The counts and sums of a phase or of a part of it.
 
 use std::collections::BTreeMap;
 
 use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Requests and their outcomes.
+/// The numbers of requests, by their outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Arrivals in the schedule; for a closed load the same as `sent`.
+    /// Arrivals in the schedule; for a closed load, the same as `sent`.
     pub intended: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
     /// Requests sent in the measurement that received a complete response, no matter how late.
     pub completed: u64,
-    /// Responses completed within the measurement; throughput is this number divided by
-    /// `measure_ns`.
+    /// Responses completed within the measurement. This number divided by `measure_ns` is the
+    /// throughput.
     pub completed_in_window: u64,
     /// Completed requests by status class: `2xx`, `3xx`, `4xx`, `5xx`.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Counts {
     /// Responses that failed a check, by the text of the check.
     #[serde(default)]
     pub checks_failed: BTreeMap<String, u64>,
-    /// Responses with at least one failed check; none if no check failed, in runs of earlier
+    /// Responses with at least one failed check. `None` if no check failed, in runs of earlier
     /// versions, and for load generators that do not report this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_checks: Option<u64>,
@@ -51,33 +51,32 @@ impl Counts {
     }
 }
 
-/// Exact statistics of the values of a histogram.
+/// The exact statistics of the values of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactSum {
-    /// Number of values.
+    /// The number of values.
     pub count: u64,
-    /// The sum of the values, saturating.
+    /// The sum of the values, which saturates.
     pub sum_ns: u64,
     /// The smallest value.
     pub min_ns: u64,
     /// The largest value.
     pub max_ns: u64,
-    /// Values beyond the histogram's range, recorded at its edge.
+    /// The number of values beyond the histogram's range, which are recorded at its edge.
     pub clamped: u64,
 }
 
 /// The record of one group of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupRecord {
-    /// Name of the group in the scenario.
+    /// The name of the group in the scenario.
     pub name: String,
-    /// The group's share of the phase's load, or its own load.
+    /// The group's share of the phase's load, or the load of the group.
     pub shape: Shape,
-    /// Requests and their outcomes.
     pub counts: Counts,
-    /// Number of responses with at least one failed check.
+    /// The number of responses with at least one failed check.
     pub failing_checks: u64,
-    /// Exact sums by `metric.class`, as in the phase.
+    /// The exact sums by `metric.class`, as in the phase.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
     /// The group's response times.
@@ -101,18 +100,18 @@ pub struct RouteRecord {
     pub failed: u64,
     /// Responses with at least one failed check.
     pub failing_checks: u64,
-    /// Response times of all requests that were sent, with 2 significant digits. A request without
-    /// a response counts with the time for which it waited.
+    /// The response times of all requests that were sent, with 2 significant digits. A request
+    /// without a response counts with the time for which it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }
 
-/// The statistics of a set of times. A percentile with fewer than ten values beyond it is none.
+/// The statistics of a set of times. A percentile with fewer than ten values beyond it is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeFigures {
-    /// Number of values.
+    /// The number of values.
     pub count: u64,
-    /// The exact mean of the values; none if there are no values.
+    /// The exact mean of the values; `None` if there are no values.
     pub mean_ns: Option<u64>,
     /// The median.
     pub p50_ns: Option<u64>,
@@ -122,6 +121,6 @@ pub struct TimeFigures {
     pub p99_ns: Option<u64>,
     /// The 99.9th percentile.
     pub p99_9_ns: Option<u64>,
-    /// The exact maximum; none if there are no values.
+    /// The exact maximum; `None` if there are no values.
     pub max_ns: Option<u64>,
 }

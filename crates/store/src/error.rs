@@ -1,4 +1,4 @@
-//! The errors of a run directory, with their cause and remedy.
+//! The errors of a run directory, with their causes and remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,10 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// A newer gatebench wrote the document.
-    #[error("{} has schema version {found}; this gatebench supports up to {known}", path.display())]
+    #[error(
+        "{} has schema version {found}, but this gatebench supports only versions up to {known}",
+        path.display()
+    )]
     NewerSchema {
         /// The document.
         path: PathBuf,
@@ -71,7 +74,7 @@ pub enum StoreError {
         /// SQLite's message.
         reason: String,
     },
-    /// The caller passed a record that contradicts itself: a defect of gatebench, not of the user.
+    /// The caller passed a record that contradicts itself, which is a bug in gatebench.
     #[error("the record of trial {trial} cannot be stored: {reason}")]
     Inconsistent {
         trial: u32,
@@ -118,7 +121,7 @@ impl Blame for StoreError {
         match self {
             Self::Io { source, path, .. } => io_remedy(source, path),
             Self::Locked { .. } => {
-                "wait until that run ends, or choose another directory with --dir DIR".into()
+                "wait until that run has ended, or choose another directory with --dir DIR".into()
             }
             Self::AlreadyARun { dir } => format!(
                 "finish it with --resume {0}, or choose another directory with --dir DIR",
@@ -128,11 +131,11 @@ impl Blame for StoreError {
                 "name the directory that `gatebench run` printed when it ended".into()
             }
             Self::NewerSchema { .. } => {
-                "read it with the gatebench that wrote it, or a newer one".into()
+                "read it with the version of gatebench that wrote it, or with a newer one".into()
             }
             Self::Corrupt { path, .. } => format!(
-                "restore {} from a copy; if a trial is damaged, you can instead remove its folder and \
-                 measure it again with --resume",
+                "restore {} from a copy; or, if a trial is damaged, remove its folder and measure it \
+                 again with --resume",
                 path.display()
             ),
             Self::Link { .. } => {
@@ -141,9 +144,7 @@ impl Blame for StoreError {
                     .into()
             }
             Self::Index { .. } => {
-                "rebuild it with `gatebench history --rescan`: all of its contents come from the run \
-                 directories"
-                    .into()
+                "rebuild it from the run directories with `gatebench history --rescan`".into()
             }
             Self::Inconsistent { .. } => "report this message as a bug in gatebench".into(),
         }

@@ -1,4 +1,4 @@
-//! The raw files of a run, so that a reader can trace a figure to its source.
+//! Lists the raw files of a run, so that a reader can trace a figure to its source.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,12 +14,12 @@ const DEPTH_MAX: u32 = 6;
 /// A file of a run directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// The file's path relative to the listed folder, with `/` between the parts.
+    /// The path relative to the listed folder, with `/` between the parts.
     pub path: String,
     pub bytes: u64,
 }
 
-/// Returns the files of the run in `dir` that belong to no trial, ordered by name.
+/// Returns the files of the run in `dir` that do not belong to a trial, ordered by name.
 ///
 /// # Errors
 /// [`StoreError::Io`].
@@ -35,8 +35,8 @@ pub fn files_of_trial(dir: &Path, trial: &str) -> Result<Vec<StoredFile>, StoreE
     listed(&Below::run(dir).join(TRIALS).join(trial), DEPTH_MAX)
 }
 
-/// Opens a file of the run in `dir` by its path relative to `dir`; none if it does not exist or the
-/// path leaves the run directory.
+/// Opens a file of the run in `dir` by its path relative to `dir`; `None` if it does not exist or
+/// the path leaves the run directory.
 ///
 /// # Errors
 /// [`StoreError::Link`], [`StoreError::Corrupt`] if it is not a regular file, [`StoreError::Io`].

@@ -1,4 +1,5 @@
-//! `histograms.hlog`: tagged interval logs in the standard HdrHistogram format.
+//! Reads and writes `histograms.hlog`, which contains tagged interval logs in the standard
+//! HdrHistogram format.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -24,11 +25,11 @@ const FILE: &str = "histograms.hlog";
 pub struct TaggedInterval {
     /// `phase.metric.class`, such as `steady.response.2xx`.
     pub tag: String,
-    /// Beginning of the interval, counted from the beginning of the phase's measurement.
+    /// The start of the interval, counted from the start of the phase's measurement.
     pub start_ns: u64,
     /// The length of the interval.
     pub duration_ns: u64,
-    /// Values in nanoseconds.
+    /// The values in nanoseconds.
     pub histogram: Histogram<u64>,
 }
 
@@ -37,13 +38,13 @@ pub struct HistogramLog<'a, W: Write> {
     log: IntervalLogWriter<'a, 'a, W, V2DeflateSerializer>,
 }
 
-/// The reason why a histogram is not in a log.
+/// The reason why a histogram cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
     /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The histogram has no serialised form.
+    /// The histogram cannot be serialized.
     #[error("{0}")]
     Form(String),
 }
@@ -115,7 +116,7 @@ pub(crate) fn write(
             .map(|phase| phase.began_ns)
             .ok_or_else(|| {
                 inconsistent(format!(
-                    "the tag '{tag}' names a phase that the record lacks"
+                    "the tag '{tag}' names a phase that is not in the record"
                 ))
             })?;
         log.write(
@@ -129,7 +130,8 @@ pub(crate) fn write(
     atomic::write(&path, &text)
 }
 
-/// A histogram of a log with its tag and its start, counted from the beginning of the trial.
+/// The tag of a histogram in a log, its start, counted from the start of the trial, and the
+/// histogram.
 type Entry = (String, Duration, Histogram<u64>);
 
 /// Reads a log, adding up the intervals of each tag.
@@ -151,7 +153,7 @@ pub(crate) fn read_intervals(folder: &Below) -> Result<Vec<Entry>, StoreError> {
     Ok(entries)
 }
 
-/// Passes each entry of a log to `take`; does nothing if there is no log.
+/// Passes each entry of a log to `take`. Does nothing if there is no log.
 fn read(
     folder: &Below,
     mut take: impl FnMut(Entry) -> Result<(), String>,

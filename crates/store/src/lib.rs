@@ -1,5 +1,5 @@
-//! The run directory, which contains all measurements of a run. This crate owns every on-disk
-//! schema.
+//! Reads and writes the run directory, which contains all measurements of a run. This crate defines
+//! every on-disk schema.
 //!
 //! ```text
 //! DIR/manifest.json                    everything needed to repeat the run
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A trial is written under its final name, so the paths in its files stay correct. `trial.json` is
-//! written last and makes the trial valid: a reader ignores a folder without it, and so never sees
-//! a partial trial.
+//! written last and makes the trial valid: a reader ignores a folder without this file, and so
+//! never sees a partial trial.
 
 mod agents;
 mod atomic;

@@ -1,5 +1,6 @@
-//! `live.jsonl` in the folder of a trial: one line for each of its steps and seconds while it runs.
-//! The record of the trial replaces it; a killed run leaves it behind. Reports do not read it.
+//! Reads and writes `live.jsonl` in the folder of a trial. While the trial runs, the file gets a
+//! line for each of its steps and seconds. When the trial's record is written, the file is removed;
+//! a killed run leaves it behind. Reports do not read it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -16,11 +17,12 @@ use crate::run::TRIALS;
 
 pub(crate) const LIVE: &str = "live.jsonl";
 
-/// After a day, one second of each minute is written, so that the file of a long soak stays small.
+/// After this second, only one second of each minute is written, so that the file of a long soak
+/// stays small.
 const SECONDS_MAX: u32 = 86_400;
 const THEN_EVERY: u32 = 60;
 
-/// The maximum number of bytes per read.
+/// The maximum number of bytes to read at once.
 const READ_MAX: u64 = 32 << 20;
 
 /// An event of a trial.
@@ -30,21 +32,21 @@ pub enum LiveEvent {
     /// The trial begins.
     Trial {
         began: Timestamp,
-        /// The expected duration of this and all further trials.
+        /// The expected duration of this and all remaining trials.
         left_seconds: f64,
     },
     /// The trial has reached this step.
     Step { step: String },
     /// A load begins.
     Phase {
-        /// Name of the phase.
+        /// The name of the phase.
         phase: String,
     },
     /// The load warms up.
     WarmUp {
-        /// Current responses per second.
+        /// The current number of responses per second.
         completed_per_second: f64,
-        /// Requests without a response so far.
+        /// The number of requests without a response so far.
         failed: u64,
     },
     /// A second of the measurement is complete.
@@ -54,18 +56,18 @@ pub enum LiveEvent {
 /// A second of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveSecond {
-    /// Name of the phase.
+    /// The name of the phase.
     pub phase: String,
-    /// Second of the measurement, counted from 0.
+    /// The second of the measurement, counted from 0.
     pub second: u32,
-    /// Responses completed in the second.
+    /// The number of responses completed in the second.
     pub completed: u64,
-    /// Requests that failed in the second, without a response or with a failed check.
+    /// The number of requests that failed in the second, without a response or with a failed check.
     pub failed: u64,
-    /// Median response time; none with too few responses.
+    /// The median response time; `None` with too few responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the response time; none with too few responses.
+    /// The 99th percentile of the response time; `None` with too few responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_ns: Option<u64>,
 }
@@ -89,7 +91,7 @@ impl LiveWriter {
         Ok(Self { file })
     }
 
-    /// Appends an event as a whole line. Most seconds after the first day are left out.
+    /// Appends an event as a whole line. Leaves most seconds after the first day out.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -122,8 +124,9 @@ impl LiveReader {
         Self { file, offset: 0 }
     }
 
-    /// Returns the events since the last call; none if the file does not exist. They begin with
-    /// [`LiveEvent::Trial`] again if the trial was repeated. Lines of an unknown kind are left out.
+    /// Returns the events since the last call; empty if the file does not exist. If the trial is
+    /// repeated, the events begin with [`LiveEvent::Trial`] again. Events of an unknown kind are
+    /// left out.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].
@@ -139,7 +142,7 @@ impl LiveReader {
         file.seek(SeekFrom::Start(self.offset))
             .and_then(|_| file.take(READ_MAX).read_to_end(&mut bytes))
             .map_err(failed)?;
-        // The last line may be half written.
+        // The last line may be incomplete.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n');
         bytes.truncate(whole.map_or(0, |end| end + 1));
         self.offset += bytes.len() as u64;

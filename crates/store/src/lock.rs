@@ -1,4 +1,4 @@
-//! The lock of a run directory, which only one writing process can hold.
+//! The lock of a run directory, which only one process can hold, for writing.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,8 +20,8 @@ const LOCK: &str = ".lock";
 const ATTEMPTS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The right to write into a run directory. The kernel releases the lock no matter how the process
-/// ends, so there are no stale locks.
+/// The lock that a process must hold to write into a run directory. The kernel releases it no
+/// matter how the process ends, so there are no stale locks.
 #[derive(Debug)]
 pub(crate) struct RunLock {
     file: File,
@@ -35,8 +35,8 @@ impl RunLock {
             .create(true)
             .truncate(false)
             .write(true)
-            // The directory may come from another user: open follows no link and does not block on
-            // a FIFO.
+            // The directory may come from another user, so links are not followed, and opening a
+            // FIFO does not block.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(&path)
             .map_err(|error| StoreError::io("create", &path, error))?;
@@ -73,7 +73,7 @@ impl RunLock {
 
 impl Drop for RunLock {
     /// Unlocks explicitly. If the file were only closed, a child that another thread has just
-    /// forked would keep the lock until it executes its program, because it shares the open file.
+    /// forked would keep the lock until it executes a program, because it shares the open file.
     fn drop(&mut self) {
         // On an error, the kernel unlocks when the last descriptor is closed.
         let _ = flock(&self.file, FlockOperation::Unlock);

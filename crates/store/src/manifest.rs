@@ -1,4 +1,4 @@
-//! `manifest.json`: everything needed to repeat the run.
+//! The contents of `manifest.json`: everything needed to repeat the run.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of the run directory; set by the writer.
+    /// The version of the run directory, which the writer sets.
     pub schema: u32,
     /// The version of gatebench that made the measurement.
     pub gatebench: String,
@@ -19,11 +19,11 @@ pub struct Manifest {
     pub status: Status,
     /// The command line arguments, starting with the program.
     pub command: Vec<String>,
-    /// Every trial in order, with scenarios, load and placement resolved.
+    /// All trials in order, with their scenarios, load and placement resolved.
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
-    /// An external load generator that drives the loads; none if gatebench's own engine drives
+    /// The external load generator that sends the loads; `None` if gatebench's own engine sends
     /// them.
     #[serde(
         default,
@@ -31,10 +31,10 @@ pub struct Manifest {
         skip_serializing_if = "Option::is_none"
     )]
     pub external_generator: Option<ExternalGenerator>,
-    /// The gateways by label of their variant.
+    /// The gateways, by the labels of their variants.
     #[serde(default)]
     pub gateways: BTreeMap<String, GatewayIdentity>,
-    /// Facts about the machine as found by the probe, by topic.
+    /// The facts about the machine that the probe found, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
     /// Changes and assumptions that the reader must know about.
@@ -65,12 +65,12 @@ pub struct GatewayIdentity {
     pub version: String,
     /// The absolute path of the program; empty for an attached gateway.
     pub binary: String,
-    /// SHA-256 of the program in lower-case hex; empty without a program.
+    /// SHA-256 of the program in lowercase hexadecimal digits; empty without a program.
     pub sha256: String,
     /// Digests of the gateway folder's files, with paths relative to the folder.
     #[serde(default)]
     pub folder: Vec<FileDigest>,
-    /// Notes for the reader from the gateway folder.
+    /// Notes for the reader, from the gateway folder.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -84,8 +84,8 @@ pub struct ExternalGenerator {
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,
-    /// The user's script that drives the load generator, with its path as given; none if the
-    /// scenario drives the load generator.
+    /// The user's script that controls the load generator, with its path as given; `None` if the
+    /// scenario controls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<FileDigest>,
 }
@@ -93,9 +93,9 @@ pub struct ExternalGenerator {
 /// A file and the digest of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileDigest {
-    /// Relative path.
+    /// The path, relative to the folder unless stated otherwise.
     pub path: String,
-    /// SHA-256 in lower-case hex.
+    /// SHA-256 in lowercase hexadecimal digits.
     pub sha256: String,
 }
 

@@ -1,4 +1,4 @@
-//! A run as shown in lists, without the records of its trials.
+//! Reads a run for lists, without the records of its trials.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub struct RunOverview {
 /// The folder of a trial of a run, whether or not the trial is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFolder {
-    /// The folder's name, as in `0001-proxy-json-nginx-b1`.
+    /// The folder's name, such as `0001-proxy-json-nginx-b1`.
     pub name: String,
     /// True if the trial's record is on disk.
     pub is_complete: bool,
@@ -58,7 +58,7 @@ impl RunOverview {
         Ok(Self { manifest, state })
     }
 
-    /// Returns a string that changes with the manifest or the report of the run in `dir`; none if
+    /// Returns a string that changes with the manifest or the report of the run in `dir`; `None` if
     /// there is no manifest.
     pub fn stamp(dir: &Path) -> Option<String> {
         let report = stamp(&dir.join("report.json")).unwrap_or_default();

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 /// A gateway's own metrics over a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnMetricsRecord {
-    /// Number of fetches.
+    /// The number of fetches.
     pub scrapes: u64,
-    /// Fetches without a response in time, or with a status other than 200.
+    /// The number of fetches without a response in time or with a status other than 200.
     pub failed: u64,
-    /// Size of the largest response in bytes.
+    /// The size of the largest response, in bytes.
     pub bytes_max: u64,
-    /// Duration of the longest fetch.
+    /// The duration of the longest fetch.
     pub took_ns_max: u64,
-    /// Growth of the gateway's own request count from the first to the last fetch.
+    /// The growth of the gateway's own request count from the first to the last fetch.
     pub requests: u64,
-    /// Responses that the engine counted between these fetches.
+    /// The number of responses that the engine counted between these fetches.
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// The comparison with the load generator over the whole load; none in runs of earlier
+    /// The comparison with the load generator over the whole load. `None` in runs of earlier
     /// versions, and if the metrics could not be read before or after the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<OwnAuditRecord>,
@@ -28,24 +28,24 @@ pub struct OwnMetricsRecord {
 /// The counts of a gateway and of the load generator over a whole load, including the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnAuditRecord {
-    /// Growth of the gateway's own request count, without fetches of the metrics.
+    /// The growth of the gateway's own request count, without fetches of the metrics.
     pub requests: u64,
-    /// Requests that got a whole response.
+    /// The number of requests that received a whole response.
     pub completed: u64,
-    /// Requests that were sent.
+    /// The number of requests that were sent.
     pub sent: u64,
-    /// Of the requests without a response, those that the upstream received: the gateway must have
-    /// read them.
+    /// The number of requests without a response that the upstream received, and which the gateway
+    /// must therefore have read.
     pub abandoned: u64,
-    /// Requests that the upstream received again.
+    /// The number of requests that the upstream received again.
     pub repeated: u64,
-    /// The time after the load until the metrics contained every request; none if that did not
+    /// The time after the load until the metrics contained every request; `None` if that did not
     /// happen within `waited_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_ns: Option<u64>,
     /// The time after the load until the last fetch.
     pub waited_ns: u64,
-    /// The time between earlier requests and the first fetch.
+    /// The time between the last request before the load and the first fetch.
     pub settled_ns: u64,
     /// The metrics that time requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,21 +58,21 @@ pub struct OwnLatencyRecord {
     pub metric: String,
     pub kind: LatencyKind,
     pub covers: Covers,
-    /// Number of requests that the metric timed; 0 for a gauge.
+    /// The number of requests that the metric timed; 0 for a gauge.
     pub count: u64,
-    /// Their mean; none if the metric has no sum.
+    /// The mean time of these requests; `None` if the metric has no sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// The resolution of each time, if it is known to be coarser than the bounds of the buckets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_ns: Option<u64>,
-    /// The upper bounds of the buckets, without the infinite one.
+    /// The upper bounds of the buckets, except the infinite bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds_ns: Vec<u64>,
-    /// Number of requests up to each bound.
+    /// The number of requests up to each bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub up_to: Vec<u64>,
-    /// The same times measured by the load generator.
+    /// The same times, as measured by the load generator.
     pub measured: MeasuredTimes,
 }
 
@@ -82,10 +82,10 @@ pub struct MeasuredTimes {
     pub count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// Number of requests up to each bound of the gateway's buckets.
+    /// The number of requests up to each bound of the gateway's buckets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub up_to: Vec<u64>,
-    /// Percentiles; empty if only the mean is known.
+    /// The percentiles and their values; empty if only the mean is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<(f64, u64)>,
 }

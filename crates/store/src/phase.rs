@@ -1,4 +1,4 @@
-//! The record of one measured load, without its histograms and series.
+//! The record of a measured load, without its histograms and series.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +14,37 @@ use crate::own_metrics::OwnMetricsRecord;
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
-    /// Name of the phase in the load profile.
+    /// The name of the phase in the load profile.
     pub name: String,
     /// The requested load.
     pub shape: Shape,
-    /// Start of the measurement, counted from the trial's `started`.
+    /// The start of the measurement, counted from the trial's `started`.
     pub began_ns: u64,
-    /// Length of the warm-up.
+    /// The length of the warm-up.
     pub warm_up_ns: u64,
-    /// Actual length of the measurement.
+    /// The actual length of the measurement.
     pub measure_ns: u64,
-    /// The wait for responses after the measurement.
+    /// The length of the wait for responses after the measurement.
     pub drained_ns: u64,
-    /// Requests and their outcomes.
     pub counts: Counts,
-    /// The groups in the scenario's order, if there are several groups, or if one group has several
-    /// requests. They add up to the counts of the phase.
+    /// The groups in the scenario's order, if there are several groups or a group has several
+    /// requests. Their counts add up to those of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupRecord>,
-    /// The time that connections took until they could send requests, including TLS. Connections
-    /// opened before the measurement are included.
+    /// The time from opening a connection until it could send requests, including TLS. Connections
+    /// that were opened before the measurement are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connects: Option<TimeFigures>,
     /// The number of connections with a resumed TLS session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
-    /// Exact sums in addition to the histograms, by `metric.class`, as in `response.2xx`.
+    /// The exact sums that complement the histograms, by `metric.class`, such as `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// The counts of responses by origin, derived from their nonces.
+    /// The numbers of responses by origin, derived from their nonces.
     #[serde(default)]
     pub trace: TraceCounts,
-    /// The load generator's own figures.
+    /// The figures about the load generator itself.
     #[serde(default)]
     pub engine: EngineFacts,
     /// The agents, if several load generators sent the load.
@@ -60,7 +59,7 @@ pub struct PhaseRecord {
     /// The growth of the upstream's ledger.
     #[serde(default)]
     pub ledger: LedgerDelta,
-    /// Requests on the wire; none in runs that did not count them.
+    /// The requests on the wire; `None` in runs that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireFacts>,
     /// The change to the gateway during the load.
@@ -82,54 +81,54 @@ pub struct PhaseRecord {
     /// The load average before the load, if the run waited for an idle machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettleRecord>,
-    /// The rate of the bare network just before the load, if it was measured.
+    /// The maximum rate of the bare network just before the load, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<CeilingRecord>,
-    /// The figures of an external load generator; none if gatebench's own engine drove the phase.
+    /// The figures of an external load generator; `None` if gatebench's own engine sent the load.
     #[serde(default, alias = "foreign", skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,
-    /// Samples of the gateway's stacks, if requested.
+    /// The samples of the gateway's stacks, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
-    /// The warm-up, if it lasted until CPU time per request had settled.
+    /// The warm-up, if its length depended on when the CPU time per request settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_warm_up: Option<WarmUpRecord>,
-    /// The measurement in bins of a tenth of a second; none in runs that did not record them.
+    /// The measurement in bins of a tenth of a second; `None` in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// The phase's step in a search for capacity, if it is part of one.
+    /// The phase's step in a search for capacity, if the phase is part of a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
     /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
-    /// that determined the saturation, none for loads of the profile.
+    /// that determined the saturation, `None` for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
 }
 
-/// A warm-up with bounds, which ends when the CPU time per request has settled.
+/// A warm-up that ends when the CPU time per request has settled, within these bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpRecord {
-    /// The shortest length of the warm-up.
+    /// The minimum length of the warm-up.
     pub min_ns: u64,
-    /// The longest length of the warm-up.
+    /// The maximum length of the warm-up.
     pub max_ns: u64,
     /// True if the CPU time per request had settled at the end of the warm-up.
     pub settled: bool,
 }
 
-/// A measurement in short bins, for tests of its steadiness. All lists have one value for each bin;
-/// the list of a component that cannot be observed is empty.
+/// A measurement in short bins, for testing whether it was steady. All lists have one value for
+/// each bin. The list of a component that cannot be observed is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
     /// The end of each bin, counted from the start of the measurement, which is the start of the
     /// first bin.
     pub ends_ns: Vec<u64>,
-    /// Responses in each bin.
+    /// The number of responses in each bin.
     pub responses: Vec<u64>,
-    /// CPU time of the gateway.
+    /// The CPU time of the gateway in each bin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gateway_cpu_ns: Vec<u64>,
-    /// CPU time of the upstream.
+    /// The CPU time of the upstream in each bin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstream_cpu_ns: Vec<u64>,
 }
@@ -141,16 +140,17 @@ pub struct ChangeRecord {
     pub action: String,
     /// The start of the change, counted from the start of the measurement.
     pub began_ns: u64,
-    /// Duration of the command, or of sending the signal. The gateway may take longer to apply it.
+    /// The duration of the command, or of sending the signal. The gateway may take longer to apply
+    /// the change.
     pub took_ns: u64,
-    /// Time from the start of the change until a response on a new connection reflected the changed
-    /// configuration; none if that never happened or cannot be observed.
+    /// The time from the start of the change until a response on a new connection reflected the
+    /// changed configuration; `None` if that never happened or cannot be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
     /// The times of the change's repetitions, counted from the start of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again_ns: Vec<u64>,
-    /// For a change of weights: the weights and requests of each target between two changes.
+    /// For changes of weights, the weights and requests of each target between two changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weighed: Vec<WeighedRecord>,
 }
@@ -160,15 +160,15 @@ pub struct ChangeRecord {
 pub struct WeighedRecord {
     /// The requested weights.
     pub weights: Vec<u32>,
-    /// Requests that each target received.
+    /// The number of requests that each target received.
     pub requests: Vec<u64>,
 }
 
 /// Samples of the gateway's stacks in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRecord {
-    /// The file in the trial's folder: one line for each stack, with the CPU time of its samples in
-    /// nanoseconds.
+    /// The name of the file in the trial's folder. It has one line for each stack, with the CPU
+    /// time of the stack's samples in nanoseconds.
     pub file: String,
     /// The CPU time of all samples.
     pub sampled_ns: u64,
@@ -177,8 +177,7 @@ pub struct ProfileRecord {
 /// The wait for an idle machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettleRecord {
-    /// The limit of the load average per core over the last minute, below which the machine is
-    /// idle.
+    /// The load average per core over the last minute below which the machine counts as idle.
     pub asked_load_per_core: f64,
     /// The load average per core at the end of the wait.
     pub load_per_core: f64,
@@ -188,58 +187,57 @@ pub struct SettleRecord {
     pub settled: bool,
 }
 
-/// An exchange of messages between the engine's cores and the upstream's, over the same event
-/// loops. The messages have the sizes of requests and responses; their contents are not read.
+/// An exchange of messages between the engine's cores and the upstream's cores, by the same event
+/// loops. The messages have the sizes of requests and responses, but their contents are not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,
-    /// Size of a message to the upstream's cores in bytes: that of a request.
+    /// The size of a message to the upstream's cores, in bytes, which is that of a request.
     pub asked_bytes: u64,
-    /// Size of a message back in bytes: that of a response.
+    /// The size of a message back, in bytes, which is that of a response.
     pub answered_bytes: u64,
-    /// Number of messages that came back.
+    /// The number of messages that came back.
     pub exchanges: u64,
     /// The length of the measurement.
     pub measure_ns: u64,
 }
 
-/// A failure of the upstream's first target, or of the gateway's control plane. Times count from
-/// the start of the measurement.
+/// A failure of the upstream's first target, or of the gateway's control plane. Times are counted
+/// from the start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRecord {
     /// The part that failed.
     #[serde(default, skip_serializing_if = "is_target")]
     pub part: FailingPart,
-    /// The kind of failure: `slow`, `refusing`, `resetting`.
+    /// The kind of failure: `slow`, `refusing` or `resetting`.
     pub how: String,
     /// The added delay of the target's responses, if the target was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
-    /// Start of the failure.
+    /// The start of the failure.
     pub began_ns: u64,
-    /// End of the failure.
+    /// The end of the failure.
     pub over_ns: u64,
-    /// Requests that each target received; a failing target is the first one. `before` includes the
-    /// warm-up.
+    /// The numbers of requests that each target received. If a target fails, it is the first one.
+    /// `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
-    /// Requests that the targets received beyond those that were sent: each is a retry by the
-    /// gateway. Each request that never reached a target hides one retry. Requests that a killed
-    /// target received after its last report (about a millisecond) are not included.
+    /// The number of requests that the targets received in excess of those that were sent. Each is
+    /// a retry by the gateway. Each request that never reached a target hides one retry. Requests
+    /// that a killed target received after its last report (for about a millisecond) are not
+    /// included.
     pub sent_again: u64,
 }
 
-// serde passes a reference.
+// The signature takes a reference because serde passes one.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_target(part: &FailingPart) -> bool {
     *part == FailingPart::Target
 }
 
-/// Requests that one target received.
+/// The numbers of requests that one target received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetShare {
-    /// Before the failure.
     pub before: u64,
-    /// During the failure.
     pub during: u64,
     pub after: u64,
 }
@@ -248,65 +246,67 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The origin of the responses, derived from their nonces. The kinds are mutually exclusive, except
-/// the last.
+/// The numbers of responses by origin, derived from their nonces. The kinds are mutually exclusive,
+/// except `meant_for_gateway` and `repeated_at_upstream`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
-    /// Responses with their own nonce and the upstream's times. `added` is measured on these.
+    /// Responses with their own nonce and the upstream's times, from which `added` is computed.
     pub traced: u64,
-    /// Responses without a nonce: cached or mocked.
+    /// Responses without a nonce, which were cached or mocked.
     pub never_reached_upstream: u64,
-    /// Of these, responses that the scenario expects from the gateway itself: mocks and refusals.
+    /// The responses among `never_reached_upstream` that the scenario expects from the gateway
+    /// itself, such as mocks and refusals.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub meant_for_gateway: u64,
-    /// Responses with their own nonce but without times: the gateway stripped the header.
+    /// Responses with their own nonce but without times, because the gateway stripped the header.
     pub header_stripped: u64,
-    /// Responses with another request's nonce: cached.
+    /// Responses with the nonce of another request, which were cached.
     pub foreign: u64,
-    /// Nonces that the upstream received more than once: retries.
+    /// Nonces that the upstream received more than once, because the gateway sent retries.
     pub repeated_at_upstream: u64,
 }
 
-/// The load generator's own figures.
+/// Figures about the load generator itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFacts {
     /// The event loop's backend: `io_uring` or `epoll`.
     pub backend: String,
-    /// Number of workers, one per core.
+    /// The number of workers, one per core.
     pub workers: u32,
-    /// CPU time of the workers during the measurement.
+    /// The CPU time of the workers during the measurement.
     pub cpu_ns: u64,
-    /// Time during which the workers were runnable but waited for a core.
+    /// The time for which the workers were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
 }
 
-/// The usage of a component's process tree during the measurement.
+/// The resource usage of a component's process tree during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// CPU time between the first and the last sample of the measurement.
+    /// The CPU time between the first and the last sample of the measurement.
     pub cpu_ns: u64,
-    /// Time between these two samples.
+    /// The time between these two samples.
     pub window_ns: u64,
     /// The largest anonymous resident memory at any sample.
     pub rss_anon_bytes_max: u64,
-    /// Proportional set size before the load; none if it could not be read.
+    /// The proportional set size before the load; `None` if it could not be read.
     pub pss_before_bytes: Option<u64>,
-    /// Proportional set size after the load.
+    /// The proportional set size after the load; `None` if it could not be read.
     pub pss_after_bytes: Option<u64>,
     /// The largest number of open file descriptors at any sample.
     pub descriptors_max: u64,
-    /// Voluntary context switches.
+    /// The number of voluntary context switches.
     pub switches_voluntary: u64,
-    /// Involuntary context switches.
+    /// The number of involuntary context switches.
     pub switches_involuntary: u64,
-    /// Time during which the component's threads were runnable but waited for a core.
+    /// The time for which the component's threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
-    /// Processes in the tree at the first sample.
+    /// The number of processes in the tree at the first sample.
     pub processes: u32,
-    /// Processes of the tree that ended during the measurement: crashes, or restarts of workers.
+    /// The number of processes in the tree that ended during the measurement, because they crashed
+    /// or were restarted.
     #[serde(default)]
     pub processes_ended: u32,
-    /// The effect of the CPU limit of the component's control group; none without one.
+    /// The effect of the CPU limit of the component's control group; `None` without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -314,31 +314,32 @@ pub struct Usage {
 /// The effect of a CPU limit on a component during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Periods of the limit (usually 100 ms) in which the component had something to run.
+    /// The number of periods of the limit (usually 100 ms) in which the component had something to
+    /// run.
     pub periods: u64,
-    /// Of these, periods that ended with the component waiting for the next one.
+    /// The number of these periods at whose end the component was waiting for the next period.
     pub throttled_periods: u64,
-    /// The component's wait, summed over cores.
+    /// The time that the component waited, summed over cores.
     pub throttled_ns: u64,
 }
 
 /// The state of the machine during the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
-    /// Time between the first and the last sample.
+    /// The time between the first and the last sample.
     pub window_ns: u64,
-    /// Number of cores of the trial.
+    /// The number of cores of the trial.
     pub cores: u32,
-    /// Time that the hypervisor took from these cores, summed over cores.
+    /// The time that the hypervisor took from these cores, summed over cores.
     pub steal_ns: u64,
-    /// Time during which a CPU limit of the cgroup stopped the run's processes.
+    /// The time for which a CPU limit of the cgroup stopped the run's processes.
     pub throttled_ns: u64,
-    /// CPU time that processes outside the run used on these cores, summed over cores.
+    /// The CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
-    /// The busy time of the gateway's cores, if nothing else in the run uses them.
+    /// The busy time of the gateway's cores, if no other part of the run uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_cores: Option<CoreUsage>,
-    /// The frequency of the gateway's cores; none if it is not visible.
+    /// The frequency of the gateway's cores; `None` if it is not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_frequency: Option<CoreFrequency>,
 }
@@ -363,33 +364,34 @@ pub struct FrequencyRange {
     pub max_khz: u64,
 }
 
-/// The busy time of some cores over all processes, as counted by the kernel in ticks.
+/// The busy time of some cores in all processes, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
-    /// Time during which the cores were not idle, summed over cores, without the time that the
+    /// The time for which the cores were not idle, summed over cores, without the time that the
     /// hypervisor took.
     pub busy_ns: u64,
     /// The part of the busy time spent in softirqs.
     pub softirq_ns: u64,
     /// The part of the busy time spent in interrupts.
     pub irq_ns: u64,
-    /// Differences smaller than this (a tick on each core) are not significant.
+    /// The smallest significant difference, which is a tick on each core.
     pub resolution_ns: u64,
 }
 
 /// The growth of the upstream's ledger during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
-    /// Requests seen.
+    /// The number of requests that were received.
     pub requests: u64,
-    /// Nonces seen for the first time.
+    /// The number of nonces that were received for the first time.
     pub unique: u64,
-    /// Nonces seen again.
+    /// The number of nonces that were received again.
     pub repeated: u64,
     pub connections_accepted: u64,
 }
 
-/// The role and the outcome of a phase in the search. The phase's shape contains its rate.
+/// The role and the outcome of a phase in the search for capacity. The phase's shape contains the
+/// rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
     pub role: StepRole,
@@ -400,17 +402,18 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// To draw the curve below the knee. The search itself does not use such a step.
+    /// The step is for drawing the curve below the knee. The search itself does not use it.
     Curve,
-    /// To find the neighbourhood of the result.
+    /// The step is for finding the approximate result.
     Search,
-    /// To refine the result.
+    /// The step is for refining the result.
     Near,
-    /// To confirm the result, four times as long as the others; only in runs of earlier versions.
+    /// The step is for confirming the result and four times as long as the others. Only runs of
+    /// earlier versions have such steps.
     Confirm,
 }
 
-/// The judgement of a rate against its objective.
+/// Whether a step met its objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
@@ -419,22 +422,22 @@ pub enum StepOutcome {
     /// The step missed the objective.
     Missed,
     /// The step missed the objective, and something other than the gateway, the load generator and
-    /// the upstream disturbed it; only in runs of earlier versions, which repeated such steps.
-    /// Later versions derive disturbance from the machine's figures.
+    /// the upstream disturbed it. Only runs of earlier versions, which repeated such steps, have
+    /// this outcome. Later versions derive disturbances from the machine's figures.
     Disturbed,
 }
 
 /// The figures that an external load generator printed for a phase. A figure that it does not print
-/// is none or empty; no figure is derived from others.
+/// is `None` or empty. No figure is derived from others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExternalFigures {
     /// The name of the load generator.
     pub engine: String,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Responses per second over the load generator's own measurement period.
+    /// The number of responses per second over the load generator's own measurement period.
     pub rate_per_second: f64,
-    /// Response times at the percentiles that the load generator printed, such as `99.9`.
+    /// The response times at the percentiles that the load generator printed, such as `99.9`.
     #[serde(default)]
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time.
@@ -443,22 +446,23 @@ pub struct ExternalFigures {
     pub mean_ns: Option<u64>,
     /// The longest response time.
     pub max_ns: Option<u64>,
-    /// Results of each check, with the groups that contain it: `login › status is 200`.
+    /// The results of each check. Its name includes the groups that contain it: `login › status is
+    /// 200`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checks: BTreeMap<String, ExternalCheck>,
-    /// Thresholds of the user's script; true if the threshold was met.
+    /// The thresholds of the user's script, and whether each was met.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, bool>,
-    /// Groups of the user's script.
+    /// The groups of the user's script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     /// The load generator's other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that the load generator cannot express, or cannot express exactly.
+    /// The parts of the load that the load generator cannot express at all or exactly.
     #[serde(default)]
     pub not_expressed: Vec<String>,
-    /// Figures that gatebench's own engine measures but this load generator does not report.
+    /// The figures that gatebench's own engine measures but this load generator does not report.
     #[serde(default)]
     pub not_measured: Vec<String>,
 }
@@ -466,81 +470,81 @@ pub struct ExternalFigures {
 /// The results of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalCheck {
-    /// Number of passes; none if the load generator counts failures only.
+    /// The number of passes; `None` if the load generator counts only failures.
     pub passed: Option<u64>,
-    /// Number of failures.
+    /// The number of failures.
     pub failed: u64,
 }
 
-/// The counts of one load, including warm-up and drain.
+/// The counts of one load, including the warm-up and the drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireFacts {
-    /// Responses that the engine received.
+    /// The number of responses that the engine received.
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// Connections that the engine opened.
+    /// The number of connections that the engine opened.
     pub client_connections: u64,
-    /// The upstream's counts; none if the upstream is not gatebench's own.
+    /// The upstream's counts; `None` if the upstream is not gatebench's own.
     pub upstream: Option<UpstreamWire>,
-    /// Observations of the gateway's processes; none for the direct variant or if the processes are
-    /// not visible.
+    /// The observations of the gateway's processes; `None` for the direct variant, or if the
+    /// processes are not visible.
     pub gateway: Option<GatewayWire>,
 }
 
 /// The upstream's counts of one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpstreamWire {
-    /// Requests that the upstream began to receive.
+    /// The number of requests that the upstream began to receive.
     pub requests: u64,
-    /// Connections accepted.
+    /// The number of accepted connections.
     pub connections: u64,
-    /// Requests over HTTP/1.0.
+    /// The number of requests over HTTP/1.0.
     pub http10: u64,
-    /// Requests over HTTP/2.
+    /// The number of requests over HTTP/2.
     pub http2: u64,
-    /// Number of field lines of all requests.
+    /// The number of field lines in all requests.
     pub fields: u64,
-    /// Size of all heads in bytes.
+    /// The total size of all heads, in bytes.
     pub head_bytes: u64,
-    /// Size of all bodies in bytes, without their framing.
+    /// The total size of all bodies, in bytes, without their framing.
     pub body_bytes: u64,
 }
 
 /// Observations of the gateway's processes before and after one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayWire {
-    /// Growth of the files that the gateway writes, in bytes.
+    /// The growth of the files that the gateway writes, in bytes.
     pub written_bytes: u64,
-    /// Number of threads after the load.
+    /// The number of threads after the load.
     pub threads: u32,
-    /// Number of threads that did at least a twentieth of the work.
+    /// The number of threads that did at least a twentieth of the work.
     pub threads_busy: u32,
 }
 
-/// The calls made through an admin interface during a load: each round makes its calls one after
-/// the other.
+/// The calls to an admin interface during a load. Each round makes its calls one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
-    /// Number of other routes.
+    /// The number of other routes.
     pub routes: u64,
     /// The interval between calls.
     pub every_ns: u64,
-    /// Duration of each successful call, from its due time to the end of its response.
+    /// The duration of each successful call, from its due time to the end of its response.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// Calls that failed.
+    /// The number of calls that failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
-    /// Calls that were due during the load but not made, because earlier calls lasted until the end
-    /// of the load.
+    /// The number of calls that were due during the load but were not made, because earlier calls
+    /// lasted until the end of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unmade: BTreeMap<AdminVerb, u64>,
-    /// The first failure.
+    /// A description of the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl AdminLoadRecord {
-    /// Returns the number of calls that change the gateway. A failed call may have changed it too.
+    /// Returns the number of calls that change the gateway. Failed calls are included, because they
+    /// may have changed it too.
     pub fn changes(&self) -> u64 {
         let changing = AdminVerb::ALL
             .into_iter()

@@ -1,4 +1,5 @@
-//! `requests.csv`: the requests of each second and of the drain, by outcome.
+//! Reads and writes `requests.csv`, which contains the requests of each second and of the drain, by
+//! outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,33 +14,34 @@ const STATUS: &str = "status_";
 const ERROR: &str = "error_";
 const CHECK: &str = "check_failed_";
 
-/// The requests of a second of a phase. Each request counts in the second in which it ended.
+/// The numbers of requests in a second of a phase. Each request counts in the second in which it
+/// ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestsRow {
-    /// Name of the phase.
+    /// The name of the phase.
     pub phase: String,
-    /// Second of the measurement, counted from 0. The row after the last whole second contains the
-    /// drain.
+    /// The second of the measurement, counted from 0. The row after the last whole second contains
+    /// the drain.
     pub second: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Requests without a response, by kind.
+    /// Requests without a response, by the kind of error.
     pub errors: BTreeMap<String, u64>,
-    /// Responses that failed a check, by the number of the check in the scenario.
+    /// Responses that failed a check, by the index of the check in the scenario.
     pub checks_failed: BTreeMap<usize, u64>,
     /// Responses that failed at least one check.
     pub failing_checks: u64,
-    /// Arrivals that were never sent.
+    /// Arrivals whose request was never sent.
     pub dropped: u64,
-    /// Bytes of requests.
+    /// The size of the requests, in bytes.
     pub bytes_sent: u64,
-    /// Bytes of responses.
+    /// The size of the responses, in bytes.
     pub bytes_received: u64,
     /// Requests in flight at the end of the second.
     pub busy: u64,
 }
 
-/// Columns that every file has, after phase and second.
+/// The columns that every file has after phase and second.
 const COUNTS: [&str; 5] = [
     "failing_checks",
     "dropped",
@@ -59,7 +61,7 @@ pub(crate) fn write(folder: &Path, rows: &[RequestsRow]) -> Result<(), StoreErro
     table::write(&folder.join(FILE), header, rows)
 }
 
-/// Reads the rows of a trial; none if an earlier version wrote it.
+/// Reads the rows of a trial; empty if an earlier version wrote it.
 pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
     table::read(&folder.join(FILE), RequestsRow::parse)
 }
@@ -118,7 +120,7 @@ impl RequestsRow {
     }
 }
 
-/// Stores a count if its column's name is this prefix followed by a key.
+/// Stores a count if the name of its column is this prefix followed by a key.
 fn keep<K: FromStr + Ord>(counts: &mut BTreeMap<K, u64>, name: &str, prefix: &str, count: u64) {
     let key = name.strip_prefix(prefix).and_then(|key| key.parse().ok());
     counts.extend(key.map(|key| (key, count)));

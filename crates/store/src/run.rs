@@ -16,8 +16,8 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const TRIALS: &str = "trials";
 pub(crate) const RECORD: &str = "trial.json";
 
-/// A run on disk. The manifest and the records are in memory; histograms and series are read on
-/// demand.
+/// A run on disk. The manifest and the records are kept in memory. Histograms and series are read
+/// on demand.
 #[derive(Clone, Debug)]
 pub struct Run {
     dir: PathBuf,
@@ -29,8 +29,8 @@ impl Run {
     /// Reads the run in `dir`, which may be in progress, finished or interrupted.
     ///
     /// # Errors
-    /// [`StoreError::NotARun`], [`StoreError::NewerSchema`], [`StoreError::Corrupt`] naming the
-    /// damaged file, [`StoreError::Link`] naming the link, [`StoreError::Io`].
+    /// [`StoreError::NotARun`], [`StoreError::NewerSchema`], [`StoreError::Corrupt`],
+    /// [`StoreError::Link`], [`StoreError::Io`].
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let manifest = read_manifest(dir)?;
         let complete = trial_folders(dir)?.into_iter().filter(is_complete);
@@ -54,20 +54,19 @@ impl Run {
         &self.manifest
     }
 
-    /// The trials that are on disk, by number.
+    /// The trials that are on disk, ordered by number.
     pub fn trials(&self) -> &[StoredTrial] {
         &self.trials
     }
 }
 
-/// A histogram of one second of a phase.
+/// A histogram of one second of a phase, for one metric and class.
 #[derive(Clone, Debug)]
 pub struct SecondHistogram {
-    /// Second of the measurement, counted from 0.
+    /// The second of the measurement, counted from 0.
     pub second: u32,
     /// `metric.class`, such as `response.2xx`.
     pub tag: String,
-    /// The values.
     pub histogram: Histogram<u64>,
 }
 
@@ -81,7 +80,7 @@ pub struct StoredTrial {
 }
 
 impl StoredTrial {
-    /// Reads the trial in this folder of the run in `dir`; none if it is not complete.
+    /// Reads the trial in this folder of the run in `dir`; `None` if it is not complete.
     ///
     /// # Errors
     /// See [`Run::open`].
@@ -92,7 +91,7 @@ impl StoredTrial {
 
     fn open(place: Below) -> Result<Self, StoreError> {
         let file = place.join(RECORD);
-        // The file existed a moment ago.
+        // The file existed a moment ago, so its absence is an error.
         let text = file
             .read()?
             .ok_or_else(|| StoreError::io("read", file.path(), io::ErrorKind::NotFound.into()))?;
@@ -113,8 +112,8 @@ impl StoredTrial {
         self.place.name()
     }
 
-    /// The histograms over all seconds by tag, `phase.metric.class`. Empty for a trial that was
-    /// never measured.
+    /// The histograms over all seconds, by their tags `phase.metric.class`. Empty for a trial that
+    /// was never measured.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Io`].
@@ -146,24 +145,25 @@ impl StoredTrial {
         Ok(entries.into_iter().filter_map(second).collect())
     }
 
-    /// The rows of the series, by phase and second. Empty for a trial that was never measured.
+    /// The rows of the series, ordered by phase and second. Empty for a trial that was never
+    /// measured.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] naming the line, [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Io`].
     pub fn series(&self) -> Result<Vec<SeriesRow>, StoreError> {
         series::read(&self.place)
     }
 
-    /// The requests of each second by their outcome, by phase and second. Empty for a trial that
-    /// was never measured, in runs of earlier versions, and for external load generators.
+    /// The numbers of requests by outcome, ordered by phase and second. Empty for a trial that was
+    /// never measured, in runs of earlier versions, and for external load generators.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] naming the line, [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Io`].
     pub fn requests(&self) -> Result<Vec<RequestsRow>, StoreError> {
         requests::read(&self.place)
     }
 
-    /// The text of a file in the trial's `gateway/` folder (invalid UTF-8 is replaced); none if
+    /// The text of a file in the trial's `gateway/` folder, with invalid UTF-8 replaced; `None` if
     /// there is no such file or the path leaves the run directory.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl StoredTrial {
         text_of(&self.place.join("gateway").join(path))
     }
 
-    /// The samples of a phase, by the name of their file; none if the file does not exist.
+    /// The samples of a phase in the file of this name; `None` if the file does not exist.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].
@@ -194,20 +194,20 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
     schema::parse(&file.path(), &text)
 }
 
-/// Returns a string that changes whenever the file changes; none if it does not exist.
+/// Returns a string that changes whenever the file changes; `None` if the file does not exist.
 pub(crate) fn stamp(file: &Path) -> Option<String> {
     let status = fs::symlink_metadata(file).ok()?;
     let modified = status.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(format!("{} {}", modified.as_nanos(), status.len()))
 }
 
-/// Reports whether a trial's folder contains its record, which is written last. A trial without it
-/// is in progress or was abandoned.
+/// Reports whether a trial's folder contains the trial's record, which is written last. A trial
+/// without a record is in progress or was abandoned.
 pub(crate) fn is_complete(folder: &Below) -> bool {
     folder.join(RECORD).is_there()
 }
 
-/// Folders of trials, complete or not.
+/// The folders of all trials, whether or not the trials are complete.
 pub(crate) fn trial_folders(dir: &Path) -> Result<Vec<Below>, StoreError> {
     Below::run(dir).join(TRIALS).folders()
 }

@@ -1,4 +1,4 @@
-//! `series.csv`: one row per phase and second.
+//! Reads and writes `series.csv`, which has one row per phase and second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,51 +12,53 @@ const FILE: &str = "series.csv";
 /// One second of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesRow {
-    /// Name of the phase.
+    /// The name of the phase.
     pub phase: String,
-    /// Second of the measurement, counted from 0.
+    /// The second of the measurement, counted from 0.
     pub second: u32,
-    /// Responses completed in this second.
+    /// The number of responses completed in this second.
     pub completed: u64,
-    /// Requests that failed in this second, without a response or with a failed check.
+    /// The number of requests that failed in this second, without a response or with a failed
+    /// check.
     pub failed: u64,
-    /// Median response time of this second; none without responses.
+    /// The median response time in this second; `None` without responses.
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the response time; none with fewer than 10 responses beyond it.
+    /// The 99th percentile of the response time; `None` with fewer than 10 responses beyond it.
     pub response_p99_ns: Option<u64>,
-    /// The usage of the gateway in this second; none for the direct variant or if it was not
-    /// sampled.
+    /// The resource usage of the gateway in this second; `None` for the direct variant, or if it
+    /// was not sampled.
     pub gateway: Option<SeriesUsage>,
-    /// The usage of the load generator in this second.
+    /// The resource usage of the load generator in this second, if it was sampled.
     pub engine: Option<SeriesUsage>,
-    /// The usage of the upstream in this second.
+    /// The resource usage of the upstream in this second, if it was sampled.
     pub upstream: Option<SeriesUsage>,
-    /// The count of requests in the gateway's own metrics, if they were fetched in this second.
+    /// The number of requests in the gateway's own metrics, if they were fetched in this second.
     pub own_requests: Option<u64>,
-    /// The sizes of the gateway's pools from the same metrics, by names that end with the unit:
-    /// `heap_bytes`, `threads_count`.
+    /// The sizes of the gateway's pools from the same metrics. The names end with the unit, as in
+    /// `heap_bytes` and `threads_count`.
     pub pools: BTreeMap<String, u64>,
-    /// Further figures from the same metrics over the time since the previous fetch, by names with
-    /// the values of labels and the unit: `latency.a_ns`, `requests.a.200_per_1000_s`.
+    /// Other figures from the same metrics, over the time since the previous fetch. The names
+    /// contain the values of labels and the unit, as in `latency.a_ns` and
+    /// `requests.a.200_per_1000_s`.
     pub own_series: BTreeMap<String, u64>,
 }
 
-/// The usage of a component in one second.
+/// The resource usage of a component in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeriesUsage {
-    /// CPU time used in this second.
+    /// The CPU time used in the second.
     pub cpu_ns: u64,
-    /// Anonymous resident memory at the end of the second.
+    /// The anonymous resident memory at the end of the second.
     pub rss_anon_bytes: u64,
-    /// Open file descriptors at the end of the second.
+    /// The number of open file descriptors at the end of the second.
     pub descriptors: u64,
-    /// Voluntary context switches in the second.
+    /// The number of voluntary context switches in the second.
     pub switches_voluntary: u64,
-    /// Involuntary context switches in the second.
+    /// The number of involuntary context switches in the second.
     pub switches_involuntary: u64,
 }
 
-/// Columns before those of the components.
+/// The columns before those of the components.
 const COLUMNS: [&str; 6] = [
     "phase",
     "second",
@@ -72,13 +74,13 @@ const OWN_REQUESTS: &str = "gateway_own_requests";
 /// The prefix of the columns of pools.
 const POOL: &str = "gateway_pool_";
 
-/// The prefix of the columns of further figures.
+/// The prefix of the columns of other figures from the gateway's own metrics.
 const OWN_SERIES: &str = "gateway_own_";
 
-/// The components; each has the columns [`USAGE_COLUMNS`].
+/// The components, each of which has the columns [`USAGE_COLUMNS`].
 const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
 
-/// Columns of a component, prefixed with its name: `gateway_cpu_ns`.
+/// The columns of a component. They are prefixed with its name, as in `gateway_cpu_ns`.
 const USAGE_COLUMNS: [&str; 5] = [
     "cpu_ns",
     "rss_anon_bytes",

@@ -1,5 +1,5 @@
-//! CSV files with a header. Columns are found by name, so that files of other versions stay
-//! readable.
+//! Reads and writes CSV files with a header. Columns are found by name, so that files of other
+//! versions stay readable.
 
 use std::io;
 use std::path::Path;
@@ -26,7 +26,8 @@ pub(crate) fn write(
     atomic::write(path, &bytes)
 }
 
-/// Reads every row with `parse`; empty if the file does not exist. Errors name the line.
+/// Reads all rows and parses each with `parse`. Returns no rows if the file does not exist. Errors
+/// name the line.
 pub(crate) fn read<T>(
     file: &Below,
     parse: impl Fn(&Row<'_>) -> Result<T, String>,
@@ -40,7 +41,7 @@ pub(crate) fn read<T>(
 }
 
 fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<Vec<T>, String> {
-    // The reader skips empty lines, which these files do not contain.
+    // The CSV reader would skip empty lines, but a file of gatebench has none.
     if let Some(index) = text.lines().position(str::is_empty) {
         return Err(format!("line {} is empty", index + 1));
     }
@@ -54,7 +55,11 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
     let row = |cells: Result<StringRecord, csv::Error>| {
         let cells = cells.map_err(|error| error.to_string())?;
         if cells.len() != header.len() {
-            return Err(format!("{} cells, not {}", cells.len(), header.len()));
+            return Err(format!(
+                "there are {} cells, not {}",
+                cells.len(),
+                header.len()
+            ));
         }
         parse(&Row {
             header: &header,
@@ -89,12 +94,12 @@ impl Row<'_> {
             return Ok(None);
         };
         let number = text.parse().map(Some);
-        number.map_err(|_| format!("'{text}' in '{column}' is not a number"))
+        number.map_err(|_| format!("'{text}' in the column '{column}' is not a number"))
     }
 
     pub(crate) fn required(&self, column: &str) -> Result<u64, String> {
         self.number(column)?
-            .ok_or_else(|| format!("'{column}' is empty"))
+            .ok_or_else(|| format!("the column '{column}' is empty"))
     }
 
     pub(crate) fn second(&self) -> Result<u32, String> {

@@ -1,4 +1,4 @@
-//! Writes a run: the manifest, and one trial at a time.
+//! Writes a run: first the manifest, then one trial at a time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,12 +25,12 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes `dir` a run directory: creates it and its parents if necessary, and writes the
-    /// manifest.
+    /// Makes `dir` a run directory. Creates the directory and its parents if necessary, and writes
+    /// the manifest.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if it cannot be written, [`StoreError::Locked`] while another process
-    /// writes into it, [`StoreError::AlreadyARun`] if it contains a run.
+    /// [`StoreError::Io`] if the directory cannot be written, [`StoreError::Locked`] while another
+    /// process writes into it, [`StoreError::AlreadyARun`] if it contains a run.
     pub fn create(dir: &Path, manifest: Manifest) -> Result<Self, StoreError> {
         let trials = dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|error| StoreError::io("create", &trials, error))?;
@@ -49,11 +49,11 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Resumes a run: removes unfinished trials and sets the status to running. Returns the records
-    /// that need no repetition (see [`Outcome::is_final`]) by number.
+    /// Resumes a run. Removes unfinished trials and sets the status to running. Returns the records
+    /// of the trials that need not be repeated (see [`Outcome::is_final`]), ordered by number.
     ///
     /// # Errors
-    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into it.
+    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into the directory.
     pub fn resume(dir: &Path) -> Result<(Self, Vec<TrialRecord>), StoreError> {
         if !dir.join(MANIFEST).exists() {
             return Err(StoreError::NotARun {
@@ -90,7 +90,8 @@ impl RunWriter {
         &self.manifest
     }
 
-    /// Changes the manifest and writes it. If that fails, the old one stays on disk and in memory.
+    /// Changes the manifest and writes it. If writing fails, the old manifest stays on disk and in
+    /// memory.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -114,7 +115,7 @@ impl RunWriter {
         self.update_manifest(|manifest| manifest.status = status)
     }
 
-    /// Begins a trial with an empty folder. The folder of an earlier attempt is removed.
+    /// Begins a trial with an empty folder. Removes the folder of an earlier attempt.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -131,8 +132,8 @@ impl RunWriter {
     }
 }
 
-/// A trial that is being measured. If it is dropped without [`TrialWriter::finish`], it leaves a
-/// folder without a record, which readers ignore and a resumed run removes.
+/// A trial that is being measured. If the writer is dropped without [`TrialWriter::finish`], it
+/// leaves a folder without a record, which readers ignore and a resumed run removes.
 #[derive(Debug)]
 pub struct TrialWriter {
     folder: PathBuf,
@@ -147,7 +148,7 @@ impl TrialWriter {
         &self.folder
     }
 
-    /// The existing folder for the gateway's rendered files and logs.
+    /// The folder for the gateway's rendered files and logs, which exists.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }
@@ -160,8 +161,8 @@ impl TrialWriter {
         LiveWriter::create(&self.folder)
     }
 
-    /// Writes the samples of a phase: one line for each stack with the CPU time of its samples.
-    /// Returns the file's name in the trial's folder.
+    /// Writes the samples of a phase. `folded` has one line for each stack, with the CPU time of
+    /// the stack's samples. Returns the name of the file in the trial's folder.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -171,7 +172,7 @@ impl TrialWriter {
         Ok(file)
     }
 
-    /// Writes the requests of each second by their outcome.
+    /// Writes the numbers of requests in each second, by outcome.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -179,12 +180,13 @@ impl TrialWriter {
         requests::write(&self.folder, rows)
     }
 
-    /// Writes the histograms (`start_ns` counts from the beginning of their phase), the series and,
-    /// last, the record, which makes the trial visible. Returns its folder.
+    /// Writes the histograms, whose `start_ns` is counted from the start of the phase's
+    /// measurement, then the series and finally the record, which makes the trial visible. Returns
+    /// the trial's folder.
     ///
     /// # Errors
-    /// [`StoreError::Io`], in which case no trial appears; [`StoreError::Inconsistent`] if the
-    /// record belongs to another trial or a tag names no phase of it.
+    /// [`StoreError::Io`], in which case the trial is not visible; [`StoreError::Inconsistent`] if
+    /// the record belongs to another trial, or a tag does not name a phase of the record.
     pub fn finish(
         self,
         record: TrialRecord,
@@ -197,11 +199,11 @@ impl TrialWriter {
         Ok(self.folder)
     }
 
-    /// Writes the unfinished trial as an interrupted one, so that its measurements survive the end
-    /// of this process. The trial continues, and [`TrialWriter::finish`] replaces this record.
+    /// Writes the unfinished trial as an interrupted trial, so that its measurements survive the
+    /// end of this process. The trial continues, and [`TrialWriter::finish`] replaces this record.
     ///
     /// # Errors
-    /// See [`TrialWriter::finish`]; the files of an earlier checkpoint stay.
+    /// See [`TrialWriter::finish`]. On an error, the files of an earlier checkpoint remain.
     pub fn checkpoint(
         &self,
         record: &TrialRecord,
@@ -236,8 +238,8 @@ impl TrialWriter {
     }
 }
 
-/// Converts a string for use in a file name: each character other than a letter, digit, dot or
-/// hyphen becomes an underscore.
+/// Converts a string for use in a file name. Each character other than an ASCII letter, digit, dot
+/// or hyphen becomes an underscore.
 pub fn safe_file_part(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     text.chars()
@@ -252,8 +254,8 @@ fn folder_name(trial: &Trial) -> String {
     format!("{:04}-{scenario}-{variant}-b{}", trial.number, trial.block)
 }
 
-/// Removes a trial's folder, if it exists. The record is removed first, so that a power cut leaves
-/// no partial trial.
+/// Removes a trial's folder, if it exists. The record is removed first, so that a power failure
+/// does not leave a partial trial.
 fn remove_trial(folder: &Path) -> Result<(), StoreError> {
     let record = folder.join(RECORD);
     atomic::absent_is_fine(fs::remove_file(&record), &record)?;

@@ -15,18 +15,19 @@ use crate::common::facts::Sentence;
 
 const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and \
      timed until the whole response has arrived. After the loads, a change has taken effect when \
-     the gateway serves a new connection accordingly; this time counts from the beginning of the \
-     call. Under a load, a call is timed from when it was due until its response; calls that were \
-     not made for lack of time would have been among the longest. p50 is the median of the blocks' \
-     medians, with their range; p90 and p99 cover the calls of all blocks, and are shown if ten \
-     calls took longer.";
+     the gateway applies it to a new connection; this time is measured from the beginning of the \
+     call. Under a load, a call is timed from when it was due until its response; calls for which \
+     no time was left would have been among the longest. p50 is the median of the blocks' medians, \
+     with their range; p90 and p99 cover the calls of all blocks, and are shown only if at least \
+     ten calls took longer.";
 
-const LOSSES: &str = "A request is lost if it got no response, or a wrong one, in a load under \
-     which the gateway was changed. The figures for each change are medians of the blocks, with \
-     their ranges. Losses in whole seconds before the first change count against the trial.";
+const LOSSES: &str = "A request counts as lost if it got no response, or a wrong one, during a \
+     load in which the gateway was changed. The figures per change are medians of the blocks, with \
+     their ranges. Losses in the whole seconds before the first change also count against the \
+     trial, because the change did not cause them.";
 
-/// The tables of all calls after and during the loads, and of the losses in the loads; empty if
-/// there were no calls.
+/// Returns the tables of all calls after and during the loads, and of the requests lost during the
+/// loads; empty if there were no calls.
 pub(crate) fn sections(context: &Context) -> Vec<Section> {
     let calls = section(context);
     calls.into_iter().chain(losses(context)).collect()
@@ -103,14 +104,14 @@ fn section(context: &Context) -> Option<Section> {
     })
 }
 
-/// A row for each call of the rounds after the loads, if there were any.
+/// A row for each kind of call in the rounds after the loads; empty if there were no rounds.
 fn after_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     let rounds: Vec<&AdminRecord> = records.iter().filter_map(|it| it.admin.as_ref()).collect();
     let verbs = AdminVerb::ALL.into_iter().filter(|_| !rounds.is_empty());
     verbs.map(|verb| row(verb, place, &rounds)).collect()
 }
 
-/// A row for each call under each load that had calls.
+/// A row for each kind of call under each load that had calls.
 fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     let phases = || records.iter().flat_map(|record| &record.phases);
     let of_phase = |name: &str| {
@@ -170,7 +171,7 @@ fn count(number: u64) -> FigureCell {
     FigureCell::of_one(Some(number as f64))
 }
 
-/// The times of each block that has any, sorted.
+/// The sorted times of each block that has any.
 fn of_blocks<'a, R>(
     records: &[&'a R],
     times: impl Fn(&'a R) -> Option<&'a Vec<u64>>,
@@ -195,7 +196,7 @@ fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     [median, of_all(90.0), of_all(99.0), longest]
 }
 
-/// The smallest value that at least this percentage of the values do not exceed.
+/// The smallest value that is greater than or equal to at least this percentage of the values.
 fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|it| *it as f64)
@@ -210,7 +211,7 @@ fn cell(values: &[f64]) -> FigureCell {
     }
 }
 
-/// The requests lost in all loads of one name: over all blocks, and block by block.
+/// The requests lost in all loads with the same name, in total and for each block.
 #[derive(Default)]
 struct Losses<'a> {
     place: Place<'a>,
@@ -220,7 +221,7 @@ struct Losses<'a> {
     sent: u64,
     unanswered: u64,
     wrong: u64,
-    /// The losses for each change, block by block.
+    /// The losses per change in each block.
     each: Vec<f64>,
 }
 
@@ -235,7 +236,8 @@ impl<'a> Losses<'a> {
         places.iter().flat_map(of_place).collect()
     }
 
-    /// Counts the losses in the loads of that name; none if nothing was changed during them.
+    /// Counts the losses in the loads with this name. Returns none if nothing was changed during
+    /// them.
     fn of(place: Place<'a>, name: &'a str, records: &[&'a TrialRecord]) -> Option<Self> {
         let mut found = Self {
             place,
@@ -304,7 +306,7 @@ fn losses(context: &Context) -> Option<Section> {
     let lost = [
         ["no response", ""],
         ["wrong", "response"],
-        ["for each", "change"],
+        ["per", "change"],
     ];
     (!rows.is_empty()).then(|| Section {
         id: "admin-losses",
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn under_a_load_calls_that_failed_or_were_not_made_are_counted_and_not_timed() {
+    fn calls_that_failed_or_were_not_made_under_a_load_are_counted_but_not_timed() {
         let record = AdminLoadRecord {
             routes: 1,
             took_ns: BTreeMap::from([(AdminVerb::Create, vec![4, 2, 3])]),

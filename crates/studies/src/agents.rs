@@ -9,13 +9,14 @@ use gatebench_store::{AgentRecord, PhaseRecord};
 use crate::common::context::Context;
 
 const EXPLANATION: &str = "The loads were sent from several machines. The histograms of all agents \
-     are added before percentiles are read from them; these are the agents' own figures, because \
-     one sick agent of several is invisible in the percentiles of all requests. Each figure is the \
-     median of the blocks, with their range. `start` is the time between the starts of the first \
-     and the last agent, and `±` is the uncertainty of that time; `halves ±` is the uncertainty \
-     that the requests leave in the difference between the clocks of agent and upstream (0 if both \
-     read one clock, empty if the halves are left out). Added latency consists of differences that \
-     are each taken on a single clock, so it does not depend on this uncertainty.";
+     are added before percentiles are read from them; the table shows each agent's own figures, \
+     because a single faulty agent does not show in the percentiles of all requests. Each figure \
+     is the median of the blocks, with their range. `start` is the time between the starts of the \
+     first and the last agent, and `±` is the uncertainty of that time; `halves ±` is the \
+     uncertainty that the requests leave in the difference between the clocks of the agent and the \
+     upstream (0 if both read the same clock, empty if the halves are left out). Added latency \
+     consists of differences that are each taken on a single clock, so it does not depend on this \
+     uncertainty.";
 
 /// The table of the agents; none if a single process sent the loads.
 pub(crate) fn section(context: &Context) -> Option<Section> {
@@ -65,7 +66,7 @@ fn rows(context: &Context) -> Vec<FigureRow> {
     places.flat_map(of_place).collect()
 }
 
-/// The figures of the agent with this number over the blocks.
+/// The figures of the agent with this number, across the blocks.
 fn cells(phases: &[&PhaseRecord], number: usize) -> Vec<FigureCell> {
     let all = || phases.iter().filter_map(|phase| phase.agents.as_ref());
     let own = |figure: fn(&AgentRecord) -> Option<u64>| {

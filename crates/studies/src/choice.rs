@@ -29,7 +29,7 @@ pub trait StudyChoice: Debug {
     /// isolation.
     ///
     /// # Errors
-    /// The scenario cannot show isolation.
+    /// Fails if the scenario cannot show isolation.
     fn isolated(&self, _of: &Scenario) -> Result<Option<(Isolation, [Scenario; 3])>, PlanError> {
         Ok(None)
     }
@@ -44,7 +44,7 @@ pub trait StudyChoice: Debug {
     fn plan(&self, plan: &mut Plan, given: Given<'_>);
 }
 
-/// The facts that a study needs for its changes to the plan.
+/// The facts that a study needs in order to change the plan.
 #[derive(Default)]
 pub struct Given<'a> {
     /// The study that the suite requests.
@@ -71,7 +71,7 @@ pub enum PlanError {
     /// A phase of the profile already has the name of a load at a share.
     #[error("--at adds a load named '{load}', but the load profile already has one")]
     ShareTaken {
-        /// The name.
+        /// The name that is already taken.
         load: String,
     },
     /// The load would not measure a start.
@@ -101,9 +101,10 @@ impl PlanError {
             Self::ShareTaken { .. } => {
                 "rename that phase in the load profile, omit --at, or choose another load with --load"
             }
-            Self::NotCold => "omit --load, or set cold: true in the load profile",
+            Self::NotCold => "omit --load, or set `cold: true` in the load profile",
             Self::ColdSideBySide { .. } => {
-                "remove cold: true or `side_by_side` from the load profile, or choose another with --load"
+                "remove `cold: true` or `side_by_side` from the load profile, or choose another \
+                 load with --load"
             }
             Self::NotIsolable(_) => {
                 "name a scenario that has a good group and failing groups, such as soap-1-errors, and \

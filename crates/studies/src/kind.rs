@@ -1,6 +1,6 @@
 //! The interface of all studies: the next step during a run, and the result. Both are computed from
-//! the same records, so the report and the run agree. The settings of a study implement
-//! [`StudyKind`] in the study's folder.
+//! the same records, so the report and the run agree. Each study's settings implement [`StudyKind`]
+//! in the study's folder.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -25,7 +25,7 @@ pub(crate) trait StudyKind {
     /// Checks that the loads of a plan fit the study.
     ///
     /// # Errors
-    /// The loads contradict the study.
+    /// Fails if the loads contradict the study.
     fn check(&self, _plan: &Plan) -> Result<(), PlanError> {
         Ok(())
     }
@@ -39,8 +39,8 @@ pub(crate) trait StudyKind {
     fn resume(&self, _plan: &mut Plan, _records: &[&TrialRecord]) {}
 
     /// Returns the next step after the last load of a gateway's trial. `current` is the record of
-    /// this trial so far. If the study needs them, `earlier` has the completed trials of the same
-    /// gateway in the same scenario, in the order of the run.
+    /// this trial so far. If the study needs them, `earlier` contains the completed trials of the
+    /// same gateway in the same scenario, in the order of the run.
     fn after_load(&self, _plan: &Plan, _earlier: &[TrialRecord], _current: &TrialRecord) -> Next {
         Next::Continue
     }
@@ -49,15 +49,16 @@ pub(crate) trait StudyKind {
     /// This step is never a load.
     ///
     /// # Errors
-    /// [`StoreError`], which names the file of the run that cannot be read.
+    /// Fails with a [`StoreError`] that names the file of the run that cannot be read.
     fn after_block(&self, _dir: &Path, _done: u32, _next: u32) -> Result<Next, StoreError> {
         Ok(Next::Continue)
     }
 
-    /// Returns the part of the result that was measured.
+    /// Computes the study's findings from the measurements so far.
     ///
     /// # Errors
-    /// [`StoreError`], which names the file, if histograms, series or profiles cannot be read.
+    /// Fails with a [`StoreError`] that names the file if histograms, series or profiles cannot be
+    /// read.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError>;
 
     /// Returns the basis of the verdict and the error rate, if the study has a verdict.
@@ -90,7 +91,7 @@ pub(crate) fn of(study: &Study) -> &dyn StudyKind {
 /// Checks that the loads of a plan fit its study.
 ///
 /// # Errors
-/// The loads contradict the study, or a load starts cold and has a side-by-side phase.
+/// Fails if the loads contradict the study, or if a load starts cold and has a side-by-side phase.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     of(&plan.study).check(plan)?;
     let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
@@ -118,17 +119,17 @@ pub fn resume(plan: &mut Plan, records: &[&TrialRecord]) {
 pub enum Next {
     /// The plan continues.
     Continue,
-    /// Another load, in the same process.
+    /// Another load in the same process.
     Load(FurtherLoad),
-    /// The study needs nothing more, for this reason.
+    /// The study needs no more measurements, for this reason.
     Stop(String),
 }
 
 /// A load that follows from the previous ones.
 pub struct FurtherLoad {
-    /// The load.
+    /// The phase to run.
     pub phase: Box<Phase>,
-    /// True if the load is one of the many steps of a search. Each step determines the next one.
+    /// True if the load is a step of a search, in which each step determines the next one.
     pub is_step: bool,
     mark: Mark,
 }
@@ -171,7 +172,7 @@ pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -
 /// `next`. This step is never a load.
 ///
 /// # Errors
-/// [`StoreError`], which names the file of the run that cannot be read.
+/// Fails with a [`StoreError`] that names the file of the run that cannot be read.
 pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Next, StoreError> {
     of(study).after_block(dir, done, next)
 }
@@ -220,7 +221,7 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
 }
 
 /// The JSON keys of the results of studies. The JSON of every run has all these keys; those of
-/// other studies are empty. The key of a newer study is present only in the runs of that study.
+/// other studies are empty. A newer study's key is present only in the JSON of its own runs.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
 /// The only key whose value is a list, because a run can have several isolation tests.
@@ -235,7 +236,7 @@ impl StudyResult {
     /// Wraps a result.
     ///
     /// # Panics
-    /// The result has keys that are not strings.
+    /// Panics if the result has keys that are not strings.
     pub fn new(facts: impl StudyFacts + Serialize) -> Self {
         let json = serde_json::to_value(&facts).expect("results have string keys only");
         Self(Some((Arc::new(facts), json)))

@@ -56,7 +56,8 @@ pub fn analyse_masked(run: &Run) -> Result<Findings, StoreError> {
 /// Computes the findings of a run. The run may be unfinished; its missing parts are listed.
 ///
 /// # Errors
-/// [`StoreError`], which names the file, if histograms, series or rendered files cannot be read.
+/// Fails with a [`StoreError`] that names the file if histograms, series or rendered files cannot
+/// be read.
 pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;

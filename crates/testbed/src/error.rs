@@ -119,7 +119,7 @@ pub enum DriverError {
         gateway: String,
         /// The command that checks the configuration.
         command: String,
-        /// The end of the command, as text.
+        /// How the command ended, as text.
         how: String,
         /// The gateway's output.
         output: String,
@@ -228,7 +228,7 @@ pub enum DriverError {
     Postgres {
         /// A description of the failure.
         message: String,
-        /// The end of its output.
+        /// The end of the server's output.
         stderr: String,
     },
     /// The control plane of a gateway did not start, or ended.
@@ -237,14 +237,14 @@ pub enum DriverError {
         gateway: String,
         /// A description of the failure.
         message: String,
-        /// The end of its output.
+        /// The end of the control plane's output.
         stderr: String,
     },
     /// The system refused an operation.
     #[error("cannot {operation}: {source}")]
     Io {
         operation: String,
-        /// The system's error.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
@@ -263,13 +263,13 @@ impl DriverError {
         }
     }
 
-    /// Wraps a system error with the operation that failed, as an infinitive.
+    /// Wraps a system error with the operation that failed, such as `start terraform`.
     pub(crate) fn io(operation: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let operation = operation.into();
         move |source| Self::Io { operation, source }
     }
 
-    /// Wraps a system error with the operation that failed, a verb and the path of its object.
+    /// Wraps a system error with the operation that failed, given as a verb and a path.
     pub(crate) fn at(verb: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         Self::io(format!("{verb} {}", path.display()))
     }
@@ -366,7 +366,7 @@ impl Blame for DriverError {
             Self::Mistakes(mistakes) => {
                 mistakes.all().first().map(|mistake| mistake.help.clone()).unwrap_or_default()
             }
-            Self::NoFolder { .. } => "write the path of a folder with a gateway.yaml; `gatebench list` shows the known names".into(),
+            Self::NoFolder { .. } => "give the path of a folder that contains a gateway.yaml; `gatebench list` shows the known names".into(),
             Self::Unsupported(_) => "run the scenario without this gateway; a missing feature does not count as a failure".into(),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
                 "install {wanted} and put it on PATH, or give its path: {gateway}@/opt/{gateway}-{wanted}"
@@ -385,17 +385,17 @@ impl Blame for DriverError {
                 binary.display()
             ),
             Self::Refused { command, .. } => {
-                format!("correct the template that the message names; to repeat the check: {command}")
+                format!("correct the template that the message names; to repeat the check, run: {command}")
             }
             Self::Unchecked { command, .. } => {
-                format!("try again when the machine is less busy; to repeat the check: {command}")
+                format!("try again when the machine is less busy; to repeat the check, run: {command}")
             }
             Self::EndedAtStart { .. } => "read its output above; its configuration is in the trial's folder".into(),
             Self::NotReady { .. } => {
                 "read its logs in the trial's folder; if it needs more time, raise ready.timeout in gateway.yaml".into()
             }
             Self::PortTaken { .. } => "stop the process that listens there, or choose another port".into(),
-            Self::Action { .. } => "correct actions in gateway.yaml".into(),
+            Self::Action { .. } => "correct this action in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
             Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),

@@ -57,7 +57,7 @@ impl Terraform {
         };
         let program = PROGRAMS.into_iter().find(is_there).ok_or_else(|| {
             let what = "there is neither `terraform` nor `tofu` on PATH";
-            let remedy = "install one, or name a file with saved outputs: --hosts FILE";
+            let remedy = "install one of them, or pass a file with saved outputs: --hosts FILE";
             RemoteError::environment(what, remedy)
         })?;
         Ok(Self {
@@ -66,7 +66,7 @@ impl Terraform {
         })
     }
 
-    /// The command that a user would run.
+    /// The command that a user would type, up to the subcommand.
     pub fn shown(&self) -> String {
         format!("{} -chdir={}", self.program, self.folder.display())
     }
@@ -95,7 +95,7 @@ impl Terraform {
         self.must_succeed("init", status)
     }
 
-    /// Shows the plan and saves it; none if it changes nothing.
+    /// Shows the plan and saves it; none if there is nothing to change.
     ///
     /// # Errors
     /// The program failed.
@@ -130,7 +130,8 @@ impl Terraform {
         command
     }
 
-    /// Runs the program. Standard output stays free for the results of the run.
+    /// Runs the program with its output on standard error, because standard output is for the
+    /// results of the run.
     fn shown_to_user(&self, words: &[&str]) -> Result<ExitStatus, DriverError> {
         let stderr = io::stderr().as_fd().try_clone_to_owned();
         let stderr = stderr.map_err(DriverError::io("write to standard error"))?;
@@ -152,7 +153,7 @@ impl Terraform {
         let shown = self.shown();
         RemoteError::environment(
             format!("`{shown} {what}` failed: {said}"),
-            format!("make this command work: {shown} {what}"),
+            format!("correct what it reports; to check, run: {shown} {what}"),
         )
     }
 }

@@ -23,7 +23,7 @@ pub struct Wire {
     /// The standard error of the listening process, which may explain a request that hangs; none
     /// for a process that gatebench did not start or that is on another host.
     stderr: Option<PathBuf>,
-    /// For TLS: a certificate that is its own CA.
+    /// The certificate for TLS, which is its own CA.
     certificate: Option<Pem>,
 }
 
@@ -42,7 +42,7 @@ impl Wire {
         }
     }
 
-    /// This address, with the file of the listening process's standard error.
+    /// Adds the file with the listening process's standard error.
     pub fn explained_by(self, stderr: Option<PathBuf>) -> Self {
         Self { stderr, ..self }
     }
@@ -211,7 +211,7 @@ impl Write for Line {
     }
 }
 
-/// Parts of these lines, as OpenResty, nginx, Kong, Rust, Go, the JVM and the C library print them.
+/// Parts of fatal lines, as OpenResty, nginx, Kong, Rust, Go, the JVM and the C library print them.
 const MARKS: [&str; 8] = [
     "[emerg]",
     "worker initialization error",

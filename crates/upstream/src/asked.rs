@@ -26,7 +26,7 @@ impl<'a> Asked<'a> {
     }
 
     pub(crate) fn over_http2(head: http2::Head<'a>) -> Self {
-        // No route has a name that is not UTF-8.
+        // Text that is not UTF-8 becomes empty, which matches no route.
         let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
         Self::new(text(head.method()), text(head.path()), Head::Http2(head))
     }
@@ -49,8 +49,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Names and values of all fields. HTTP/2 sends the host as a pseudo-header field (RFC 9113
-    /// 8.3.1), which comes first here.
+    /// The names and values of all fields. The pseudo-header field in which HTTP/2 sends the host
+    /// (RFC 9113 8.3.1) comes first, as Host.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + Clone + use<'a> {
         let (http1, http2) = match self.head {
             Head::Http1(head) => (Some(head), None),
@@ -63,7 +63,7 @@ impl<'a> Asked<'a> {
         http1.map(pair).chain(host).chain(http2.map(pair))
     }
 
-    /// The value that replaces Host in HTTP/2.
+    /// The value of the pseudo-header field that replaces Host in HTTP/2.
     fn authority(&self) -> Option<&'a [u8]> {
         match &self.head {
             Head::Http1(_) => None,
@@ -82,7 +82,7 @@ impl<'a> Asked<'a> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// The response of `make` for GET and HEAD, otherwise 405.
+    /// Returns the response of `make` for GET and HEAD, otherwise a 405 response.
     pub(crate) fn get(&self, make: impl FnOnce() -> Response) -> Response {
         if self.reads() {
             make()
@@ -91,13 +91,13 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// A field's value if it is UTF-8.
+    /// The value of the first field with that name, if it is UTF-8.
     pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         std::str::from_utf8(self.field(name)?).ok()
     }
 }
 
-/// Removes scheme and authority from an absolute-form target (RFC 9112 3.2.2).
+/// Removes the scheme and the authority from a target in absolute form (RFC 9112 3.2.2).
 fn origin_form(target: &str) -> &str {
     let Some(rest) = target.strip_prefix("http://") else {
         return target;

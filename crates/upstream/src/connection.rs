@@ -1,4 +1,4 @@
-//! One client's connection, whose first bytes show its protocol.
+//! The connection of one client, whose protocol is recognized by its first bytes.
 
 use gatebench_net::http2::Server;
 use gatebench_net::tls::Session;
@@ -14,11 +14,11 @@ pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
 pub(crate) trait Origin<I: Io>: Sized {
     /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;
-    /// A request and its response over HTTP/2.
+    /// A request with its response over HTTP/2.
     type Exchange: Responding<I, Self>;
 
-    /// The last part of the wait for a deadline, which is spent polling instead of sleeping,
-    /// because a sleeping thread wakes up late.
+    /// The length of the last part of a wait for a deadline, in which the worker polls instead of
+    /// sleeping, because a sleeping thread wakes up late.
     fn spin_ns(&self) -> u64 {
         0
     }
@@ -32,7 +32,7 @@ pub(crate) enum Connection<H, E> {
     Http2(Box<http2::Connection<E>>),
 }
 
-/// The connection of an origin.
+/// A connection to an origin.
 pub(crate) type ConnectionOf<I, O> =
     Connection<<O as Origin<I>>::Http1, <O as Origin<I>>::Exchange>;
 
@@ -95,7 +95,7 @@ where
 }
 
 impl<H, E> Connection<H, E> {
-    /// Reads the first bytes. ALPN decides the protocol; without ALPN the bytes decide.
+    /// Reads the first bytes. The protocol is that of ALPN; without ALPN, the bytes decide.
     fn begin<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: ConnId, bytes: &[u8]) -> Fate
     where
         H: Conversation<I, O>,

@@ -1,4 +1,4 @@
-//! The control path on the upstream's own listener, which no ledger counts.
+//! The control paths on the upstream's own listener. The ledger does not count requests to them.
 
 use serde::Serialize;
 
@@ -11,8 +11,8 @@ pub const LEDGER_PATH: &str = "/.gatebench/ledger";
 /// `POST` returns the ledger and resets it.
 pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
 
-/// `POST` to this path followed by a state sets the state of the origin: `well`, `resetting`, or
-/// `slow/200` (milliseconds).
+/// `POST` to this path, followed by a state, sets the state of the origin: `well`, `resetting`, or
+/// `slow/200` for a delay of 200 ms.
 pub const HEALTH_PATH: &str = "/.gatebench/health/";
 
 /// The prefix of all control paths.
@@ -54,7 +54,8 @@ pub(crate) fn response(
 
 const NO_LEDGER: &str = "upstream: the ledger cannot be written as JSON\n";
 
-/// 200 with the value as JSON, or 500 with the text of `refusal` if that fails.
+/// A response with status 200 and the value as JSON or, if that fails, with status 500 and the text
+/// of `refusal`.
 pub(crate) fn as_json(
     value: &impl Serialize,
     refusal: &'static str,

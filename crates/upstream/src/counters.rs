@@ -1,10 +1,10 @@
-//! The counts of one worker: written only by its thread, read by any thread.
+//! The counts of one worker, which only its thread writes and any thread may read.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::asked::{Asked, Head};
 
-/// A count with one writer, so that adding needs no locked instruction.
+/// A count with a single writer, so that adding requires no locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -17,7 +17,7 @@ impl Count {
         );
     }
 
-    /// Undoes an addition; the same rule as for [`Count::add`] applies.
+    /// Undoes an addition. The same rule applies as for [`Count::add`].
     pub(crate) fn take_back(&self, amount: u64) {
         self.add(amount.wrapping_neg());
     }
@@ -32,7 +32,7 @@ impl Count {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
-    /// The thread, for its CPU time; 0 until the worker runs.
+    /// The ID of the thread, with which its CPU time is read; 0 until the worker runs.
     pub(crate) thread_id: AtomicI32,
     pub(crate) begun: Count,
     pub(crate) http10: Count,

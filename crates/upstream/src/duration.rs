@@ -1,7 +1,8 @@
-//! Durations and sizes in paths: `250ms`, `1.5s`, `1m30s`; `350B`, `5KB`, `1M`.
+//! Reads durations and sizes in paths, such as `250ms`, `1.5s` and `1m30s`, or `350B`, `5KB` and
+//! `1M`.
 
-/// Reads a duration that consists of numbers with units (ns, us, µs, ms, s, m, h), as Go writes it,
-/// and returns nanoseconds. Returns `None` for anything else, and for more than a day.
+/// Reads a duration that consists of numbers with units (ns, us, µs, ms, s, m, h), as written by
+/// Go. Returns nanoseconds, or `None` for anything else and for more than a day.
 pub(crate) fn parse_duration_ns(text: &str) -> Option<u64> {
     const DAY_NS: f64 = 86_400e9;
     let mut rest = text;

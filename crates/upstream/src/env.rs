@@ -1,4 +1,4 @@
-//! The environment that a worker lends to its connections, and the interface of a connection.
+//! The environment that a worker provides for its connections, and the interface of a connection.
 
 use gatebench_net::http1::ProtocolError;
 use gatebench_net::timers::{Deadline, Timers};
@@ -9,16 +9,16 @@ use crate::inbox::write_refusal;
 use crate::ledger::Ledger;
 
 /// The time for which a connection stays open after its last response, so that the client can read
-/// it. Closing at once could destroy the response in transit (RFC 9112 9.6).
+/// the response. Closing immediately could destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// Output of one connection beyond this number of bytes waits.
+/// The number of output bytes of one connection beyond which output has to wait.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// The response for which a client may wait before it sends a body (RFC 9110 15.2.1).
+/// The response that a client may wait for before it sends a body (RFC 9110 15.2.1).
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The parts that all connections of a worker share.
+/// The objects that all connections of a worker share.
 pub(crate) struct Env<'a, I, O> {
     pub(crate) io: I,
     /// The origin that responds.
@@ -26,7 +26,7 @@ pub(crate) struct Env<'a, I, O> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) counters: &'a Counters,
     pub(crate) timers: Timers<ConnId>,
-    /// The clock as it was after the last poll.
+    /// The time after the last poll.
     pub(crate) now_ns: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) trait Conversation<I, O> {
     /// Handles received bytes.
     fn received(&mut self, env: &mut Env<'_, I, O>, bytes: &[u8]) -> Fate;
 
-    /// Handles the end of a send.
+    /// Handles the completion of a send, whose buffer is returned.
     fn sent(&mut self, env: &mut Env<'_, I, O>, bytes: Vec<u8>) -> Fate;
 
     /// Handles a deadline of this connection.
@@ -62,7 +62,7 @@ pub(crate) trait Conversation<I, O> {
     /// Handles the client's FIN.
     fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
-    /// Ends the connection. Returns its speaker.
+    /// Ends the connection. Returns its kind of client, if that is known.
     fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker>;
 }
 
@@ -71,7 +71,7 @@ pub(crate) trait Conversation<I, O> {
 pub(crate) enum Fate {
     Keep,
     Close,
-    /// Close with RST.
+    /// Close the connection with RST.
     Reset,
 }
 
@@ -83,8 +83,8 @@ pub(crate) enum Speaker {
 }
 
 impl Speaker {
-    /// Identifies the kind of client by its first request. A control connection was counted when it
-    /// was accepted, and is subtracted again.
+    /// Identifies the kind of client by its first request. A control connection, which was counted
+    /// when it was accepted, is subtracted again.
     pub(crate) fn identify(speaker: &mut Option<Self>, is_control: bool, counters: &Counters) {
         if speaker.is_some() {
             return;

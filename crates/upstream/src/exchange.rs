@@ -1,4 +1,4 @@
-//! A request and its response in either protocol.
+//! A request with its response in either protocol.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
@@ -17,7 +17,7 @@ use crate::response::{Body, HeadOptions, Response};
 /// bytes as they arrive.
 pub const PAUSE_HEADER: &str = "gatebench-pause";
 
-/// The longest pause.
+/// The maximum length of the pause.
 const PAUSE_MS_MAX: u64 = 1_000;
 
 fn pause_ns(value: &[u8]) -> u64 {
@@ -25,10 +25,10 @@ fn pause_ns(value: &[u8]) -> u64 {
     ms.min(PAUSE_MS_MAX) * 1_000_000
 }
 
-/// The capacity that a buffer keeps after a large body, in bytes.
+/// The maximum capacity that a buffer of a connection keeps after a large body.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The same for a stream, in bytes. It is smaller because there are many streams.
+/// The same for a buffer of a stream. It is smaller because there are many streams.
 const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 
 /// The state from a request's head to the last byte of its response. Its memory is reused for later
@@ -36,7 +36,7 @@ const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 #[derive(Default)]
 pub(crate) struct Exchange {
     response: Response,
-    /// The nonce that the response returns with its times.
+    /// The nonce, which the response returns with its times.
     nonce: Option<Nonce>,
     received_ns: u64,
     is_head: bool,
@@ -44,28 +44,28 @@ pub(crate) struct Exchange {
     /// The bytes that the route has prepared from the head.
     scratch: Vec<u8>,
     request_body: Vec<u8>,
-    /// Number of bytes of the request's body, including those that are not kept.
+    /// The number of bytes in the request's body, including those that are not kept.
     request_bytes: u64,
-    /// The pause in the middle of the response's body, as requested.
+    /// The requested pause in the middle of the response's body.
     pause_ns: u64,
-    /// A body made of several parts.
+    /// The body, if it is composed of several parts.
     composed: Vec<u8>,
     rest: Rest,
-    /// The head of the response is queued.
+    /// True if the head of the response is queued.
     begun: bool,
 }
 
-/// The part of a body that has not been queued.
+/// The part of a body that has not been queued yet.
 #[derive(Clone, Copy, Default)]
 struct Rest {
     source: Source,
     at: u64,
     end: u64,
-    /// The position of the first byte that is not sent before the pause is over.
+    /// The position of the first byte that must not be sent before the pause is over.
     held_at: Option<u64>,
 }
 
-/// The location of a body.
+/// The place from which a body is read.
 #[derive(Clone, Copy, Default)]
 enum Source {
     Static(&'static [u8]),
@@ -78,7 +78,7 @@ enum Source {
 }
 
 impl Exchange {
-    /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
+    /// Handles a piece of the request's body. Returns how many of its bytes are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
         if !self.response.needs_request_body() {
@@ -88,13 +88,13 @@ impl Exchange {
         piece.len()
     }
 
-    /// Counts the request that has just become complete. Returns its delay.
+    /// Counts the request, which has just become complete. Returns the delay of its response.
     pub(crate) fn note<I>(&mut self, env: &mut Env<'_, I, Apps>, wire_bytes: u64) -> u64 {
         self.received_ns = env.now_ns;
         if !self.is_control {
             if env.ledger.note(env.counters, self.nonce) {
-                // A retry is counted but not timed, because its times differ from the times of the
-                // original request.
+                // A retry is counted but not timed, because its times are not those of the original
+                // request.
                 self.nonce = None;
             }
             env.counters.bytes_in.add(wire_bytes);
@@ -104,7 +104,7 @@ impl Exchange {
         self.response.delay_ns
     }
 
-    /// Composes the body. `chunked` splits a body without a length into chunks.
+    /// Composes the body. If `chunked` is true, a body without a length is split into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
         self.composed.clear();
         let (source, bytes) = match self.response.body {
@@ -145,7 +145,7 @@ impl Exchange {
         };
     }
 
-    /// The head; to be called after the body has been composed.
+    /// The head of the response. The body must already have been composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
         let response = &self.response;
         let is_echo = response.body == Body::Echo;
@@ -161,13 +161,13 @@ impl Exchange {
         }
     }
 
-    /// Reports whether the response has no fixed length and is sent in pieces.
+    /// Reports whether the response is sent in pieces, without its total length.
     pub(crate) fn is_streamed(&self) -> bool {
         self.response.body == Body::Lines
     }
 
-    /// Notes that the head is queued. For HEAD and for a status without a body, this ends the
-    /// response. Returns the number of bytes of the body that follow.
+    /// Notes that the head is queued. If the request is HEAD or the status has no body, this ends
+    /// the response. Returns the number of bytes of the body that follow.
     pub(crate) fn begin_body(&mut self) -> u64 {
         self.begun = true;
         if !self.has_body() {
@@ -176,7 +176,8 @@ impl Exchange {
         self.rest.end
     }
 
-    /// Holds back the second half of the body if the request sets a pause. Returns its length.
+    /// Holds back the second half of the body if the request sets a pause. Returns the length of
+    /// the pause.
     pub(crate) fn hold_half(&mut self) -> Option<u64> {
         let half = self.rest.end / 2;
         self.rest.held_at = (self.pause_ns > 0 && half > 0).then_some(half);
@@ -192,7 +193,7 @@ impl Exchange {
         !self.is_head && !matches!(self.response.status, 204 | 304)
     }
 
-    /// The times of a response that is sent at `now_ns`; none without a nonce.
+    /// The times of a response that is sent at `now_ns`; `None` without a nonce.
     pub(crate) fn times(&self, now_ns: u64) -> Option<Times> {
         self.nonce.map(|nonce| Times {
             nonce,
@@ -201,12 +202,12 @@ impl Exchange {
         })
     }
 
-    /// Reports whether a reset of the connection replaces the response.
+    /// Reports whether the connection is reset instead of sending the response.
     pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
         !self.is_control && env.ledger.health.is_resetting()
     }
 
-    /// Bytes of the body that are not queued.
+    /// The number of bytes of the body that are not queued yet.
     pub(crate) fn left_bytes(&self) -> u64 {
         self.rest.end - self.rest.at
     }
@@ -237,7 +238,7 @@ impl Exchange {
         }
     }
 
-    /// Forgets the bodies, and releases their memory beyond `keep_bytes` bytes each.
+    /// Forgets the bodies, and releases the memory of each beyond `keep_bytes` bytes.
     fn release(&mut self, keep_bytes: usize) {
         for bytes in [
             &mut self.scratch,

@@ -1,16 +1,16 @@
-//! The deliberate fault of an origin, which lasts until the control path ends it: the origin
-//! responds late, or resets the connections on which requests arrive. The origin's ledger still
-//! counts the requests.
+//! A deliberate fault of an origin, which lasts until it is ended through the control path: the
+//! origin responds late, or resets the connections on which requests arrive. The origin's ledger
+//! still counts the requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The value that means resetting; any other number is a delay in nanoseconds.
+/// The value that means resetting. Any other number is a delay in nanoseconds.
 const RESETTING: u64 = u64::MAX;
 
-/// The longest delay of responses, in milliseconds.
+/// The maximum delay of responses, in milliseconds.
 const DELAY_MS_MAX: u64 = 60_000;
 
-/// The state of an origin, shared by its workers.
+/// The state of an origin, which its workers share.
 #[derive(Debug, Default)]
 pub(crate) struct Health(AtomicU64);
 
@@ -23,13 +23,13 @@ impl Health {
         }
     }
 
-    /// Reports whether requests get a reset instead of a response.
+    /// Reports whether connections are reset instead of sending responses.
     pub(crate) fn is_resetting(&self) -> bool {
         self.0.load(Ordering::Relaxed) == RESETTING
     }
 
-    /// Sets the state by its name: `well`, `resetting`, or `slow/200`, in milliseconds. Reports
-    /// whether the name is one of these.
+    /// Sets the state by its name: `well`, `resetting`, or `slow/200` for a delay of 200 ms.
+    /// Reports whether the name is valid.
     pub(crate) fn set(&self, word: &str) -> bool {
         let state = match word.strip_prefix("slow/") {
             Some(delay) => delay
@@ -62,7 +62,7 @@ mod tests {
         for wrong in ["", "slow", "slow/", "slow/x", "slow/60001", "dead"] {
             assert!(!health.set(wrong), "{wrong}");
         }
-        assert!(health.is_resetting(), "a wrong word changes nothing");
+        assert!(health.is_resetting(), "an invalid name changes nothing");
         assert!(health.set("well"));
         assert_eq!((health.delay_ns(), health.is_resetting()), (0, false));
     }

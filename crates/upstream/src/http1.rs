@@ -1,8 +1,8 @@
-//! One client's HTTP/1.1 connection: requests in, responses out, in order.
+//! The HTTP/1.1 connection of one client, on which responses are sent in the order of the requests.
 //!
-//! It reads no further while a response is delayed, while a long body is being sent, and while the
-//! client is slow to read. During that time, bytes that arrive wait in the kernel, and bytes that
-//! were already received wait in the inbox.
+//! The connection reads nothing more while a response is delayed, while a long body is being sent,
+//! and while the client reads slowly. During that time, bytes that arrive wait in the kernel, and
+//! bytes that have already been received wait in the inbox.
 
 use gatebench_net::http1::{Decoder, Event};
 use gatebench_net::timers::Deadline;
@@ -28,12 +28,12 @@ pub(crate) struct Connection {
     state: State,
     request: Request,
     exchange: Exchange,
-    /// The queued responses whose times are not filled in yet.
+    /// The queued responses whose times have not been filled in yet.
     stamps: Vec<Stamp>,
     /// The kind of client that sent the first request.
     speaker: Option<Speaker>,
     inbox: Inbox,
-    /// The client has sent FIN.
+    /// True if the client has sent FIN.
     finished: bool,
     deadline: Deadline,
 }
@@ -43,11 +43,11 @@ enum State {
     Reading,
     /// The request is complete and its response is due later.
     Delayed,
-    /// The origin has a fault: the connection is reset.
+    /// The connection is to be reset, because that is the fault of the origin.
     Broken,
     /// The last response is queued.
     Closing,
-    /// The last response and FIN are sent.
+    /// The last response and FIN have been sent.
     Lingering,
 }
 
@@ -62,7 +62,7 @@ struct Request {
 #[derive(Clone, Copy)]
 struct Stamp {
     at: usize,
-    /// The times without the one at which the response was sent.
+    /// The times, except the time at which the response is sent.
     times: Times,
 }
 
@@ -139,14 +139,14 @@ impl<I: Io> Conversation<I, Apps> for Connection {
 }
 
 impl Connection {
-    /// Reports whether no further byte may be read now.
+    /// Reports whether no more bytes may be read at present.
     fn is_blocked(&self) -> bool {
         self.state != State::Reading
             || self.exchange.left_bytes() > 0
             || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Reads the inbox as far as possible now.
+    /// Reads as much of the inbox as possible at present.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -155,7 +155,7 @@ impl Connection {
         self.settle(env)
     }
 
-    /// Reads requests; bytes that may not be read yet go to the inbox.
+    /// Reads requests. Bytes that may not be read yet are put in the inbox.
     fn read<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
@@ -213,7 +213,7 @@ impl Connection {
         self.deadline.set(due_ns, self.id, &mut env.timers);
     }
 
-    /// Queues the response, or as much of it as may wait.
+    /// Queues the response, or as much of it as may be pending.
     fn respond<I>(&mut self, env: &mut Env<'_, I>) {
         let Request {
             keep_alive,
@@ -265,7 +265,8 @@ impl Connection {
     }
 
     /// Passes the queued bytes to the kernel, unless an earlier send is outstanding. Responses with
-    /// times are sent at once, so that the clock read here is correct; others are batched.
+    /// times are sent immediately, so that the time that is read here is correct. Others are
+    /// batched.
     fn flush<I: Io>(&mut self, io: &mut I) {
         let queued = self.outbox.queue().len();
         if queued == 0 || self.outbox.pending_bytes() > queued {

@@ -1,5 +1,5 @@
-//! The input of an HTTP/1.1 client: the decoder, the bytes that wait to be read, and the refusal of
-//! a client that breaks the rules.
+//! The input of an HTTP/1.1 client: the decoder, the bytes that wait to be read, and the response
+//! to a client that breaks the rules.
 
 use gatebench_net::http1::{Decoder, Limits, ProtocolError};
 use gatebench_net::{ConnId, Io};
@@ -7,7 +7,7 @@ use gatebench_net::{ConnId, Io};
 use crate::BODY_BYTES_MAX;
 use crate::response::{HeadOptions, Response, write_head};
 
-/// Reads requests within the limits of an upstream.
+/// Creates a decoder for requests, with the limits of an upstream.
 pub(crate) fn request_decoder() -> Decoder {
     Decoder::requests(Limits {
         body_bytes: BODY_BYTES_MAX,
@@ -15,8 +15,8 @@ pub(crate) fn request_decoder() -> Decoder {
     })
 }
 
-/// The response to a client that broke the protocol or exceeded a limit; the last on its
-/// connection.
+/// Writes the response to a client that broke the protocol or exceeded a limit. It is the last on
+/// the connection.
 pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     let head = HeadOptions {
         connection: Some("close"),
@@ -25,7 +25,8 @@ pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     write_head(out, &head);
 }
 
-/// Bytes received but not read yet. While there are any, later bytes stay in the kernel.
+/// The bytes that were received but have not been read yet. While there are any, later bytes stay
+/// in the kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -63,7 +64,7 @@ impl Inbox {
         }
     }
 
-    /// Drops the bytes and resumes receiving: nothing more will be read.
+    /// Drops the bytes, because nothing more will be read, and resumes receiving.
     pub(crate) fn discard<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         self.bytes = Vec::new();
         self.resume(io, conn);

@@ -8,12 +8,13 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// Writes bytes as a string; bytes that are not UTF-8 become U+FFFD.
+/// Writes bytes as a string. Bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_string(out, &String::from_utf8_lossy(bytes));
 }
 
-/// Writes the pairs of a query or a form as an object; a repeated name gets an array.
+/// Writes the pairs of a query or a form as an object. The values of a repeated name become an
+/// array.
 pub(crate) fn write_pairs(out: &mut Vec<u8>, encoded: &str) {
     let mut pairs: Vec<(Cow<'_, str>, Vec<Cow<'_, str>>)> = Vec::new();
     for pair in encoded.split('&').filter(|pair| !pair.is_empty()) {
@@ -44,14 +45,14 @@ pub(crate) fn write_pairs(out: &mut Vec<u8>, encoded: &str) {
     out.push(b'}');
 }
 
-/// Writes the comma before every member but the first.
+/// Writes the comma before every member except the first.
 pub(crate) fn separate(out: &mut Vec<u8>, at: usize) {
     if at > 0 {
         out.push(b',');
     }
 }
 
-/// Decodes `%XX` and `+`; an invalid escape is kept.
+/// Decodes `%XX` and `+`. Invalid escapes are kept.
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);

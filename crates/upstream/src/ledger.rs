@@ -1,4 +1,4 @@
-//! The ledger: counts of the requests that reached this upstream, summed over its workers.
+//! The ledger, which counts the requests that reached this upstream, summed over its workers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,8 @@ use crate::counters::Counters;
 use crate::health::Health;
 use crate::window::{Sighting, Windows};
 
-/// Shared by the workers. Counting takes no lock; only reading the sums and resetting do.
+/// The ledger of an upstream, which its workers share. Counting takes no lock. Only reading the
+/// sums and resetting them do.
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
@@ -24,51 +25,54 @@ pub(crate) struct Ledger {
 /// the control path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Requests whose head has arrived, complete or not.
+    /// The number of requests whose head has arrived, complete or not.
     #[serde(default)]
     pub begun: u64,
-    /// Of these, requests over HTTP/1.0.
+    /// The number of these requests over HTTP/1.0.
     #[serde(default)]
     pub http10: u64,
-    /// Of these, requests over HTTP/2.
+    /// The number of these requests over HTTP/2.
     #[serde(default)]
     pub http2: u64,
-    /// Number of field lines of these requests; over HTTP/2 without the pseudo-header fields.
+    /// The number of field lines in these requests; over HTTP/2, without the pseudo-header fields.
     #[serde(default)]
     pub fields: u64,
-    /// Size of their heads in bytes as sent; over HTTP/2 the size of the names and values.
+    /// The total size of the heads of these requests in bytes, as sent; over HTTP/2, the size of
+    /// the names and values.
     #[serde(default)]
     pub head_bytes: u64,
-    /// Size of the bodies of complete requests in bytes, without their framing.
+    /// The total size of the bodies of complete requests in bytes, without their framing.
     #[serde(default)]
     pub body_bytes: u64,
-    /// Number of complete requests.
+    /// The number of complete requests.
     pub requests: u64,
-    /// Requests whose nonce was seen for the first time.
+    /// The number of requests whose nonce was seen for the first time.
     pub unique: u64,
-    /// Requests whose nonce had been seen before: they were retried or replayed.
+    /// The number of requests whose nonce had been seen before, because they were retried or
+    /// replayed.
     pub repeated: u64,
-    /// Requests whose nonce is older than the window of 2²⁶ numbers per engine worker (fewer if the
-    /// upstream was started for more streams).
+    /// The number of requests whose nonce is older than the window of 2²⁶ numbers per engine worker
+    /// (fewer if the upstream was started for more streams).
     pub too_old: u64,
-    /// Requests of more streams (pairs of engine worker and load) than the upstream was started
-    /// for, whose nonces are not remembered.
+    /// The number of requests whose nonce is not remembered, because there are more streams (pairs
+    /// of engine worker and load) than the upstream was started for.
     pub untracked: u64,
-    /// Requests without a nonce, or with an invalid one.
+    /// The number of requests without a nonce or with an invalid nonce.
     pub without_nonce: u64,
     pub connections_accepted: u64,
-    /// Number of open connections (a reset does not change it).
+    /// The number of open connections, which a reset does not change.
     pub connections_open: u64,
-    /// Bytes of requests, with heads and framing; over HTTP/2 all bytes up to the last request.
+    /// The size of the requests in bytes, with heads and framing; over HTTP/2, all bytes up to the
+    /// last request.
     pub bytes_in: u64,
-    /// Bytes of responses, with heads; over HTTP/2 all bytes sent.
+    /// The size of the responses in bytes, with heads; over HTTP/2, all bytes sent.
     pub bytes_out: u64,
-    /// Requests that were neither HTTP/1.1 nor HTTP/2, or that exceeded the limits.
+    /// The number of requests that were neither HTTP/1.1 nor HTTP/2, or that exceeded the limits.
     pub protocol_errors: u64,
-    /// TLS handshakes that were not completed, whichever side ended them.
+    /// The number of TLS handshakes that were not completed, whichever side ended them.
     #[serde(default)]
     pub tls_handshakes_failed: u64,
-    /// The threads that serve.
+    /// The CPU time of each worker.
     pub workers: Vec<WorkerCpu>,
 }
 
@@ -81,7 +85,7 @@ impl Snapshot {
     }
 
     /// Replaces each count, except the number of open connections, with the result of `change` for
-    /// it and the same count of `other`.
+    /// this count and the same count of `other`.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),
@@ -108,20 +112,20 @@ impl Snapshot {
     }
 }
 
-/// One worker's CPU time since its thread started (a reset does not change it).
+/// The CPU time of one worker since its thread started, which a reset does not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCpu {
-    /// Its number.
+    /// The index of the worker.
     pub worker: usize,
     /// The kernel's thread ID.
     pub thread_id: i32,
-    /// Nanoseconds on a CPU as accounted by the scheduler; absent if the kernel does not account
-    /// them.
+    /// The time on a CPU, as accounted by the scheduler; `None` if the kernel does not account it.
     pub cpu_ns: Option<u64>,
 }
 
 impl Ledger {
-    /// A ledger for this number of workers that remembers the nonces of this number of streams.
+    /// Creates a ledger for this number of workers, which remembers the nonces of this number of
+    /// streams.
     pub(crate) fn new(workers: usize, streams: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| Counters::default()).collect(),
@@ -131,12 +135,12 @@ impl Ledger {
         }
     }
 
-    /// The counters of one worker, which alone may add to them.
+    /// The counters of one worker. No other worker may add to them.
     pub(crate) fn of_worker(&self, index: usize) -> &Counters {
         &self.workers[index]
     }
 
-    /// Counts a complete request. Reports whether its nonce was seen before.
+    /// Counts a complete request. Reports whether its nonce had been seen before.
     pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) -> bool {
         counters.requests.add(1);
         let sighting = nonce.map(|nonce| self.windows.see(nonce));
@@ -155,12 +159,12 @@ impl Ledger {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sums = self.sums();
         let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
-        // A control connection may have been counted at the reset and subtracted since.
+        // A control connection may have been counted at the reset and subtracted since then.
         sums.change_counts(&base, u64::saturating_sub);
         sums
     }
 
-    /// Starts again: all counts are 0, and no nonce has been seen.
+    /// Sets all counts to 0 and forgets all nonces.
     pub(crate) fn reset(&self) {
         let mut baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         *baseline = self.sums();
@@ -170,8 +174,8 @@ impl Ledger {
     fn sums(&self) -> Snapshot {
         let mut sums = Snapshot::default();
         for (worker, counters) in self.workers.iter().enumerate() {
-            // `closed` is read before `accepted`: a connection between the two reads counts as
-            // open.
+            // `closed` is read before `accepted`, so that a connection between the two reads counts
+            // as open.
             let closed = counters.closed.get();
             let accepted = counters.accepted.get();
             sums.connections_open += accepted.wrapping_sub(closed);
@@ -203,7 +207,8 @@ impl Ledger {
     }
 }
 
-/// The first figure of the thread's `schedstat`: nanoseconds on a CPU.
+/// The time that a thread spent on a CPU, in nanoseconds, which is the first figure in its
+/// `schedstat`.
 fn thread_cpu_ns(thread_id: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
     let text = std::fs::read_to_string(path).ok()?;

@@ -1,28 +1,29 @@
-//! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, fast enough for any
-//! gateway, and `pathology`, whose faults are known by construction. All are instrumented. They
-//! return each request's nonce with the times at which the request arrived and the response left.
-//! They keep a ledger of the nonces they saw.
+//! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, which are fast
+//! enough for any gateway, and `pathology`, whose faults are known by construction. All of them are
+//! instrumented: they return each request's nonce with the times at which the request arrived and
+//! the response left, and they keep a ledger of the nonces that they saw.
 //!
 //! # How precise the times are
-//! t1 is read from the clock once, after the poll that returned the request's last byte: it is
-//! later than the byte's arrival by the time that the worker needed to wake and receive its batch,
-//! and it is the same for all requests of that batch. t2 is read immediately before the bytes that
-//! begin with the response are passed to the kernel with [`gatebench_net::Io::send_now`]. So t2 −
-//! t1 includes the time for which a request waited behind others in its batch. If a client
-//! pipelines, responses that are sent together carry the same t2. A response that queues behind an
-//! unfinished send is stamped when the kernel gets it. Over TLS, t1 is read before the request is
-//! decrypted and t2 before the response is encrypted.
+//! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
+//! last byte. It is later than the arrival of that byte by the time that the worker took to wake up
+//! and receive the batch, and it is the same for all requests in the batch. The time of the
+//! response, t2, is read immediately before the bytes that begin with the response are passed to
+//! the kernel with [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the
+//! time for which a request waited behind others in its batch. If a client pipelines, responses
+//! that are sent together have the same t2. A response that is queued behind an unfinished send is
+//! stamped when it is passed to the kernel. Over TLS, t1 is read before the request is decrypted,
+//! and t2 is read before the response is encrypted.
 //!
 //! # Protocols
-//! HTTP/1.1 and HTTP/2 use the same port. Over TLS a client chooses by ALPN; otherwise the first
-//! bytes of a connection decide (RFC 9113 3.3). Each HTTP/2 stream is a request like any other.
-//! Responses to the requests of one receive carry the same t2. A response that is due while a send
-//! is outstanding is stamped when the send is done.
+//! HTTP/1.1 and HTTP/2 use the same port. Over TLS, the client chooses the protocol by ALPN;
+//! otherwise, the first bytes of a connection decide (RFC 9113 3.3). Each HTTP/2 stream is a
+//! request like any other. Responses to requests that were received together have the same t2. A
+//! response that is due while a send is outstanding is stamped when the send is done.
 //!
 //! # Limits
-//! An upstream never times out a connection, so that only the gateway can hang in a trial. Bodies
-//! are limited to [`BODY_BYTES_MAX`], and output per connection to about 128 KiB, regardless of
-//! what the client does.
+//! An upstream never closes a connection because of a timeout, so that timeouts in a trial are
+//! those of the gateway. Bodies are limited to [`BODY_BYTES_MAX`], and the pending output per
+//! connection is limited to about 128 KiB, regardless of what the client does.
 
 mod apps;
 mod asked;
@@ -59,7 +60,7 @@ pub use exchange::PAUSE_HEADER;
 pub use ledger::{Snapshot, WorkerCpu};
 pub use window::STREAMS;
 
-/// The largest request body and the largest response body, in bytes (128 MiB).
+/// The maximum size of a request or response body, in bytes (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
 
 /// The names of the protocols in ALPN, in order of preference.
@@ -76,16 +77,17 @@ pub enum Kind {
     /// `/anything`, `/uuid`, `/robots.txt`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`,
     /// `/headers`, `/bytes/{n}`, `/gzip`, `/stream/{n}`.
     Httpbin,
-    /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides; `/ws/calculator.wsdl`.
+    /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides, and `/ws/calculator.wsdl`
+    /// describes the service.
     Calculator(Region),
-    /// Every path: the response has the status in X-Response-Status [default: 200] and the number
-    /// of bytes in X-Response-Bytes [default: 2].
+    /// Every path. The response has the status in X-Response-Status, or 200, and the number of
+    /// bytes in X-Response-Bytes, or 2.
     Any,
     /// Service times known by construction ([`fault_server`]).
     Pathology,
 }
 
-/// The calculator that responds, as named in `X-Soap-Region` of its responses.
+/// The calculator that responds. `X-Soap-Region` in its responses contains its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// The first calculator.
@@ -122,7 +124,7 @@ impl Kind {
         named.find_map(|(known, kind)| (known == name).then_some(kind))
     }
 
-    /// The paths that it serves.
+    /// The paths that the origin serves, as text for messages.
     pub fn paths(self) -> &'static str {
         match self {
             Self::Ping => "/ping",
@@ -151,23 +153,23 @@ impl Kind {
 /// The settings of an upstream.
 #[derive(Clone, Debug)]
 pub struct UpstreamConfig {
-    /// The origin.
     pub kind: Kind,
-    /// The listening address; port 0 chooses a free one.
+    /// The address to listen on; port 0 chooses a free port.
     pub listen: SocketAddr,
-    /// The cores, with one pinned worker each; if empty, one worker that is not pinned.
+    /// The cores, each of which gets a pinned worker; if empty, there is one worker that is not
+    /// pinned.
     pub cores: Vec<usize>,
-    /// The event loop; `None` chooses the best that the kernel grants.
+    /// The event loop; `None` chooses the best that the kernel permits.
     pub backend: Option<Backend>,
-    /// TLS, if connections must use it. If its settings name no protocols (ALPN), it offers those
-    /// of the upstream.
+    /// The TLS settings, if connections must use TLS. If they name no protocols for ALPN, those of
+    /// the upstream are offered.
     pub tls: Option<ServerSettings>,
-    /// The number of streams whose nonces the ledger remembers: pairs of a load's tag and a worker
-    /// of a load generator. [`STREAMS`] are enough for one load generator.
+    /// The number of streams whose nonces the ledger remembers. A stream is a pair of a load's tag
+    /// and a worker of a load generator. [`STREAMS`] are enough for one load generator.
     pub streams: usize,
 }
 
-/// The reason why an upstream did not run, or stopped.
+/// The reason why an upstream did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("upstream: {0}")]
 pub enum UpstreamError {
@@ -177,11 +179,11 @@ pub enum UpstreamError {
     Tls(#[from] SettingsError),
 }
 
-/// Serves until `stop` is set (seen within 50 ms). `on_listening` gets the address once every
-/// worker accepts connections on it.
+/// Serves until `stop` is set, which is noticed within 50 ms. Calls `on_listening` with the address
+/// when every worker accepts connections on it.
 ///
 /// # Errors
-/// The address, a core, the event loop or the TLS settings are refused.
+/// The address, a core, the event loop or the TLS settings cannot be used.
 pub fn serve(
     config: UpstreamConfig,
     stop: Arc<AtomicBool>,

@@ -1,19 +1,19 @@
-//! The bytes of long responses, generated once.
+//! The bytes of long responses, which are generated once.
 
 use std::sync::LazyLock;
 
 use crate::random::Random;
 
-/// Size of the block that longer bodies repeat.
+/// The size of the block that longer bodies repeat, in bytes.
 pub(crate) const BLOCK_BYTES: usize = 64 * 1024;
 
-/// Lines of letters, 64 bytes each.
+/// Lines of letters and digits. Each line has 64 bytes.
 pub(crate) static TEXT: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let line = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-\n";
     line.iter().copied().cycle().take(BLOCK_BYTES).collect()
 });
 
-/// Bytes that cannot be compressed, the same in every run.
+/// Bytes that cannot be compressed. They are the same in every run.
 pub(crate) static NOISE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let mut random = Random::new(0);
     (0..BLOCK_BYTES / 8)

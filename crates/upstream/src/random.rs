@@ -1,4 +1,5 @@
-//! Numbers that look random and are the same in every run: SplitMix64 (Steele, Lea, Flood 2014).
+//! Numbers that look random but are the same in every run, from SplitMix64 (Steele, Lea, Flood
+//! 2014).
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};

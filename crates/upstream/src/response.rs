@@ -1,5 +1,4 @@
-//! A response: the decision that a route makes once the head is known, and the serialisation of the
-//! response.
+//! The response that a route decides on when the head is known, and the serialization of its head.
 
 use gatebench_net::http1::{BodyLength, write_response_head};
 use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
@@ -11,7 +10,7 @@ pub(crate) const XML: &str = "application/xml";
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 
-/// The response that is sent once the request is complete.
+/// The response that is sent when the request is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -23,7 +22,7 @@ pub(crate) struct Response {
     pub(crate) encoding: Option<&'static str>,
     /// The value of `X-Soap-Region`.
     pub(crate) region: Option<&'static str>,
-    /// The delay after the request's last byte, measured by a timer.
+    /// The delay after the request's last byte, for which a timer is set.
     pub(crate) delay_ns: u64,
 }
 
@@ -31,7 +30,7 @@ pub(crate) struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Static(&'static [u8]),
-    /// The time of day as JSON, deliberately invalid unless `valid`.
+    /// The time of day as JSON, which is deliberately invalid unless `valid` is true.
     Time {
         valid: bool,
     },
@@ -41,9 +40,9 @@ pub(crate) enum Body {
     Text(u64),
     /// Noise of this number of bytes.
     Noise(u64),
-    /// The request's body; its content type is in the scratch buffer.
+    /// The request's body. Its content type is in the scratch buffer.
     Echo,
-    /// The lines in the scratch buffer, sent without their total length.
+    /// The lines in the scratch buffer, which are sent without their total length.
     Lines,
     /// The whole request as JSON (httpbin's `/anything`).
     Anything(AnythingParts),
@@ -51,14 +50,14 @@ pub(crate) enum Body {
     Calculation(Calculation),
 }
 
-/// The members of `/anything` that are known from the head, written one after the other into the
-/// scratch buffer.
+/// The members of `/anything` that are known from the head. They are written to the scratch buffer
+/// one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnythingParts {
     /// The position at which the value of `args` ends.
     pub(crate) args_end: usize,
-    /// The position at which the value of `headers` ends; `method`, `origin`, `url` and the brace
-    /// follow.
+    /// The position at which the value of `headers` ends. It is followed by `method`, `origin`,
+    /// `url` and the brace.
     pub(crate) headers_end: usize,
     /// True if the body is a form.
     pub(crate) is_form: bool,
@@ -73,7 +72,7 @@ pub(crate) struct Calculation {
     pub(crate) is_unreadable: bool,
 }
 
-/// A 404 response, which applies until a route has decided.
+/// A 404 response, which is used until a route has decided on another.
 impl Default for Response {
     fn default() -> Self {
         Self::not_found()
@@ -111,7 +110,7 @@ impl Response {
         }
     }
 
-    /// Reports whether the request's body must be kept until the end.
+    /// Reports whether the request's body must be kept until the request is complete.
     pub(crate) fn needs_request_body(&self) -> bool {
         matches!(
             self.body,
@@ -125,7 +124,7 @@ impl Response {
 pub(crate) struct HeadOptions<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a [u8],
-    /// Size of the body in bytes; `None` if the head does not state it.
+    /// The size of the body in bytes; `None` if the head does not state it.
     pub(crate) length: Option<u64>,
     pub(crate) allow: Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
@@ -153,8 +152,8 @@ impl HeadOptions<'static> {
 }
 
 impl HeadOptions<'_> {
-    /// The length that the head states. By RFC 9110 8.6, a 204 response must not have one, and in a
-    /// 304 response it would be the length of another response.
+    /// The length that the head states. By RFC 9110 8.6, a 204 response must not state a length,
+    /// and that of a 304 response would be the length of another response.
     pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,
@@ -164,11 +163,12 @@ impl HeadOptions<'_> {
     }
 }
 
-/// The placeholder for the times until the response is sent.
+/// The placeholder for the times, which are filled in when the response is sent.
 pub(crate) const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
 
-/// Writes an HTTP/1.1 head by copying pieces, without formatting. Returns the position at which the
-/// value of [`TIMES_HEADER`] begins; the value is filled in just before the head is sent.
+/// Writes an HTTP/1.1 head by copying pieces, without formatting. If the head has room for the
+/// times, returns the position of the value of [`TIMES_HEADER`], which is filled in just before the
+/// head is sent.
 pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<usize> {
     let start = out.len();
     let fields = [

@@ -1,5 +1,5 @@
-//! The body of `/json/{valid|invalid}`: the time of day, generated ten times a second instead of
-//! once per request.
+//! The body of `/json/{valid|invalid}`, which contains the time of day. It is generated at most ten
+//! times per second instead of once per request.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 /// The time for which a body is reused.
 const REFRESH_NS: u64 = 100_000_000;
 
-/// Size of the valid body in bytes; it never varies.
+/// The size of the valid body in bytes, which never varies.
 const VALID_BYTES: usize = 65;
 
 /// The two current bodies.
@@ -30,7 +30,8 @@ impl Default for TimeBodies {
 }
 
 impl TimeBodies {
-    /// The body for a request at `now_ns` (monotonic); without its closing quote when not `valid`.
+    /// The body for a request at `now_ns` by the monotonic clock. If `valid` is false, its closing
+    /// quote is missing.
     pub(crate) fn at(&mut self, now_ns: u64, valid: bool) -> &[u8] {
         let is_old = |made_ns| now_ns.saturating_sub(made_ns) >= REFRESH_NS;
         if self.made_ns.is_none_or(is_old) {
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_right_around_leap_days() {
+    fn dates_are_correct_around_leap_days() {
         let mut bodies = TimeBodies::default();
         for (days, date) in [
             (0, "1970-01-01"),

@@ -1,14 +1,16 @@
-//! The sequence numbers that were seen within a sliding window, shared without a lock.
+//! The sequence numbers that were seen within sliding windows. Threads share the windows without a
+//! lock.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use gatebench_net::trace::Nonce;
 
-/// The number of streams for which an upstream remembers nonces, unless it is started for more.
+/// The default number of streams for which an upstream remembers nonces.
 pub const STREAMS: usize = 64;
 
-/// The number of sequence numbers remembered for all streams together: 2³², in at most 1 GiB.
+/// The number of sequence numbers that all windows together cover, for up to 32,768 streams. Their
+/// memory is at most 1 GiB. With more streams, each window has the minimum length.
 const SEQUENCES: u64 = 1 << 32;
 
 const SEQUENCES_PER_WORD: u64 = 32;
@@ -21,31 +23,33 @@ const SEQUENCES_MIN: u64 = SEQUENCES_PER_WORD * WORDS_PER_CHUNK as u64;
 pub(crate) enum Sighting {
     First,
     Repeated,
-    /// Its place in the window is used by a later number, so nothing is known.
+    /// A later number uses its place in the window, so it is unknown whether it was seen.
     TooOld,
-    /// There are more streams than expected, so it is not remembered.
+    /// There are more streams than expected, so the number is not remembered.
     Untracked,
 }
 
-/// The windows of all streams; a stream is a pair of a run tag and an engine's worker. Memory grows
-/// with the numbers seen, in chunks of 32 KiB for 131,072 numbers, up to 1 GiB for all streams.
+/// The windows of all streams. A stream is a pair of a run tag and an engine's worker. The memory
+/// grows with the numbers seen, in chunks of 32 KiB for 131,072 numbers. For up to 32,768 streams,
+/// it is at most 1 GiB in total; with more streams, it is at most one chunk per stream.
 pub(crate) struct Windows {
-    /// Tag and worker plus one, at the place of their hash or the next free one; 0 is free. At
-    /// least half of the places stay free, so that a place is found soon.
+    /// A hash table of streams. Each place contains the tag and worker plus one, or 0 if it is
+    /// free. At least half of the places stay free, so that a place is found soon.
     streams: Box<[AtomicU32]>,
     windows: Box<[OnceLock<Window>]>,
-    /// The number of streams that are remembered until the next reset.
+    /// The maximum number of streams that are remembered between two resets.
     streams_max: u32,
     /// The number of streams that are remembered now.
     held: AtomicU32,
     /// The number of sequence numbers in each window.
     sequences: u64,
-    /// The number of resets; part of every word, so that a single store clears everything.
+    /// A number that increases with each reset. It is part of every word, so increasing it clears
+    /// all windows.
     generation: AtomicU64,
 }
 
 impl Windows {
-    /// Windows for this number of streams between two resets.
+    /// Creates the windows for this number of streams between two resets.
     pub(crate) fn new(streams: usize) -> Self {
         // A tag and a worker together have 24 bits, so there cannot be more streams than this.
         let streams = streams.clamp(1, 1 << 24);
@@ -61,7 +65,7 @@ impl Windows {
         }
     }
 
-    /// Notes a nonce.
+    /// Notes a nonce, and reports whether it has been seen before.
     pub(crate) fn see(&self, nonce: Nonce) -> Sighting {
         let stream = u32::from(nonce.tag()) << 8 | u32::from(nonce.worker());
         match self.window_of(stream + 1) {
@@ -73,8 +77,8 @@ impl Windows {
         }
     }
 
-    /// Forgets everything. Use it only between loads, because a nonce noted at the same moment may
-    /// be forgotten or kept.
+    /// Forgets everything. Call this only between loads, because a nonce that is noted at the same
+    /// time may be forgotten or kept.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         for stream in &self.streams {
@@ -113,9 +117,10 @@ impl Windows {
     }
 }
 
-/// One stream's window: words of 32 bits, one for each sequence number, tagged with the epoch (16
-/// bits: the turn of the window) and the generation (16 bits). The first number of a later epoch
-/// replaces a word of an earlier one, so nothing needs clearing.
+/// The window of one stream. It consists of words, each of which has a bit for each of 32 sequence
+/// numbers, the epoch (16 bits), which counts the turns of the window, and the generation (16
+/// bits). The first number of a later epoch replaces the word of an earlier epoch, so words need
+/// not be cleared.
 struct Window {
     sequences: u64,
     chunks: Box<[OnceLock<Box<[AtomicU64]>>]>,
@@ -155,8 +160,8 @@ impl Window {
     }
 }
 
-/// Reports whether the epoch of one owner is later than that of another. Epochs wrap, so half of
-/// them are later than any one.
+/// Reports whether the epoch of one owner is later than that of another. Epochs wrap around, so
+/// half of all epochs are later than any given epoch.
 fn is_later(owner: u64, than: u64) -> bool {
     (owner as u16).wrapping_sub(than as u16).cast_signed() > 0
 }
@@ -165,7 +170,7 @@ fn is_later(owner: u64, than: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// The window of each stream of an upstream that is started for 64.
+    /// The length of each window of an upstream that is started for 64 streams.
     const WINDOW_SEQUENCES: u64 = 1 << 26;
 
     #[test]
@@ -225,7 +230,7 @@ mod tests {
             }
         }
         assert_eq!(windows.see(Nonce::new(100, 0, 0)), Sighting::Untracked);
-        // The windows are smaller, so that all together need no more memory.
+        // The windows are shorter, so that all together need no more memory.
         let late = 1 << 22;
         assert_eq!(windows.see(Nonce::new(1, 1, 7 + late)), Sighting::First);
         assert_eq!(windows.see(Nonce::new(1, 1, 7)), Sighting::TooOld);

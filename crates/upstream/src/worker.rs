@@ -1,4 +1,4 @@
-//! One worker's loop: passes events and deadlines to connections.
+//! The loop of a worker, which passes events and deadlines to connections.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::exchange::Exchange;
 use crate::http1;
 use crate::ledger::Ledger;
 
-/// The parts that the workers of an origin other than [`crate::fault_server`] share.
+/// The state that the workers of an origin other than [`crate::fault_server`] share.
 pub(crate) struct Serving {
     pub(crate) kind: Kind,
     pub(crate) ledger: Ledger,
@@ -92,7 +92,7 @@ fn handle<I: Io, O: Origin<I>>(
             }
             Some(Fate::Close)
         }
-        // An origin opens no connections.
+        // An origin never opens connections.
         Event::Connected { .. } => None,
     };
     obey(env, conns, id, fate);

@@ -261,8 +261,8 @@ static void close_element(struct writer *out, const xmlNode *element) {
         out->is_behind_root = 1;
 }
 
-/* Writes a comment or a processing instruction; outside the root element, it has a line of its
- * own. */
+/* Writes a comment or a processing instruction; outside the root element, it gets a line
+ * to itself. */
 static void put_aside(struct writer *out, const xmlNode *node) {
     int is_outside = node->parent == (const xmlNode *)out->document;
     if (is_outside && out->is_behind_root)

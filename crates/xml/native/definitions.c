@@ -63,8 +63,9 @@ static void on_transform_error(void *report, const char *format, ...) {
     shim_tell(report, XML_FROM_XSLT, 0, XML_ERR_ERROR, message);
 }
 
-/* Forbids stylesheets to read or write anything: no document(), no xsl:document, no network. It
- * never changes after its creation, so all transformations share it. */
+/* The preferences that forbid stylesheets to read or write anything: no document(), no
+ * xsl:document, no network. They never change after their creation, so all transformations share
+ * them. */
 static xsltSecurityPrefsPtr nothing_allowed;
 
 int shim_forbid_access(void) {
@@ -97,7 +98,7 @@ static int can_be_put_in_order(xmlDocPtr document, unsigned long rows_max, const
     if (shim_rows(document) <= rows_max)
         return 1;
     shim_tell(report, XML_FROM_XPATH, 0, XML_ERR_ERROR,
-              "Too many comments and processing instructions follow each other; leave them out");
+              "Too many comments and processing instructions follow each other; remove some of them");
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Parses documents with limits that apply during parsing, and reads nothing but the given bytes. */
+/* Parses documents with limits that apply during parsing, and reads only the given bytes. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -34,8 +34,8 @@ struct reading {
     int is_large;
     int nodes;
     int declarations;
-    /* The last declared entity, until the parser looks it up to store its raw text, which does not
-     * count as a reference. */
+    /* The last declared entity, until the parser looks it up to store its raw text. This look-up
+     * does not count as a reference. */
     const xmlChar *declared;
     int declared_is_parameter;
     int mistakes;
@@ -81,7 +81,8 @@ static void cut_short(xmlParserCtxtPtr parser) {
 static void on_error(void *user, shim_xml_error error) {
     xmlParserCtxtPtr parser = user;
     struct reading *reading = reading_of(parser);
-    /* Already reported with the refusal, or only a consequence of the discarded input. */
+    /* The error was already reported with the refusal, or is only a consequence of the discarded
+     * input. */
     if (error->code == XML_ERR_USER_STOP || reading->is_cut)
         return;
     shim_forward(&reading->options->report, error);
@@ -354,7 +355,7 @@ static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_
 /* Parses a document. Returns NULL if the bytes are not well-formed or exceed a limit; the reasons
  * are in the report. */
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
-    /* Entities are replaced and CDATA becomes text, because schemas, XPath and XSLT are defined on
+    /* Entities are replaced and CDATA becomes text, because schemas, XPath and XSLT are defined for
      * that form. */
     int flags = XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_BIG_LINES;
     struct reading reading = {.options = options, .is_large = length > LARGE_BYTES};

@@ -154,7 +154,7 @@ static void keep_ticking(void) {
         set_tick(TICK_NS);
 }
 
-/* Claims an unused signal. Programs that are started do not inherit its handler, and forked
+/* Claims an unused signal. Programs that this process starts do not inherit its handler, and forked
  * processes do not inherit the timers. */
 static int claim_signal(void) {
     const struct sigaction ticks = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
@@ -342,7 +342,7 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
     return NULL;
 }
 
-/* Initialises the libraries; must be called once, before any other function. Returns 0 if the
+/* Initializes the libraries; must be called once, before any other function. Returns 0 if the
  * libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;

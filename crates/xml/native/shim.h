@@ -78,7 +78,7 @@ typedef struct {
     int namespaces_max;
     size_t attribute_bytes_max;
     size_t namespace_bytes_max;
-    /* These return 0 if the document must be refused. */
+    /* Both callbacks return 0 if the document must be refused. */
     int (*entity_declared)(void *data, int is_parameter, const char *name, const char *content);
     int (*entity_referenced)(void *data, int is_parameter, const char *name);
 } shim_parse_options;

@@ -11,8 +11,8 @@ use crate::errors::{Collector, Complaints, text_of};
 use crate::limits::Limits;
 use crate::{ffi, precheck, process};
 
-/// An owned tree. It may be passed to another thread, but two threads must not use it at once,
-/// because validation and transformation store marks in it.
+/// An owned tree. It may be passed to another thread, but two threads must not use it at the same
+/// time, because validation and transformation store marks in it.
 #[derive(Debug)]
 pub struct Document {
     raw: NonNull<ffi::Doc>,
@@ -195,18 +195,18 @@ impl<'a> Node<'a> {
         unsafe { borrowed(ffi::shim_node_namespace(self.raw)) }
     }
 
-    /// The prefix of its name.
+    /// The prefix of the element's name.
     pub fn prefix(self) -> Option<&'a str> {
         // SAFETY: the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_prefix(self.raw)) }
     }
 
-    /// Reports whether it has this namespace and local name.
+    /// Reports whether the element has this namespace and local name.
     pub fn is(self, namespace: &str, name: &str) -> bool {
         self.name() == name && self.namespace() == Some(namespace)
     }
 
-    /// Its child elements.
+    /// The child elements.
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
         // SAFETY: children and siblings are valid as long as their document.
         let first = unsafe { Self::from(ffi::shim_node_first_element(self.raw)) };
@@ -223,13 +223,13 @@ impl<'a> Node<'a> {
         owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
     }
 
-    /// All text in it.
+    /// All text in the element.
     pub fn text(self) -> String {
         // SAFETY: the node is valid.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
     }
 
-    /// Line number of its start tag, from 1; 0 if it was not parsed from text.
+    /// Line number of the start tag, from 1; 0 if the element was not parsed from text.
     pub fn line(self) -> u32 {
         // SAFETY: the node is valid.
         u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)

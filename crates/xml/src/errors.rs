@@ -27,7 +27,7 @@ pub struct Complaint {
     pub node: Option<String>,
     /// The message without its final newline.
     pub message: String,
-    /// True if it is about the element to be validated itself, not about one below it.
+    /// True if the message is about the element to be validated, not about a descendant of it.
     pub at_root: bool,
 }
 
@@ -154,7 +154,7 @@ extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
     });
 }
 
-/// A string of the C side, with bytes that are not UTF-8 replaced.
+/// Copies a string of the C side, and replaces bytes that are not UTF-8.
 pub(crate) fn text_of(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;

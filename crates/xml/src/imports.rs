@@ -1,4 +1,4 @@
-//! The documents that definitions import, made available while a definition is compiled.
+//! Makes the documents that definitions import available while a definition is compiled.
 
 use std::collections::HashMap;
 use std::io;

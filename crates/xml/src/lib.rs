@@ -1,9 +1,9 @@
 //! XML for the reference gateway: safe wrappers for libxml2 and libxslt, and the SOAP/XML policies
-//! built on them, as functions of messages. This crate uses neither HTTP nor the file system.
+//! built on them, which take and return messages. This crate uses neither HTTP nor the file system.
 //!
 //! The only process-wide state is what the libraries require (their allocator, their loader, one
 //! message handler of libxslt), set once before their first use; each of these delegates to the
-//! calling thread. A message of a library goes to the collector of the one call that caused it.
+//! calling thread. A library's message goes to the collector of the one call that caused it.
 //!
 //! No message can cause anything to be read: it may have no document type, the loader provides only
 //! the files lent to the compiling thread, and stylesheets may neither read nor write.

@@ -1,5 +1,5 @@
-//! The only loader of both libraries: it returns documents in memory, lent to a thread while it
-//! compiles.
+//! The only loader of both libraries. It returns documents in memory that are lent to a thread
+//! while it compiles.
 //!
 //! libxml2 and libxslt have one loader per process. Ours returns only the documents that the
 //! compiling thread has lent. A document that refers to a file or a URL loads nothing, because

@@ -87,11 +87,11 @@ fn unsupported(encoding: &str) -> Complaints {
     Complaints::own(REFUSED, message)
 }
 
-/// `<?xm` in EBCDIC, which libxml2 recognises by these four bytes.
+/// `<?xm` in EBCDIC, which libxml2 recognizes by these four bytes.
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
-/// A document with one byte for each markup character. UTF-16 is recognised by its first bytes, as
-/// in libxml2; it is narrowed, with 0x80 for units above 0xFF.
+/// A document with one byte for each markup character. UTF-16 is recognized by its first bytes, as
+/// in libxml2, and is narrowed, with 0x80 for units above 0xFF.
 fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     let narrow = |unit: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();

@@ -1,4 +1,4 @@
-//! Starts the libraries, and limits the memory and time of a thread in them.
+//! Starts the libraries, and limits the memory and time that a thread may use in them.
 
 #![allow(unsafe_code)]
 
@@ -11,10 +11,10 @@ use std::thread::JoinHandle;
 use crate::limits::Limits;
 use crate::{ffi, loader};
 
-/// Initialises both libraries once per process, before their first use.
+/// Initializes both libraries once per process, before their first use.
 ///
 /// # Panics
-/// The system's libxml2 was built without threads or schemas; no distribution builds it so.
+/// The system's libxml2 was built without threads or schemas; no distribution builds it this way.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock admits one thread, and blocks the others until it is done.
@@ -25,8 +25,8 @@ pub(crate) fn start() {
     );
 }
 
-/// Compilation recurses into the nesting of a definition, which may be deep; stack memory is used
-/// only if it is.
+/// The stack size of a thread that compiles. Compilation recurses into the nesting of a definition,
+/// which may be deep; a shallow definition uses little of the stack.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
 /// Runs `compile` on a thread that has a stack of [`STACK_BYTES`]; none if the machine cannot start
@@ -119,7 +119,7 @@ impl Budget {
     /// Starts counting.
     pub fn begin(limits: &Limits) -> Self {
         start();
-        // Under valgrind everything takes 30 times as long.
+        // Under valgrind, everything takes 30 times as long.
         let time_ms = limits.time_ms.filter(|_| !cfg!(feature = "plain-memory"));
         let time_ns = time_ms.map_or(0, |ms| c_longlong::from(ms) * 1_000_000);
         // SAFETY: sets counters of this thread.

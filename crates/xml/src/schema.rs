@@ -61,7 +61,7 @@ impl Schema {
     /// `files`.
     ///
     /// # Errors
-    /// The mistakes in it or in its imports.
+    /// The mistakes in the schema or its imports.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,

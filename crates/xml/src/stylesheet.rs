@@ -55,7 +55,7 @@ impl Stylesheet {
     /// Compiles a stylesheet located at `location`; imports and includes come from `files`.
     ///
     /// # Errors
-    /// The mistakes in it; a version above 1.1 is also a mistake.
+    /// The mistakes in the stylesheet; a version above 1.1 is also a mistake.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,
@@ -82,7 +82,7 @@ impl Stylesheet {
         }
     }
 
-    /// Transforms a document. It needs exclusive access to the input, because `xsl:strip-space`
+    /// Transforms a document. This needs exclusive access to the input, because `xsl:strip-space`
     /// edits it.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
 pub struct Parameters {
     /// Keeps the strings.
     _texts: Vec<CString>,
-    /// Names and values in turn, terminated by null.
+    /// Alternating names and values, terminated by a null pointer.
     pointers: Vec<*const c_char>,
 }
 

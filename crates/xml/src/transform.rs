@@ -22,7 +22,7 @@ pub struct Transformed {
     pub body: Vec<u8>,
     /// The new media type, if it has changed: the `media-type` of the stylesheet, or `text/html`.
     pub media_type: Option<String>,
-    /// The encoding in the stylesheet's spelling; none if it names none.
+    /// The encoding, in the stylesheet's spelling; none if the stylesheet does not state one.
     pub charset: Option<String>,
 }
 
@@ -33,10 +33,10 @@ pub enum CompileError {
     Parameter(#[from] NulCharacter),
     #[error("no thread could be started to compile it")]
     NoThread,
-    /// Mistakes in it or in its imports.
+    /// Mistakes in the stylesheet or in its imports.
     #[error(transparent)]
     Mistakes(#[from] Complaints),
-    /// Its result would be in this encoding, and a gateway needs UTF-8.
+    /// The result would be in this encoding, but a gateway needs UTF-8.
     #[error("its output would be encoded in {0}; write encoding=\"UTF-8\" in xsl:output")]
     Encoding(String),
 }
@@ -63,7 +63,7 @@ impl Transform {
     /// `files`.
     ///
     /// # Errors
-    /// The mistakes in it, or in the parameters.
+    /// The mistakes in the stylesheet or in the parameters.
     pub fn compile<'a>(
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -95,7 +95,8 @@ impl Transform {
         Self::apply_all(std::slice::from_ref(self), message)
     }
 
-    /// Transforms a message by several stylesheets in turn, all within the limits of the first.
+    /// Transforms a message with several stylesheets, one after another, all within the limits of
+    /// the first.
     ///
     /// # Errors
     /// The message is not well-formed, a stylesheet cannot be applied to it or has an empty result,

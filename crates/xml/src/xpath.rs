@@ -91,7 +91,7 @@ impl XPath {
         })
     }
 
-    /// The text of the first node that it selects, in document order.
+    /// The text of the first node, in document order, that the expression selects.
     ///
     /// # Errors
     /// The evaluation failed or took too long.

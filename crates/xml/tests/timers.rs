@@ -22,7 +22,7 @@ fn timers() -> usize {
     list.lines().filter(|line| line.starts_with("ID:")).count()
 }
 
-/// Uses CPU time in which nothing is allocated.
+/// Uses CPU time without allocating memory.
 fn burn(time: Duration) {
     let begun = cpu();
     while cpu() - begun < time {

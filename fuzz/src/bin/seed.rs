@@ -1,5 +1,5 @@
-//! Writes the inputs with which fuzzing begins: `seed FOLDER` creates a folder for each target in
-//! it.
+//! Writes the inputs that fuzzing starts from. `seed FOLDER` creates a subfolder of FOLDER for each
+//! target.
 
 use std::path::Path;
 use std::{env, fs, io};

@@ -6,7 +6,7 @@ json.edits()
 {%- for pointer, value in settings.add | items %}:add({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
 {%- for pointer, value in settings.default | items %}:default({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
 {%- endmacro %}
-{#- Calls on_request and on_response for each of these routes that has edits. -#}
+{#- Calls on_request and on_response for each route that has edits. -#}
 {% macro edits_of_routes(routes) %}
 {% for route in routes %}
 {% set lists = namespace(request=[], response=[]) %}

@@ -176,7 +176,7 @@ local function edited_object(text, at, plan, depth)
         if place and place.to then
             out[#out + 1] = quoted(place.to) .. ":" .. sub(text, it.value, it.finish - 1)
         elseif driven[it.name] or place and place.remove then
-            -- It is removed.
+            -- Nothing is written, which removes the member.
         elseif place and place.add then
             out[#out + 1] = sub(text, it.from, it.value - 1) .. place.json
         elseif place and place.inside then

@@ -6,7 +6,7 @@ local getinfo = debug.getinfo
 
 local WRITE_EVERY = 0.1  -- seconds
 local DEPTH_MAX = 200
--- What LuaJIT does in these states has no function of its own.
+-- In these states, no Lua function runs.
 local INNERMOST = { G = "garbage collection", J = "JIT compiler" }
 local OUTSIDE = "nginx outside Lua"
 
@@ -25,7 +25,7 @@ local function frame_of(info)
   return ("%s (%s:%d)"):format(info.name or "function", file_of(info.source), info.linedefined)
 end
 
--- The functions from the outermost inwards.
+-- The functions on the stack, outermost first.
 local function stack_of(thread, state)
   local inwards = { INNERMOST[state] }
   for level = 0, DEPTH_MAX - 1 do

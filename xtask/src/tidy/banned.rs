@@ -8,11 +8,11 @@ const BANNED: [(&str, &str); 12] = [
     ("unimplemented!", "write it, or leave the feature out"),
     ("dbg!", "remove it"),
     ("FIXME", "fix it, or open an issue"),
-    ("XXX", "say what is meant"),
-    ("HACK", "say why it has to be so"),
+    ("XXX", "state what is meant"),
+    ("HACK", "state why the code has to be this way"),
     ("/home/", "a path relative to the repository"),
-    ("pkill", "end the process you started, by its id"),
-    ("killall", "end the process you started, by its id"),
+    ("pkill", "end the process that you started, by its ID"),
+    ("killall", "end the process that you started, by its ID"),
     ("gateway under the test", "gateway under test"),
     (
         "average percentile",
@@ -21,8 +21,8 @@ const BANNED: [(&str, &str); 12] = [
     ("thread_rng", "a generator seeded by the plan"),
 ];
 
-/// Words that prose must not use, each with its replacement. Code may use them: a file with an old
-/// key name stays readable.
+/// Words that prose must not use, each with its replacement. Code may use them, so that files with
+/// old key names can still be read.
 const OLD_WORDS: [(&str, &str); 11] = [
     ("answer", "response, or: respond"),
     ("answers", "responses, or: responds"),
@@ -37,7 +37,7 @@ const OLD_WORDS: [(&str, &str); 11] = [
     ("foreign engine", "external load generator"),
 ];
 
-/// The only file that must name them.
+/// The only file that may contain these words.
 const THIS_FILE: &str = "xtask/src/tidy/banned.rs";
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -48,7 +48,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
             let prose = file.prose(line).map(without_code).unwrap_or_default();
             let old = OLD_WORDS.iter().filter(|(word, _)| is_word(&prose, word));
             for (word, instead) in everywhere.chain(old) {
-                let message = format!("'{word}' is not used here; instead: {instead}");
+                let message = format!("do not use '{word}'; instead: {instead}");
                 findings.push(Finding::new(file, number, message));
             }
         }
@@ -65,12 +65,12 @@ fn stands_alone(line: &str, word: &str) -> bool {
     })
 }
 
-/// A line in lower case, without quoted code.
+/// A line in lowercase, without quoted code.
 fn without_code(prose: &str) -> String {
     prose.to_lowercase().split('`').step_by(2).collect()
 }
 
-/// Reports whether a word occurs as a whole.
+/// Reports whether a word occurs as a whole word.
 fn is_word(prose: &str, word: &str) -> bool {
     prose.match_indices(word).any(|(at, _)| {
         let around = (

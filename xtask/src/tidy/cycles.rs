@@ -1,12 +1,12 @@
-//! Checks that the top-level modules of a crate do not use each other in a cycle, so that a reader
-//! of one module needs to know only those below it.
+//! Checks that the top-level modules of a crate do not use each other in cycles, so that the reader
+//! of a module has to know only those below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::paths::Product;
 use super::{Finding, SourceFile};
 
-/// The top-level modules of a crate, each with those that it uses.
+/// The top-level modules of a crate, each with the modules that it uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -67,8 +67,8 @@ fn module_of(file: &SourceFile) -> Option<Vec<String>> {
     Some(parts)
 }
 
-/// The uses among the top-level modules of a crate. A name that the root imports counts as the
-/// module from which it comes; items of the root itself are ignored.
+/// Finds out which top-level modules of a crate use which others. A name that the root imports
+/// counts as the module from which it comes; items of the root itself are ignored.
 fn uses(mut sources: Vec<(Vec<String>, Product)>) -> Uses {
     let for_tests: Vec<Vec<String>> = sources
         .iter()
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cycles_are_counted_separately() {
+    fn two_cycles_are_listed_separately() {
         let mut files = knotted();
         files.push(file("crates/a/src/f.rs", "use crate::g;\n"));
         files.push(file("crates/a/src/g.rs", "use crate::{e, f};\n"));

@@ -1,8 +1,8 @@
-//! Doc comments: public types have one, and none only repeats a name.
+//! Checks that public types have doc comments, and that no doc comment merely repeats a name.
 
 use super::{Finding, SourceFile};
 
-/// Keywords of items that have a name.
+/// Keywords that may precede the name of an item.
 const ITEMS: [&str; 8] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "unsafe",
 ];
@@ -42,12 +42,12 @@ fn judge(
     line: &str,
 ) -> Option<Finding> {
     let Some((first, text)) = comment else {
-        let message = "state the purpose of this public item in a doc comment";
+        let message = "state the purpose of this public type in a doc comment";
         return (is_public_item(line) && !file.is_test())
             .then(|| Finding::new(file, number, message));
     };
     let message = if text.trim_start().starts_with("What ") {
-        "name the thing itself in place of 'What ...'"
+        "name the thing itself, without 'What ...'"
     } else if repeats(&text, name(line)) {
         "this comment only repeats the name; add to it, or delete it"
     } else {
@@ -56,8 +56,8 @@ fn judge(
     Some(Finding::new(file, first, message))
 }
 
-/// Reports whether a line begins a public item of its file. Items of an inner module, such as the
-/// messages of a protocol, are exempt, because their names come from elsewhere.
+/// Reports whether a line begins a public type at the top level of a file. Types of an inner
+/// module, such as the messages of a protocol, are exempt, because their names come from elsewhere.
 fn is_public_item(line: &str) -> bool {
     if line.starts_with(' ') {
         return false;
@@ -66,7 +66,7 @@ fn is_public_item(line: &str) -> bool {
     words.next() == Some("pub") && words.next().is_some_and(|word| DOCUMENTED.contains(&word))
 }
 
-/// The name that a line declares: of an item, a field or a variant.
+/// The name of the item, field or variant that a line declares.
 fn name(line: &str) -> &str {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = line
@@ -108,7 +108,7 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// A word in lower case without its ending.
+/// A word in lowercase without its grammatical ending.
 fn stem(word: impl AsRef<str>) -> String {
     let word = word.as_ref().to_lowercase();
     let endings = ["ing", "ed", "es", "s"];

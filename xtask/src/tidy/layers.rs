@@ -1,5 +1,5 @@
-//! The crates that each crate may use. A crate may depend only on the crates below it here,
-//! directly or through others.
+//! Checks that each crate depends only on the crates below it in [`BELOW`], directly or through
+//! others.
 
 use std::collections::BTreeSet;
 
@@ -49,9 +49,8 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
             continue;
         };
         if !BELOW.iter().any(|(known, _)| *known == name) {
-            let message = format!(
-                "crate {name} has no layer; add it to BELOW in xtask/src/tidy/layers.rs, if there is a boundary to enforce"
-            );
+            let message =
+                format!("crate {name} has no layer; add it to BELOW in xtask/src/tidy/layers.rs");
             findings.push(Finding::new(file, 1, message));
             continue;
         }
@@ -59,7 +58,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         for (line, dependency) in own_dependencies(&file.text) {
             if !allowed.contains(dependency) {
                 let message = format!(
-                    "{name} must not depend on {dependency}; what both need belongs in a crate below both"
+                    "{name} must not depend on {dependency}; move shared code to a crate below both"
                 );
                 findings.push(Finding::new(file, line, message));
             }
@@ -87,7 +86,8 @@ fn all_below(name: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// Crates of this workspace that a manifest depends on, with the line. Tests may use any crate.
+/// The crates of this workspace that a manifest depends on, each with its line. Tests may use any
+/// crate.
 fn own_dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut section = "";
     let mut found = Vec::new();

@@ -1,5 +1,4 @@
-//! The project's rules, as a function of the source tree. The message of each rule contains the
-//! remedy.
+//! Checks that the source tree follows the project's own rules. Each message includes the remedy.
 
 mod banned;
 mod cycles;
@@ -21,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub use tree::SourceFile;
 
-/// A broken rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file, relative to the repository.
@@ -48,7 +47,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Returns every broken rule of the repository in `root`, in the order of paths and lines.
+/// Returns every violation in the repository at `root`, sorted by path and line.
 ///
 /// # Errors
 /// The tree cannot be read.
@@ -61,7 +60,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Checks the rules that need only the contents of files.
+/// Checks the rules that concern only the contents of the files.
 pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = layers::check(files);
     findings.extend(banned::check(files));

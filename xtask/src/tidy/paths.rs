@@ -2,7 +2,7 @@
 
 use super::scan::Code;
 
-/// The code of a file that is part of the product.
+/// The code of a file without comments, literals and items for tests.
 pub(crate) struct Product {
     code: String,
     /// The modules that the file declares only for tests.
@@ -56,12 +56,12 @@ impl Product {
         product
     }
 
-    /// The names that the code takes from the root of the crate, where the file is the module of
-    /// this path.
+    /// The names that the code uses from the root of the crate. `module` is the path of the file's
+    /// module.
     pub(crate) fn names_of_root(&self, module: &[String]) -> Vec<String> {
         let tokens = tokens(&self.code);
         let mut names = Vec::new();
-        // For each open brace: true if it begins a module.
+        // For each open brace, whether it begins a module.
         let mut open = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
@@ -109,8 +109,8 @@ impl Product {
 }
 
 impl Path<'_> {
-    /// The first name below the root of the crate, if the path leads there from a module of this
-    /// depth.
+    /// The first name below the root of the crate, if the path leads to the root from a module at
+    /// this depth.
     fn name_of_root(&self, mut depth: usize) -> Option<String> {
         for segment in &self.segments {
             match *segment {
@@ -160,7 +160,7 @@ fn read_paths<'a>(
     }
 }
 
-/// The number of bytes until the end of the item with which the code begins.
+/// The length in bytes of the item at the beginning of the code.
 fn item_end(code: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in code.char_indices() {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn super_leads_to_the_root_from_a_top_level_module_alone() {
+    fn super_leads_to_the_root_only_from_a_top_level_module() {
         let source = "use super::a;\nuse self::b;\nmod inner {\n    use super::c;\n    use super::super::d;\n}\nuse super::e;\n";
         assert_eq!(names(source, &["m"]), ["a", "d", "e"]);
         assert_eq!(names(source, &["m", "n"]), [""; 0]);

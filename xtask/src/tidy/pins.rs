@@ -2,22 +2,22 @@
 
 use super::{Finding, SourceFile};
 
-/// A command that installs, the option that it needs, and the remedy.
+/// An installation command, the option that it requires, and the remedy if the option is missing.
 const INSTALLERS: [(&str, Option<&str>, &str); 3] = [
     (
         "pip install",
         Some("--require-hashes"),
-        "pip installs whatever the index has: use --require-hashes and a requirements file",
+        "pip installs whatever the index serves; use --require-hashes and a requirements file",
     ),
     (
         "cargo install",
         Some("--locked"),
-        "cargo uses the newest dependencies: use --locked",
+        "cargo uses the newest dependencies; use --locked",
     ),
     (
         "go install",
         None,
-        "go builds whatever the proxy has: compare the sum of `go mod download -json` first, and build that source",
+        "go builds whatever the proxy serves; check the Sum of `go mod download -json`, then build that source",
     ),
 ];
 
@@ -27,7 +27,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         let is_list = file.path.extension().is_some_and(|ending| ending == "txt");
         for (line, command) in commands(&file.text) {
             let message = match is_list {
-                true => unpinned(&command).then_some("add each of its digests: --hash=sha256:…"),
+                true => unpinned(&command).then_some("add the digests: --hash=sha256:…"),
                 false => wrong_way(&command),
             };
             findings.extend(message.map(|message| Finding::new(file, line, message)));
@@ -36,7 +36,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// Returns lines with their continuations and their numbers; comments are omitted.
+/// Returns the lines of a text except comments, each with its number and its continuation lines.
 fn commands(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;
@@ -59,7 +59,7 @@ fn unpinned(requirement: &str) -> bool {
 
 fn wrong_way(command: &str) -> Option<&'static str> {
     let wrong = INSTALLERS.iter().find(|(installer, needed, _)| {
-        // `go install` is also the end of `cargo install`.
+        // `cargo install` ends with `go install` too.
         let is_word = |(at, _): (usize, &str)| !command[..at].ends_with(char::is_alphanumeric);
         let installs = command.match_indices(*installer).any(is_word);
         installs && needed.is_none_or(|needed| !command.contains(needed))

@@ -1,4 +1,4 @@
-//! Calls that only some crates may make.
+//! Checks that only some crates contain `unsafe` or print, and that each crate states its purpose.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};
@@ -21,7 +21,7 @@ pub(crate) fn check(file: &SourceFile, code: &Code) -> Vec<Finding> {
     findings
 }
 
-/// clippy checks that each use states its reason.
+/// Finds uses of `unsafe` in other crates. clippy checks that each allowed use states its reason.
 fn unsafe_code(file: &SourceFile, code: &Code) -> Vec<Finding> {
     let home = file.crate_name();
     if home.is_some_and(|name| UNSAFE_CRATES.contains(&name)) {

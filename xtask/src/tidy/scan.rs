@@ -1,4 +1,4 @@
-//! Rust text with comments and literals replaced by spaces, so that rules about code see only code.
+//! Replaces comments and literals in Rust code with spaces, so that rules about code see only code.
 
 /// The code of a Rust file.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ fn string_length(inside: &str) -> usize {
     inside.len()
 }
 
-/// The length of `'x'` and `'\n'`, but not of the lifetime `'a`.
+/// The length of a character literal, such as `'x'` or `'\n'`; 0 for a lifetime, such as `'a`.
 fn character_length(rest: &str) -> usize {
     let inside = &rest[1..];
     if let Some(escape) = inside.strip_prefix('\\') {
@@ -127,7 +127,7 @@ fn character_length(rest: &str) -> usize {
     }
 }
 
-/// `b"…"`, `c"…"`, `r"…"`, `r#"…"#`, `br#"…"#`, `b'x'`.
+/// The length of a literal with a prefix, such as `b"…"`, `r#"…"#` or `b'x'`; 0 if there is none.
 fn prefixed_length(rest: &str) -> usize {
     let prefix = rest.find(|c| !matches!(c, 'b' | 'c' | 'r')).unwrap_or(0);
     if prefix == 0 || prefix > 2 {

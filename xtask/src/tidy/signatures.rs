@@ -1,5 +1,5 @@
-//! The signatures of named functions: a public function of a library returns a typed error, and
-//! each parameter has a name.
+//! Checks the signatures of functions: public functions of libraries return typed errors, and every
+//! parameter has a name.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};
@@ -18,9 +18,9 @@ pub(crate) fn check(file: &SourceFile, code: &Code) -> Vec<Finding> {
             continue;
         };
         let text = library.is_some() && signature.is_public && fails_with_text(signature.result);
-        let text = text.then_some("return a typed error (thiserror) in place of a String");
+        let text = text.then_some("return a typed error (thiserror) instead of a String");
         let tuple = has_tuple_pattern(signature.parameters);
-        let tuple = tuple.then_some("name the parameter, or use several, in place of its pattern");
+        let tuple = tuple.then_some("use one or several named parameters instead of a pattern");
         let line = || code.text[..at].matches('\n').count() + 1;
         let messages = text.into_iter().chain(tuple);
         findings.extend(messages.map(|message| Finding::new(file, line(), message)));
@@ -35,7 +35,7 @@ struct Signature<'c> {
 }
 
 impl<'c> Signature<'c> {
-    /// The signature that begins with the `fn` at this byte; none if it is that of a type.
+    /// The signature that begins with the `fn` at this byte; none if the `fn` is part of a type.
     fn at(code: &'c str, at: usize) -> Option<Self> {
         let before = code[..at].rsplit([';', '{', '}', ']']).next()?;
         let named = code[at + 2..].strip_prefix(' ')?;

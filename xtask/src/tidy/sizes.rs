@@ -8,6 +8,6 @@ const FILE_LINES_MAX: usize = 600;
 pub(crate) fn check(file: &SourceFile) -> Option<Finding> {
     let lines = file.text.lines().count();
     let message =
-        format!("{lines} lines; split it by ideas into files of at most {FILE_LINES_MAX}");
+        format!("{lines} lines; split the file by topic into files of at most {FILE_LINES_MAX}");
     (lines > FILE_LINES_MAX).then(|| Finding::new(file, 1, message))
 }

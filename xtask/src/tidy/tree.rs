@@ -28,7 +28,7 @@ impl SourceFile {
         self.path.extension().is_some_and(|ending| ending == "rs")
     }
 
-    /// The name of its crate's folder: `net`, `bench`, `xtask`; none if it belongs to no crate.
+    /// The folder of the file's crate, such as `net` or `bench`; none if it belongs to no crate.
     pub fn crate_name(&self) -> Option<&str> {
         let mut parts = self
             .path
@@ -41,9 +41,9 @@ impl SourceFile {
         }
     }
 
-    /// Returns the text of a line without its indentation and comment marks: every line of a
-    /// document, and each comment on a line of its own. None for a line of code, and in the
-    /// expected results of tests.
+    /// Returns the prose of a line without its indentation and comment marks. In Markdown, every
+    /// line is prose, except in the expected results of tests. In code, a line is prose if it
+    /// contains only a comment.
     pub fn prose<'l>(&self, line: &'l str) -> Option<&'l str> {
         let line = line.trim_start();
         let ending = self.path.extension().and_then(|ending| ending.to_str());
@@ -101,13 +101,13 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     Ok(files)
 }
 
-/// Reports whether gatebench wrote the file, as a report of a sample run.
+/// Reports whether the file is the report of a sample run, which gatebench wrote.
 fn is_report(path: &Path) -> bool {
     let is_named = path.file_stem().is_some_and(|stem| stem == "report");
     is_named && path.starts_with("docs/sample")
 }
 
-/// Reports whether a file has a known suffix or none: scripts, Makefile, LICENSE.
+/// Reports whether a file has a known suffix, or none, as scripts, Makefile and LICENSE do.
 fn is_text(path: &Path) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(ending) => TEXT_ENDINGS.contains(&ending),

@@ -5,11 +5,11 @@ use super::{Finding, SourceFile};
 /// The maximum number of columns in a line.
 const COLUMNS_MAX: usize = 100;
 
-/// A line without a space after this column cannot be wrapped well, because it ends with a path or
-/// a URL.
+/// A line without a space after this column is exempt, because it ends with a path or a URL and
+/// cannot be wrapped well.
 const BREAKABLE_FROM: usize = 60;
 
-/// Checks the prose of a file: see [`SourceFile::prose`]. Comments after code are not checked,
+/// Checks the prose of a file (see [`SourceFile::prose`]). Comments after code are not checked,
 /// because rustfmt breaks the code before them.
 pub(crate) fn check(file: &SourceFile) -> Vec<Finding> {
     let mut in_fence = false;
@@ -30,7 +30,7 @@ pub(crate) fn check(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
-/// Reports whether a line is part of a table, a heading, or nothing but a link.
+/// Reports whether a line is part of a table, a heading, or only a link.
 fn is_exempt(prose: &str) -> bool {
     let item = prose.trim_start_matches("- ");
     let target = item.split_once("](").map(|(_, target)| target);

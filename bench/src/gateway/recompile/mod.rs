@@ -25,8 +25,8 @@ use crate::programs::Programs;
 use crate::settings::Settings;
 use crate::spread::spread;
 
-/// Requests per second: enough for a 99th percentile of each second, and an eighth of the capacity
-/// of one core.
+/// Requests per second. The rate is high enough for a 99th percentile of each second, and is an
+/// eighth of the capacity of one core.
 const RATE_PER_SECOND: u32 = 1_500;
 
 /// The length of a block, in which everything is compiled again four times. In longer blocks the
@@ -128,8 +128,9 @@ impl Run {
             .spawn()
             .map_err(|error| format!("gatebench cannot be started: {error}"))?;
         let readings = watch::until_end(&mut child)?;
-        let folders = std::fs::read_dir(out.join("trials"))
-            .map_err(|error| format!("gatebench run did not start, see above: {error}"))?;
+        let folders = std::fs::read_dir(out.join("trials")).map_err(|error| {
+            format!("gatebench run did not start: {error}; see the output above")
+        })?;
         let mut trials = Vec::new();
         for entry in folders.flatten() {
             let record = trials::read(&entry.path().join("trial.json"))?;
@@ -205,7 +206,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     if let Some(first) = lost.first() {
         return Err(format!(
-            "not held: {} of {processes} processes lost requests; the first of them: {first}",
+            "not met: {} of {processes} processes lost requests; the first of them: {first}",
             lost.len()
         ));
     }
@@ -217,14 +218,14 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     let rise = difference(&idle, &compiling, 0.95, 1).ok_or("there are no blocks")?;
     let Some(interval) = rise.interval else {
-        return Err("fewer than 10 processes were measured: use --minutes 4 or more".into());
+        return Err("fewer than 10 processes were measured; use --minutes 4 or more".into());
     };
     println!(
         "rise: {:.2} ms (95 % interval of {} processes: {:.2} to {:.2})",
         rise.effect, rise.blocks, interval.low, interval.high
     );
     if interval.high < RISE_MAX_MS {
-        println!("held: the 99th percentile rises by less than {RISE_MAX_MS} ms");
+        println!("met: the 99th percentile rises by less than {RISE_MAX_MS} ms");
         return Ok(());
     }
     Err(match interval.low > RISE_MAX_MS {
@@ -276,7 +277,7 @@ mod tests {
         assert!(lost(&record).is_some_and(|why| why.contains("failed")));
         let held = blocks(20, |at| [0.5, 1.5][at % 2]);
         let verdict = judge(&held, &[why.unwrap_or_default()], 20);
-        assert!(verdict.is_err_and(|it| it.starts_with("not held: 1 of 20 processes")));
+        assert!(verdict.is_err_and(|it| it.starts_with("not met: 1 of 20 processes")));
         let verdict = judge(&held, &[], 23);
         assert!(verdict.is_err_and(|it| it.contains("20 of 23")));
     }

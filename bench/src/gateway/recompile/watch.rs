@@ -28,7 +28,7 @@ pub fn until_end(child: &mut Child) -> Result<Vec<Reading>, String> {
     loop {
         let ended = child.try_wait();
         if ended
-            .map_err(|error| format!("gatebench cannot be waited for: {error}"))?
+            .map_err(|error| format!("cannot wait for gatebench: {error}"))?
             .is_some()
         {
             return Ok(readings);

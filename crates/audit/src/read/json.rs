@@ -1,4 +1,5 @@
-//! Lists of objects anywhere in a JSON document; an object of equally long lists is a table too.
+//! Reads the tables in a JSON document. A table is a list of objects or an object of equally long
+//! lists, anywhere in the document.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +33,7 @@ fn search(value: &Value, name: &str, found: &mut Vec<Table>) {
     }
 }
 
-/// Each object is a row; a nested value is a column named by its path.
+/// Reads a list of objects as rows. The column of a nested value is named after its path.
 fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     let rows: Option<Vec<Vec<(String, String)>>> = items.iter().map(flattened).collect();
     let rows = rows.filter(|it| !it.is_empty())?;
@@ -52,7 +53,7 @@ fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     Some(of_items(name, &headings, rows.iter().map(cells)))
 }
 
-/// A table whose rows are numbered as items, because a list may be on one line.
+/// A table whose rows are numbered as items, because the whole list may be on one line.
 fn of_items(name: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
     Table {
         numbering: Numbering::Item,

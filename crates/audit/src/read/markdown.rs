@@ -1,4 +1,4 @@
-//! Markdown tables (GitHub Flavored Markdown 0.29, section 4.10).
+//! Reads Markdown tables (GitHub Flavored Markdown 0.29, section 4.10).
 
 use crate::table::Table;
 
@@ -16,7 +16,8 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
             at += 1;
             continue;
         }
-        // Lines are numbered from 1, and the delimiter is between the headings and the first row.
+        // Lines are numbered from 1, and the delimiter row is between the headings and the first
+        // row of cells.
         let rows = lines[at + 2..].iter().take_while(|it| it.contains('|'));
         let rows: Vec<_> = (at + 3..).zip(rows.map(|row| cells(row))).collect();
         let end = at + 2 + rows.len();
@@ -29,7 +30,8 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
     tables
 }
 
-/// The line between headings and rows: dashes, and colons for the alignment.
+/// Reports whether this is the line between headings and rows, which consists of dashes, and of
+/// colons for the alignment.
 fn is_delimiter(line: &str) -> bool {
     let line = line.trim();
     line.contains('-') && line.contains('|') && line.chars().all(|it| "|:- \t".contains(it))
@@ -69,7 +71,7 @@ mod tests {
     fn the_title_of_a_table_is_the_heading_above_it() {
         let text = "# Title\n\ntext | text\n\n## Sizing\n|a|RPS|\n|:--|--:|\n|one \\| two|7 rps\n|three|8 rps|\n\nend";
         let [table] = &tables(text)[..] else {
-            panic!("there is one table");
+            panic!("not exactly one table");
         };
         assert_eq!(table.title, "Sizing");
         let rows = table.rows.iter().map(|it| (it.line, it.name.as_str()));

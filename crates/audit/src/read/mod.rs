@@ -16,12 +16,13 @@ pub enum Form {
     Csv,
     /// JSON: a list of objects, or an object of lists.
     Json,
-    /// Text with tables, and output of wrk and siege.
+    /// Text that contains Markdown tables or output of wrk and siege.
     Markdown,
 }
 
 impl Form {
-    /// Derives the format from the suffix of a file's name; any other file is searched as text.
+    /// Derives the format from the extension of a file. Files with an unknown extension are read as
+    /// Markdown.
     pub fn of_name(name: &str) -> Self {
         match name.rsplit('.').next() {
             Some("csv") => Self::Csv,

@@ -1,9 +1,9 @@
-//! The output of siege, quoted in a document: each run becomes a row.
+//! Reads the output of siege that a document quotes. Each run becomes a row.
 
 use crate::table::Table;
 
-/// The names that siege prints, and our headings for them. `Concurrency` is not among them, because
-/// it is measured and not configured.
+/// The names that siege prints, each with the heading for its column. `Concurrency` is left out,
+/// because siege measures it; it is not the configured number of users.
 const FIGURES: [(&str, &str); 6] = [
     ("Transactions:", "Requests"),
     ("Elapsed time:", "Duration"),
@@ -36,7 +36,7 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     ];
     for (name, _) in FIGURES {
         let text = body.iter().find_map(|it| it.strip_prefix(name))?.trim();
-        // The longest time is printed in seconds without a unit.
+        // siege prints the longest time in seconds, without a unit.
         let is_bare = name.starts_with("Longest") && text.parse::<f64>().is_ok();
         row.push(format!("{text}{}", if is_bare { " secs" } else { "" }));
     }

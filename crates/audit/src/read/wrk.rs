@@ -1,4 +1,4 @@
-//! The output of wrk, quoted in a document: each run becomes a row.
+//! Reads the output of wrk that a document quotes. Each run becomes a row.
 
 use crate::table::Table;
 
@@ -22,19 +22,19 @@ pub(super) fn table(text: &str) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::of("what wrk printed", &HEADINGS, rows))
 }
 
-/// One run: from `Running 10s test` to `Transfer/sec`.
+/// Reads one run, which extends from `Running 10s test` to `Transfer/sec`.
 fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     let rest = &lines[start..];
     let end = rest.iter().position(|it| it.starts_with("Transfer/sec"))?;
     let body = &rest[..=end];
     let line = |start: &str| body.iter().find(|it| it.starts_with(start)).copied();
-    // `5 threads and 1000 connections`
+    // For example, `5 threads and 1000 connections`.
     let threads = body.iter().find_map(|it| it.strip_suffix(" connections"))?;
     let (_, connections) = threads.split_once(" threads and ")?;
-    // `Latency 17.51ms 61.46ms 1.04s 98.99%`: mean, standard deviation, maximum, share within one
-    // standard deviation.
+    // For example, `Latency 17.51ms 61.46ms 1.04s 98.99%`: the mean, the standard deviation, the
+    // maximum, and the share within one standard deviation.
     let latency: Vec<&str> = line("Latency ")?.split_whitespace().collect();
-    // `672831 requests in 10.07s, 154.07MB read`
+    // For example, `672831 requests in 10.07s, 154.07MB read`.
     let total = body.iter().find(|it| it.contains(" requests in "))?;
     let (requests, after) = total.split_once(" requests in ")?;
     let duration = after.split(',').next()?;
@@ -55,13 +55,13 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     Some(row.map(str::to_owned).to_vec())
 }
 
-/// Parses `Socket errors: connect 0, read 0, write 0, timeout 246` and sums the numbers.
+/// Adds up the numbers in `Socket errors: connect 0, read 0, write 0, timeout 246`.
 fn errors(line: Option<&str>) -> u64 {
     let words = line.unwrap_or_default().split([' ', ',']);
     words.filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// The heading before the run, or otherwise the first line of the run.
+/// The heading on one of the three lines before the run, or else the first line of the run.
 fn name<'l>(lines: &[&'l str], start: usize) -> &'l str {
     let mut before = lines[..start].iter().rev().take(3);
     let heading = before.find(|it| it.starts_with('#'));

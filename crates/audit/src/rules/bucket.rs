@@ -1,7 +1,7 @@
-//! Percentiles interpolated in a histogram's lowest bucket. A quantile interpolated in a bucket
-//! from 0 to `bound` is `quantile × bound ÷ share`, where `share` is the part of the requests in
-//! that bucket. The quantile therefore lies between `quantile × bound` and `bound`, no matter how
-//! long the requests took.
+//! Finds percentiles that were interpolated in a histogram's lowest bucket. A quantile that is
+//! interpolated in a bucket from 0 to `bound` is `quantile × bound ÷ share`, where `share` is the
+//! share of the requests in that bucket. The quantile is therefore between `quantile × bound` and
+//! `bound`, no matter how long the requests took.
 
 use super::{Judge, digits, ratio, time};
 use crate::finding::Severity;
@@ -12,11 +12,11 @@ use crate::table::Row;
 /// The bounds of the lowest buckets that gateways and client libraries use by default, in seconds.
 const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
 
-/// The smallest quantile that is judged; the possible values of a lower one vary too widely to
-/// indicate anything.
+/// The smallest quantile that is judged. The possible values of a lower quantile vary too widely to
+/// indicate interpolation.
 const QUANTILE_MIN: f64 = 0.9;
 
-/// The smallest ratio of loads at which equal percentiles are suspicious.
+/// The smallest ratio between the rates of rows at which equal percentiles are suspicious.
 const LOAD_APART_MIN: f64 = 1.5;
 
 const ROWS_MIN: usize = 3;
@@ -49,9 +49,9 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let most = values.iter().copied().fold(0.0, f64::max);
         let share = |value: f64| digits(100.0 * (quantile * bound / value).min(1.0));
         let says = format!(
-            "{} to {} in every row, while the rates differ by a factor of {}: this is the result of interpolation in a \
-             histogram's lowest bucket, 0 to {}; it shows that {} to {} % of the requests were in that bucket, but not how \
-             long they took",
+            "{} to {} in every row, although the rates differ by a factor of {}: the values are interpolated in a \
+             histogram's lowest bucket, from 0 to {}; they show that {} to {} % of the requests were in that bucket, but \
+             not how long they took",
             time(least),
             time(most),
             digits(apart),
@@ -65,7 +65,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 }
 
 fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
-    // Half a unit in the last digit that is usually printed.
+    // Rounding to the usual number of digits may move a value by this much.
     let slack = bound * 0.005;
     let range = quantile * bound - slack..=bound + slack;
     values.iter().all(|it| range.contains(it))

@@ -1,16 +1,17 @@
-//! Latency of a closed loop at saturation. The mean is the number of users divided by the rate, so
-//! it adds no information beyond the rate.
+//! Finds latencies of a closed loop at saturation. There, the mean is the number of users divided
+//! by the rate, so it adds no information beyond the rate.
 
 use super::in_flight::all_in_flight;
 use super::{Judge, digits, median, ratio};
 use crate::finding::Severity;
 use crate::table::Row;
 
-/// If the requests in flight of several rows differ from the median by at most this share, these
-/// rows had the same number of users, all of them always busy.
+/// If the number of requests in flight in several rows differs from the median by at most this
+/// share, these rows had the same number of users, all of whom were always busy.
 const SAME: f64 = 0.08;
 
-/// If rates differ by less than this factor, equal numbers of requests in flight indicate nothing.
+/// The smallest ratio between the rates of rows at which equal numbers of requests in flight are
+/// suspicious.
 const RATES_APART_MIN: f64 = 1.3;
 
 const ROWS_MIN: usize = 3;
@@ -29,8 +30,8 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     let rows: Vec<&Row> = same.iter().map(|it| it.0).collect();
     let columns = same[0].1.columns;
     let says = format!(
-        "in {} of {} rows the rates differ by a factor of {}, but {} requests are always in flight (rate × mean time): \
-         a closed loop at saturation, in which the mean time is users ÷ rate and adds no information beyond the rate; \
+        "in {} of {} rows, the rates differ by a factor of {}, but {} requests are always in flight (rate × mean time): \
+         this is a closed loop at saturation, whose mean time is users ÷ rate and adds no information beyond the rate; \
          latencies are comparable only at equal rates",
         same.len(),
         all.len(),

@@ -1,5 +1,5 @@
-//! Compares numbers of requests with rate and duration, and checks failed requests and the number
-//! of samples behind a percentile.
+//! Compares the number of requests with the rate and the duration, and checks the number of failed
+//! requests and the number of samples above a percentile.
 
 use gatebench_stats::is_trustworthy;
 
@@ -20,7 +20,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         samples(judge, row);
     }
     if !table.has(Meaning::Errors) {
-        let says = "the table does not state how many requests failed; errors are often the fastest responses";
+        let says = "the table does not state how many requests failed, and errors are often the fastest responses";
         judge.missing("errors-not-reported", says);
     }
 }
@@ -47,7 +47,7 @@ fn against_duration(judge: &mut Judge<'_>, row: &Row) {
     let off = rate.value / mean - 1.0;
     if off.abs() > RATE_TOLERANCE + rounding {
         let direction = match off > 0.0 {
-            true => "higher: a peak, not the mean",
+            true => "higher: it is a peak, not the mean",
             false => "lower",
         };
         let says = format!(
@@ -97,7 +97,7 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
         };
         if row.figure(column).is_some() && !is_trustworthy(quantile * 100.0, requests as u64) {
             let says = format!(
-                "only {} of {} requests are above this percentile; with fewer than 10, its value is a matter of chance",
+                "only {} of {} requests are above this percentile: with fewer than 10, its value is a matter of chance",
                 digits(requests * (1.0 - quantile)),
                 digits(requests)
             );

@@ -1,4 +1,4 @@
-//! Finds CPU times that would need more cores than there are.
+//! Finds CPU times that would require more cores than there are.
 
 use super::{Judge, digits};
 use crate::heading::Meaning;
@@ -26,7 +26,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let used = rate.value * seconds;
         if used > cores.value * (1.0 + TOLERANCE) {
             let says = format!(
-                "{} requests/s with this CPU time keep {} cores busy, but there are {}",
+                "{} requests/s with this CPU time would keep {} cores busy, more than the {} available",
                 digits(rate.value),
                 digits(used),
                 digits(cores.value)

@@ -1,7 +1,7 @@
-//! Little's law: requests per second times the mean time of a request is the number of requests in
-//! flight. This number cannot exceed the number of users if each user sends one request at a time
-//! and the mean is that of the requests sent; a mean with added samples is higher. Rows with
-//! different numbers of requests in flight are not comparable.
+//! Applies Little's law: the number of requests in flight is the number of requests per second
+//! times the mean time of a request. It cannot exceed the number of users if each user sends one
+//! request at a time and the mean is that of the requests sent. A mean that includes added samples
+//! is higher. Rows with different numbers of requests in flight are not comparable.
 
 use gatebench_stats::concurrency;
 
@@ -12,14 +12,15 @@ use crate::quantity::Quantity;
 use crate::table::{Row, Table, Users};
 use crate::tool::Mean;
 
-/// The tolerance for a rate and a mean that were measured over different windows.
+/// The tolerance for a rate and a mean that were measured over different periods.
 const TOLERANCE: f64 = 0.02;
 
-/// If the requests in flight are less than this share of the users, most users did something else.
+/// If the number of requests in flight is less than this share of the number of users, most users
+/// were not waiting for a response.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
-/// Rows ran at different levels of concurrency if their requests in flight differ by more than this
-/// factor.
+/// If the numbers of requests in flight differ by more than this factor, the rows were measured at
+/// different levels of concurrency.
 const ALIKE_MAX: f64 = 1.25;
 
 /// The mean number of requests in flight in a row, computed from its rate and its mean time.
@@ -70,8 +71,9 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Use
     let product = format!("{rate} requests/s of {mean} each");
     let columns: Vec<usize> = found.columns.into_iter().chain(users.column).collect();
     if found.count > users.count * (1.0 + TOLERANCE + found.rounding) {
-        let says =
-            format!("{product} keep {count} in flight (Little's law), on {allowed} connections");
+        let says = format!(
+            "{product} keep {count} in flight (Little's law), but there are only {allowed} connections"
+        );
         let (severity, says) = match judge.table.mean_of(row).why_above_users() {
             None => (Severity::Impossible, says),
             Some(why) => (Severity::Misleading, format!("{says}: {why}")),
@@ -79,7 +81,7 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Use
         judge.rows("in-flight", severity, &[row], &columns, says);
     } else if found.count < users.count * BUSY_SHARE_MIN {
         let says = format!(
-            "{product} keep {count} in flight for {allowed} users: most users were not waiting for a response, \
+            "{product} keep only {count} in flight for {allowed} users: most users were not waiting for a response, \
              so the latency is not that of this number of concurrent users"
         );
         judge.misleading("in-flight", row, &columns, says);
@@ -98,15 +100,17 @@ fn among_rows(judge: &mut Judge<'_>) {
     };
     for (row, found) in counts.iter().filter(|it| is_unlike(&it.1)) {
         let cause = match table.mean_of(row) {
-            Mean::OfSent | Mean::OfSeveral => "the rows ran at different levels of concurrency",
+            Mean::OfSent | Mean::OfSeveral => {
+                "the rows were measured at different levels of concurrency"
+            }
             Mean::WithAdded | Mean::Unknown => {
-                "the rows ran at different levels of concurrency (or the tool adds samples to its \
-                 means, as wrk does)"
+                "the rows were measured at different levels of concurrency (or the tool adds \
+                 samples to its means, as wrk does)"
             }
         };
         let says = format!(
-            "{} requests were in flight here (rate × mean time, Little's law), but {} in the median row: \
-             {cause}, and their times and rates are not comparable",
+            "{} requests were in flight in this row (rate × mean time, by Little's law), but {} in the median row: \
+             {cause}, so their times and rates are not comparable",
             digits(found.count),
             digits(middle)
         );

@@ -1,6 +1,6 @@
-//! A mean that contradicts the percentiles. The times of the requests between two percentiles lie
-//! between the values of these percentiles. Their contribution to the mean is therefore at least
-//! their share times the lower value, and at most their share times the upper value.
+//! Finds a mean that contradicts the percentiles. The times of the requests between two percentiles
+//! are between the values of these percentiles. These requests therefore contribute at least their
+//! share times the lower value to the mean, and at most their share times the upper value.
 
 use super::{Judge, time};
 use crate::heading::Meaning;
@@ -44,8 +44,8 @@ fn mean_of(table: &Table, row: &Row, family: &str) -> Option<(usize, Quantity)> 
     })
 }
 
-/// Returns the lower bound of the mean, and the upper bound if the longest time is known. Both
-/// allow for rounding.
+/// Returns the lower bound of the mean and, if the longest time is known, the upper bound. Both
+/// bounds allow for rounding.
 fn bounds(known: &[(f64, usize, Quantity)]) -> (f64, Option<f64>) {
     let mut least = 0.0;
     let mut most = 0.0;

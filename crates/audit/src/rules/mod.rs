@@ -84,13 +84,13 @@ impl Judge<'_> {
         self.findings.push(finding);
     }
 
-    /// Reports that the table lacks a fact.
+    /// Reports a fact that the table does not state.
     fn missing(&mut self, rule: &'static str, says: &str) {
         self.rows(rule, Severity::Missing, &[], &[], says.to_owned());
     }
 }
 
-/// Formats a time for a reader, with three digits.
+/// Formats a time with three digits and a suitable unit.
 fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
         it if it >= 1.0 => (seconds, "s"),
@@ -101,8 +101,7 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// Formats a number with three digits, or with all digits before the decimal point if there are
-/// more than three.
+/// Formats a number with three digits, or with all digits of its integer part if those are more.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         it if it >= 100.0 => 0,
@@ -116,7 +115,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The ratio of the largest number to the smallest; 1 if there are no numbers, or if one is not
+/// The ratio of the largest number to the smallest; 1 if there are no numbers or one of them is not
 /// positive.
 fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);

@@ -1,5 +1,5 @@
-//! Percentiles of the same times must rise with their rank and lie between the minimum and the
-//! maximum.
+//! Checks that percentiles of the same times rise with their rank and are between the minimum and
+//! the maximum.
 
 use super::{Judge, time};
 
@@ -16,7 +16,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
                     let [low_name, high_name] =
                         [low_at, high_at].map(|at| &table.columns[at].heading);
                     let (low, high) = (time(low.value), time(high.value));
-                    let says = format!("{low_name} is {low}, above {high_name}, which is {high}");
+                    let says = format!("{low_name} is {low}, which is above {high_name}, {high}");
                     judge.impossible("percentile-order", row, &[low_at, high_at], says);
                 }
             }

@@ -1,4 +1,4 @@
-//! Repetitions of a measurement: they must exist and agree.
+//! Checks that a measurement was repeated and that the repetitions agree.
 
 use std::sync::LazyLock;
 
@@ -10,17 +10,17 @@ use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::Row;
 
-/// If repetitions steadily rise or fall by more than this share in total, the measurement was not
-/// in a steady state.
+/// If the rates of successive repetitions steadily rise or fall by more than this share in total,
+/// the measurement was not in a steady state.
 const DRIFT_MAX: f64 = 0.05;
 
-/// Figures in steps smaller than this part of their spread suggest a precision that they do not
-/// have.
+/// Figures that are written in steps smaller than this share of their spread suggest a precision
+/// that they do not have.
 const STEP_OF_SPREAD_MIN: f64 = 0.001;
 
 const RUNS_MIN: usize = 3;
 
-/// `(run 2)`, `run 2` or `#2` at the end of a row's name.
+/// Matches the number of a repetition at the end of a row's name: `(run 2)`, `run 2` or `#2`.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[\s(]*(?:run|repetition|trial|block|#)\s*\d+\)?:?\s*$")
         .expect("the pattern is a constant")
@@ -38,8 +38,8 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         }
     }
     if !is_stated && repeated.is_empty() {
-        let says = "each row was measured once, or the table does not state how much repetitions differ: \
-                    whether two rows differ cannot be judged";
+        let says = "each row was measured once, or the table does not state how much repetitions differ, so \
+                    differences between rows cannot be judged";
         judge.missing("no-repetition", says);
     }
     for (_, runs) in repeated {
@@ -65,8 +65,8 @@ fn judge_runs(judge: &mut Judge<'_>, runs: &[&Row]) {
     let change = last.value / first.value - 1.0;
     if is_one_way && change.abs() > DRIFT_MAX {
         let says = format!(
-            "over {} repetitions the rate moves in one direction, by {} %: it had not settled, as happens without a warm-up; \
-             the mean depends on the number of repetitions",
+            "over {} repetitions, the rate moves in one direction, by {} %: it had not settled, perhaps for lack of a \
+             warm-up, so the mean depends on the number of repetitions",
             rates.len(),
             digits(100.0 * change)
         );
@@ -77,7 +77,7 @@ fn judge_runs(judge: &mut Judge<'_>, runs: &[&Row]) {
     if first.step < spread * STEP_OF_SPREAD_MIN {
         let (step, spread) = (digits(first.step), digits(spread));
         let says =
-            format!("stated in steps of {step}/s, although repetitions differ by {spread}/s");
+            format!("written in steps of {step}/s, although repetitions differ by {spread}/s");
         judge.rows(
             "false-precision",
             Severity::Misleading,

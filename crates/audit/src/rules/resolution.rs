@@ -1,11 +1,11 @@
-//! Times for which the timer or the notation was too coarse. Each cell is judged separately.
+//! Finds times for which the timer or the notation was too coarse. Each cell is judged separately.
 
 use super::{Judge, digits, time};
 use crate::heading::Meaning;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Row;
 
-/// If a step is a larger share of the time than this, it hides relevant differences.
+/// If a step exceeds this share of the time, it hides relevant differences.
 const STEP_SHARE_MAX: f64 = 0.1;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -22,7 +22,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let coarse: Vec<_> = others.into_iter().filter(coarse).collect();
         if let Some((_, first)) = zeros.first() {
             let says = format!(
-                "zero: times are written in steps of {}, and this time was less than half a step",
+                "zero: times are written in steps of {}, and this time was shorter than half a step",
                 time(first.step)
             );
             cells(judge, row, &zeros, says);

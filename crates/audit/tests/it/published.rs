@@ -1,4 +1,4 @@
-//! Tables as published, and the problems in them.
+//! Tests that the problems in tables like those of published benchmarks are found.
 
 use gatebench_audit::{Audit, Finding, Form, Numbering, Severity, audit, audit_rows};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn found(text: &str) -> Audit {
     audit_of(text, Form::Markdown)
 }
 
-/// Rule, severity and line of each finding.
+/// The rule, severity and line of each finding.
 fn rules(audit: &Audit) -> Vec<(&str, Severity, usize)> {
     let seen = |it: &Finding| (it.rule, it.severity, it.line);
     let mut rules: Vec<_> = audit.findings.iter().map(seen).collect();
@@ -56,7 +56,7 @@ fn a_percentile_above_a_higher_one_is_reported() {
     assert_eq!(audit.findings[0].row.as_deref(), Some("b"));
     assert_eq!(
         audit.findings[0].says,
-        "p95 ms is 9.76 ms, above p99 ms, which is 9.11 ms"
+        "p95 ms is 9.76 ms, which is above p99 ms, 9.11 ms"
     );
 }
 
@@ -75,7 +75,7 @@ fn more_in_flight_than_connections_is_reported() {
     let table = CLEAN.replace("3.98", "4.98");
     let severity = |audit: &Audit| {
         let [finding] = &only(audit, "in-flight")[..] else {
-            panic!("one finding: {audit:?}");
+            panic!("not exactly one finding: {audit:?}");
         };
         assert!(finding.says.contains("keep 79.7 in flight"), "{audit:?}");
         (finding.severity, finding.says.clone())
@@ -108,7 +108,7 @@ fn output_of_wrk_for_a_steady_closed_loop_is_possible() {
 }
 
 #[test]
-fn figures_of_gatebench_count_the_requests_that_were_sent() {
+fn means_of_gatebench_include_only_requests_that_were_sent() {
     let headings = ["figures", "requests/s", "mean ms", "connections"].map(str::to_owned);
     let row = ["response times", "16000", "4.98", "64"].map(str::to_owned);
     let found = audit_rows("wrk and others", &headings, vec![row.into()]);
@@ -117,8 +117,9 @@ fn figures_of_gatebench_count_the_requests_that_were_sent() {
 }
 
 #[test]
-fn a_mean_below_the_percentiles_bound_is_reported() {
-    // Half of the requests take 3.71 ms or more, 5 % 6.12 ms and 1 % 8.3 ms: at least 1.98 ms.
+fn a_mean_below_the_bound_of_the_percentiles_is_reported() {
+    // Half of the requests take 3.71 ms or more, 5 % take 6.12 ms or more, and 1 % take 8.3 ms or
+    // more, so the mean is at least 1.98 ms.
     let audit = found(&CLEAN.replace("3.98", "1.90"));
     assert_eq!(only(&audit, "mean-and-percentiles").len(), 1, "{audit:?}");
     assert_eq!(
@@ -138,16 +139,16 @@ fn a_mean_above_the_bound_of_the_longest_time_is_reported() {
             "|x|avg ms|p50 ms|p99 ms|max ms|rps|errors|runs|\n|-|-|-|-|-|-|-|-|\n|a|{mean}|1.0|2.0|10.0|100|0|9|\n"
         )
     };
-    // 0.5 × 1 + 0.49 × 2 + 0.01 × 10 = 1.58 ms at most.
+    // The mean is at most 0.5 × 1 + 0.49 × 2 + 0.01 × 10 = 1.58 ms.
     assert_eq!(
         only(&found(&table("1.6")), "mean-and-percentiles").len(),
         0,
-        "rounding is granted"
+        "the difference may be due to rounding"
     );
     assert_eq!(only(&found(&table("1.8")), "mean-and-percentiles").len(), 1);
 }
 
-/// Figures of a published test of a gateway's policies.
+/// The figures of a published test of a gateway's policies.
 const POLICIES: &str = "\
 ## Policies
 |scenario|rps|proxy latency p95|avg|p95|p99|
@@ -175,8 +176,8 @@ fn rows_at_different_concurrency_and_a_bucket_are_reported() {
         ]
     );
     let says = |rule| only(&audit, rule)[0].says.clone();
-    assert!(says("different-concurrency").starts_with("49.8 requests were in flight here"));
-    assert!(says("latency-at-saturation").contains("in 4 of 6 rows"));
+    assert!(says("different-concurrency").starts_with("49.8 requests were in flight in this row"));
+    assert!(says("latency-at-saturation").contains("in 4 of 6 rows,"));
     assert!(says("histogram-bucket").starts_with("950 µs to 990 µs in every row"));
     assert_eq!(
         only(&audit, "histogram-bucket")[0].columns,
@@ -208,7 +209,7 @@ fn each_coarse_cell_is_named_with_its_row() {
          |e|900|0.00|0.00|0.00|0.01|0.02|0|9|\n",
     );
     let [zeros, coarse] = &only(&audit, "resolution")[..] else {
-        panic!("zeros and steps of one row: {audit:?}");
+        panic!("not one finding for zeros and one for coarse steps: {audit:?}");
     };
     for finding in [zeros, coarse] {
         assert_eq!((finding.line, finding.row.as_deref()), (9, Some("e")));
@@ -229,17 +230,17 @@ fn each_coarse_cell_is_named_with_its_row() {
     );
 }
 
-/// The cells of a finding: line, row, column and text.
+/// The line, row, column and text of each cell of a finding.
 fn places(finding: &Finding) -> Vec<String> {
     let cells = finding.cells.iter();
     let place = cells.map(|it| format!("{} {}, {}: {}", it.line, it.row, it.column, it.written));
     place.collect()
 }
 
-/// A table, a rule, and the cells that its only finding in the table must name.
+/// A table, a rule, and the cells that the rule's only finding in the table must name.
 type Located = (String, &'static str, &'static [&'static str]);
 
-/// A table in which each rule finds something.
+/// For each rule, a table in which it finds something.
 fn located() -> Vec<Located> {
     let clean = |from: &str, to: &str| CLEAN.replace(from, to);
     let cpu = "|x|rps|cpu per request (µs)|cores|errors|runs|\n|-|-|-|-|-|-|\n|a|9000|441|4|0|3|\n|b|9900|441|4|0|3|\n";
@@ -356,7 +357,7 @@ fn every_finding_names_its_row_and_its_cells() {
     for (table, rule, cells) in located() {
         let audit = found(&table);
         let [finding] = &only(&audit, rule)[..] else {
-            panic!("{rule} once: {audit:?}");
+            panic!("not exactly one finding of {rule}: {audit:?}");
         };
         assert_eq!(places(finding), cells, "{rule}");
         let first = &finding.cells[0];
@@ -370,7 +371,7 @@ fn every_finding_names_its_row_and_its_cells() {
             );
         }
     }
-    // Missing information has no line of its own: the finding names the line of the headings.
+    // Missing information is on no line, so the finding names the line of the headings.
     let audit = found("# A\n\n|x|rps|\n|-|-|\n|a|900|\n");
     let missing = [
         ("errors-not-reported", Severity::Missing, 3),
@@ -466,11 +467,15 @@ fn wrk_runs(rates: [&str; 3]) -> String {
 fn repetitions_that_drift_are_reported() {
     let audit = found(&wrk_runs(["68803.45", "70337.25", "72141.41"]));
     assert_eq!((audit.tables, audit.rows), (1, 3));
-    assert_eq!(only(&audit, "drift").len(), 0, "by 4.9 %");
+    assert_eq!(
+        only(&audit, "drift").len(),
+        0,
+        "the rate drifts by only 4.9 %"
+    );
     assert_eq!(only(&audit, "false-precision").len(), 1);
     assert_eq!(only(&audit, "no-repetition").len(), 0);
     let audit = found(&wrk_runs(["68003.45", "70337.25", "72141.41"]));
-    assert_eq!(only(&audit, "drift").len(), 1, "by 6.1 %");
+    assert_eq!(only(&audit, "drift").len(), 1, "the rate drifts by 6.1 %");
 }
 
 #[test]
@@ -482,7 +487,11 @@ fn output_of_siege_has_a_coarse_timer() {
         Longest transaction:\t        0.03\nShortest transaction:\t        0.00\n";
     let audit = found(text);
     let coarse = only(&audit, "resolution");
-    assert_eq!(coarse.len(), 2, "the mean and the longest: {audit:?}");
+    assert_eq!(
+        coarse.len(),
+        2,
+        "one finding for the mean and one for the longest time: {audit:?}"
+    );
     assert_eq!(coarse[0].columns, ["Response time"]);
 }
 
@@ -504,7 +513,7 @@ fn an_unreadable_document_is_an_error_with_its_line() {
     let error = |text: &str, form| audit(text, form).unwrap_err().to_string();
     assert_eq!(
         error("a,b\n1,2\n1,2,3\n", Form::Csv),
-        "line 3: there are 3 cells but 2 headings"
+        "line 3: the number of cells is 3, but there are 2 headings"
     );
     assert!(error("{\n \"a\": }", Form::Json).starts_with("line 2: this is not JSON"));
 }
@@ -523,7 +532,7 @@ proptest! {
         }
     }
 
-    /// Units and the number of decimal places matter only for rounding.
+    /// Tests that no combination of figures, units and decimal places leads to a panic or to NaN.
     #[test]
     fn any_figures_are_judged(cells in prop::collection::vec("[0-9]{1,12}(\\.[0-9]{1,3})?( ms| s| %|k|)", 6)) {
         let row = cells.join("|");

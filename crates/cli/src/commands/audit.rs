@@ -23,12 +23,12 @@ const INDENT: usize = 4;
     long_about = "\
         Check a published table of results for figures that are impossible or misleading, and for \
         missing information: percentiles out of order, more requests in flight than connections \
-        (for a load generator that sends one request at a time on a connection and prints the \
-        mean of the requests that it sent), means that contradict the percentiles, percentiles in \
-        a histogram's lowest bucket, rows at different concurrency, timers that are too coarse, \
-        peaks reported as means, more CPU time than cores, and others. The command reads CSV, \
-        JSON, the tables of a Markdown document, and the output of wrk and siege. It runs \
-        nothing. For a run directory, it checks each trial.",
+        (for load generators that keep one request in flight per connection and report the mean \
+        over all requests), means that contradict the percentiles, percentiles in a histogram's \
+        lowest bucket, rows at different concurrency, timers that are too coarse, peaks reported \
+        as means, more CPU time than cores, and others. The command reads CSV, JSON, the tables \
+        of a Markdown document, and the output of wrk and siege. It runs nothing. For a run \
+        directory, it checks each trial.",
     after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \
                   gatebench audit gatebench-runs/tour-20260102T030405Z\n  \
                   wrk -c 64 -d 10s http://127.0.0.1:8080/ | gatebench audit -\n\n\

@@ -1,4 +1,4 @@
-//! `gatebench baseline`: named sets of runs with which other runs are compared.
+//! `gatebench baseline`: named sets of runs that other runs are compared with.
 
 use std::path::{Path, PathBuf};
 
@@ -99,7 +99,7 @@ impl Folder {
     }
 
     fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
-        // Every run is opened before a baseline is written.
+        // Reports a run that cannot be opened before anything is written.
         for run in runs {
             Run::open(run)?;
         }

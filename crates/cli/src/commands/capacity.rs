@@ -25,7 +25,7 @@ Examples:
   gatebench capacity --resume gatebench-runs/capacity-20260102T030405Z
 
 Each repeat starts a fresh process. The search raises the rate until a step misses the objective,
-bisects, and then moves up and down near the result; it writes each step to disk before the next.
+bisects, and then moves up and down near the result. Each step is on disk before the next starts.
 The result is the rate at which a step meets the objective with 95 % probability. Next to it is the
 rate at which half of the steps meet the objective. If the load generator or the upstream was the
 limit, the result is marked as limited and is a lower bound.
@@ -96,7 +96,7 @@ impl Capacity {
     }
 
     fn selection(&self) -> Selection {
-        // A single number needs no label.
+        // A single number of cores needs no label.
         let (gateway_cores, cores) = match self.cores[..] {
             [only] => (Some(only), Vec::new()),
             _ => (None, self.cores.clone()),
@@ -128,7 +128,7 @@ const RATE_MAX: f64 = 1e8;
 /// The minimum length of a step. A shorter step contains too few samples.
 const STEP_MIN: HumanDuration = HumanDuration::from_millis(200);
 
-/// Reads requests per second, `20000` or `20k`.
+/// Parses a rate in requests per second, such as `20000` or `20k`.
 fn rate(word: &str) -> Result<f64, String> {
     let (digits, factor) = match word.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1e3),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_and_cores_have_a_least() {
+    fn steps_and_cores_have_a_minimum() {
         assert_eq!(step("10s"), Ok(HumanDuration::from_millis(10_000)));
         assert!(step("100ms").is_err_and(|said| said.contains("at least 200ms")));
         assert!(step("10").is_err());

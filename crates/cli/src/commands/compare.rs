@@ -34,9 +34,9 @@ Examples:
 
 Runs take place at different times, so their trials cannot be paired. Two runs are compared by
 their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not account
-for changes to the machine between the runs. A run is compared with a baseline by means of a
-prediction interval over at least three runs of the baseline. Runs with different machines, cores
-or load generators are not compared; scenarios and loads that differ are left out.
+for changes to the machine between the runs. A run is compared with a baseline by a prediction
+interval over at least three runs of the baseline. Runs on different machines or cores, or with
+different load generators, are not compared; scenarios and loads that differ are left out.
 
 Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 
@@ -104,7 +104,7 @@ impl Compare {
     }
 }
 
-/// Summarises a run, and names the summary after the directory of the run.
+/// Summarizes a run, and names the summary after the directory of the run.
 fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarise(name.to_string_lossy(), &Run::open(dir)?)?)

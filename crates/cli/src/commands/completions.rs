@@ -50,7 +50,7 @@ impl Manual {
 
 /// The command line without the internal commands that only gatebench itself starts.
 fn visible(full: &clap::Command) -> clap::Command {
-    // clap cannot remove a command, so the others are moved to a new root.
+    // clap cannot remove a command, so the visible ones are copied to a new root.
     let shown = full.get_subcommands().filter(|it| !it.is_hide_set());
     clap::Command::new("gatebench")
         .version(crate::VERSION)

@@ -27,7 +27,7 @@ impl Supervise {
     }
 }
 
-/// Copy bytes between clients and a target until Ctrl-C: the null gateway
+/// Run the null gateway, which copies bytes between clients and a target, until Ctrl-C
 #[derive(Debug, Args)]
 pub struct Splice {
     /// The address that clients connect to

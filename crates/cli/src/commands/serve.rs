@@ -15,7 +15,7 @@ use super::values::{Overlay, no_program};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// The time for open pages to be replaced by the report after a run has ended.
+/// The time that open pages have to switch to the report after a run has ended.
 const PAGES_TURN: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
@@ -50,7 +50,7 @@ pub struct Serve {
     /// unencrypted connection [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
-    /// Let the pages start runs, from fixed choices of suite, gateways and length
+    /// Let the pages start runs, with a choice of known suites, gateways and lengths
     #[arg(long)]
     allow_run: bool,
     #[command(flatten)]

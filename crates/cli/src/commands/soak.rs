@@ -49,7 +49,7 @@ pub struct Soak {
     /// connections
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: Option<u32>,
-    /// Ignore memory growth up to this size per hour
+    /// Ignore memory growth up to this amount per hour
     #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = bytes)]
     growth: u64,
     /// Give the gateway N cores and N workers [default: 1]

@@ -42,7 +42,7 @@ pub struct Upstream {
     /// terminal
     #[arg(long)]
     json: bool,
-    /// Recognise repeated requests in up to N streams; in each load, each worker of the load
+    /// Recognize repeated requests in up to N streams; in each load, each worker of the load
     /// generator is one stream
     #[arg(long, value_name = "N", default_value_t = gatebench_upstream::STREAMS)]
     streams: usize,
@@ -160,7 +160,7 @@ impl Upstream {
     }
 }
 
-/// One path of each kind, with a typical response.
+/// A path of the upstream that returns a typical response.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",

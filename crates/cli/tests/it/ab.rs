@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::folder::gatebench;
 
-/// The folder of the reference gateway, which every machine has.
+/// The folder of the reference gateway, which is available on every machine.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
 
 fn git(folder: &Path, words: &[&str]) {
@@ -192,7 +192,7 @@ fn a_run_without_time_is_inconclusive() {
         serde_json::from_slice(&fs::read(folder.path().join("run/manifest.json")).unwrap())
             .unwrap();
     assert_eq!(manifest["status"], "finished");
-    assert_eq!(manifest["plan"]["blocks"], 1, "cut after the first block");
+    assert_eq!(manifest["plan"]["blocks"], 1, "only the first block is run");
     assert_eq!(manifest["plan"]["trials"].as_array().unwrap().len(), 3);
     let comment = fs::read_to_string(folder.path().join("ab.md")).unwrap();
     assert!(

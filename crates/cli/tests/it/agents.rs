@@ -1,8 +1,8 @@
-//! Loads that agents send from network namespaces, which stand for other machines: an sshd in each
-//! namespace, over a real `ssh`. The upstream is outside the namespaces.
+//! Loads that agents send from network namespaces, which represent other machines. gatebench
+//! reaches an sshd in each namespace with a real `ssh`. The upstream is outside the namespaces.
 //!
-//! Namespaces need root. Names and addresses contain the process and a number, so that tests of
-//! several checkouts can run at the same time.
+//! Namespaces need root. Names and addresses contain a number derived from the process ID, so that
+//! tests of several checkouts can run at the same time.
 
 use std::fs;
 use std::io::Read as _;
@@ -22,7 +22,7 @@ use crate::processes::{self, Process};
 use crate::serving::Serving;
 use crate::turns::turn;
 
-/// The path on Debian, whose folder is not on a user's PATH.
+/// The path of sshd on Debian. Its folder is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// The folder that sshd needs if it runs as root.
@@ -31,7 +31,7 @@ const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 /// The port of sshd in each namespace.
 const PORT: u16 = 2222;
 
-/// A relay that holds the bytes of each response for 20 ms.
+/// A relay that delays each piece of a response by 20 ms.
 const RELAY: &str = r"
 import socket, sys, threading, time
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])), backlog=256)
@@ -58,8 +58,8 @@ while True:
     threading.Thread(target=copy, args=(server, client, 0.020), daemon=True).start()
 ";
 
-/// A connection that misbehaves as `kubectl exec` may: `repeat` sends each line twice, `end` ends
-/// without an error after some lines, `stall` passes nothing on after them.
+/// A connection that misbehaves as `kubectl exec` may: `repeat` sends each line twice, `end` exits
+/// without an error after some lines, and `stall` passes on no further lines.
 const CARRIER: &str = r"
 import subprocess, sys, time
 how, lines = sys.argv[1], int(sys.argv[2])
@@ -91,8 +91,8 @@ struct Machines {
 }
 
 impl Machines {
-    /// Starts them; none if namespaces are not permitted. `unshare` are options for the time
-    /// namespace of machine `b`.
+    /// Starts both machines; returns none if namespaces are not permitted. `unshare` contains
+    /// options for the time namespace of machine `b`.
     fn start(bench: &Bench, unshare: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = std::process::id().wrapping_mul(7) + NEXT.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Machines {
         format!("gbt{}x{index}", self.net)
     }
 
-    /// The address of a machine; the other end of its cable has 1 in the last place.
+    /// The address of a machine. That of the other end of its cable ends in 1.
     fn address(&self, index: usize) -> String {
         format!("10.{}.{index}.2", self.net)
     }
@@ -199,7 +199,7 @@ impl Machines {
         self.spawn(index, &words);
     }
 
-    /// The configuration of ssh. A wrapper on PATH replaces that in the user's home.
+    /// Writes a configuration of ssh, and a wrapper on PATH that uses it instead of the user's.
     fn configure(&self, bench: &Bench) {
         let at = |name: &str| bench.path(name).display().to_string();
         let host = |index: usize, name: &str| {
@@ -215,7 +215,7 @@ impl Machines {
     }
 }
 
-/// Replaces `ssh` by a program with further arguments.
+/// Replaces `ssh` with a program that gets further arguments.
 fn wrapper(bench: &Bench, program: &str, words: &str) {
     let conf = bench.path("ssh.conf");
     let text = format!(
@@ -236,7 +236,7 @@ fn keys(bench: &Bench) {
         assert!(made.unwrap().success());
     }
     if !Path::new(PRIVILEGE_SEPARATION).exists() {
-        // Namespaces need root, and so does sshd this folder.
+        // sshd needs this folder if it runs as root, which namespaces require anyway.
         let _ = fs::DirBuilder::new()
             .mode(0o755)
             .create(PRIVILEGE_SEPARATION);
@@ -256,7 +256,7 @@ impl Drop for Machines {
     }
 }
 
-/// gatebench next to a gatebench-agent without debug information, which would be sent as well.
+/// gatebench next to a stripped gatebench-agent, because debug information would be sent as well.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -277,7 +277,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// Machines with an upstream that they reach.
+/// Two machines, and an upstream that they can reach.
 struct Field {
     bench: Bench,
     machines: Machines,
@@ -383,7 +383,7 @@ fn histograms_are_added_and_percentiles_are_not_averaged() {
         "-n {namespace} address add {target}/32 dev lo"
     )));
     let via = format!("10.{}.1.1", field.machines.net);
-    // The relay leads to the same upstream, at another address.
+    // The relay leads to a second upstream at another address.
     let other = Serving::start(
         &field.bench,
         &["upstream", "ping", "--listen", &format!("{via}:{port}")],
@@ -404,14 +404,14 @@ fn histograms_are_added_and_percentiles_are_not_averaged() {
     let each = &results["agents"]["each"];
     let (a, b) = (time(&each[0], "p99"), time(&each[1], "p99"));
     assert!(time(&each[1], "p50") > 20e6, "{results:#}");
-    // Half of all requests are those of b, so the 99th percentile of all is b's 98th.
+    // Half of all requests are b's, so the 99th percentile of all is b's 98th.
     let all = time(&results, "p99");
     assert!(
         all >= time(&each[1], "p95") && all <= b * 1.001,
         "{results:#}"
     );
     let mean = (a + b) / 2.0;
-    assert!(mean < all, "the mean of {a} and {b} is wrong");
+    assert!(mean < all, "{all} is at most the mean of {a} and {b}");
     assert!(!results.to_string().contains(&format!("{mean}")));
     let limits = results["engine"]["limited_by"].to_string();
     assert!(limits.contains("agents_differ"), "{limits}");
@@ -504,7 +504,7 @@ fn a_connection_that_repeats_ends_or_stalls_never_shortens_the_record() {
         (&results["sent"], &results["completed"]),
         (&600.into(), &600.into())
     );
-    // The greeting and at most 30 messages come before the load; then ten a second.
+    // The greeting and at most 30 messages come before the load, and then ten per second.
     for how in ["end", "stall"] {
         let (failed, took) = load(how, 50);
         let results = json(&failed, 3);
@@ -532,7 +532,8 @@ fn a_run_from_several_machines_counts_every_request() {
 #[test]
 fn the_hosts_of_an_inventory_run_the_gateway_the_upstream_and_the_load() {
     let Some(field) = Field::new() else { return };
-    // The namespaces cannot reach each other. A host with an address of this machine is this one.
+    // The namespaces cannot reach each other. A host with an address of this machine is this
+    // machine.
     let address = field.machines.address(1);
     let target = field.machines.target();
     let hosts = format!(
@@ -566,7 +567,7 @@ fn assert_all_counted(bench: &Bench, run: &str) {
         let each = phase["agents"]["each"].as_array().unwrap();
         let sent: u64 = each.iter().map(|it| it["sent"].as_u64().unwrap()).sum();
         assert_eq!(phase["counts"]["sent"], sent, "{phase:#}");
-        // There is no warm-up, so the upstream saw nothing else, and nothing twice.
+        // There is no warm-up, so the upstream must have received nothing else, and nothing twice.
         assert_eq!(phase["ledger"]["unique"], sent, "{phase:#}");
         assert_eq!(phase["ledger"]["repeated"], 0);
         assert_eq!(

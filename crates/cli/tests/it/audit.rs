@@ -83,7 +83,7 @@ fn a_document_without_figures_is_invalid_input() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("line 2: there are 1 cells but 2 headings"),
+        said.contains("line 2: the number of cells is 1, but there are 2 headings"),
         "{said}"
     );
 }

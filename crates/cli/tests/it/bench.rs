@@ -66,7 +66,8 @@ parity:
 ";
 
 impl Bench {
-    /// One block of the reference gateway with the scenario `ping`, without the direct variant.
+    /// A bench whose suite is one block of the reference gateway with the scenario `ping`, without
+    /// the direct variant.
     pub fn new() -> Self {
         Self::in_folder(tempfile::tempdir().unwrap())
     }
@@ -109,7 +110,7 @@ impl Bench {
         self.write("suite.yaml", &text);
     }
 
-    /// Creates the folder `./faulty`, a gateway with this behaviour.
+    /// Creates the folder `./faulty`, a gateway with this behavior.
     pub fn faulty(&self, behaviour: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
         // Only a gateway that never becomes ready reaches this timeout; Python starts slowly on a
@@ -122,7 +123,7 @@ impl Bench {
         self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
     }
 
-    /// Creates the folder `./mine`, a correct gateway that is not in the list.
+    /// Creates the folder `./mine`, a correct gateway that gatebench does not include.
     pub fn own_gateway(&self) {
         fs::create_dir_all(self.path("mine")).unwrap();
         self.write(
@@ -235,7 +236,7 @@ impl Bench {
             if let Some(found) = poll() {
                 return found;
             }
-            assert!(Instant::now() < deadline, "waited in vain for {what}");
+            assert!(Instant::now() < deadline, "timed out waiting for {what}");
             thread::sleep(LOOK);
         }
     }
@@ -259,7 +260,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The process id.
+    /// The process ID.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -327,7 +328,7 @@ impl<'a> Session<'a> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        // Killing fails if the process has already ended. That is no error here.
+        // Killing fails if the process has already ended, which is not an error here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -377,8 +378,8 @@ impl Finished {
         self
     }
 
-    /// Asserts a normal end. All loads may be invalid on a busy machine, because they are so short;
-    /// the exit code then differs, and the report states the reason.
+    /// Asserts that the run ended normally. On a busy machine, all loads may be invalid, because
+    /// they are so short; the exit code then differs, and the report states the reason.
     #[track_caller]
     pub fn assert_measured(&self) -> &Self {
         if self.code == Some(4) {

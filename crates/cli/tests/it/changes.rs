@@ -8,7 +8,7 @@ use crate::turns::turn;
 const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connections_max: 8}, measure: 2400ms, \
                          change: {action: configure, at: 1100ms}}\n";
 
-/// The record of a run's only trial, and its series.
+/// Runs a scenario, and returns the record and the series of the only trial.
 #[track_caller]
 pub fn record_of_run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
     bench.gatebench(&format!(
@@ -135,7 +135,7 @@ fn a_cold_load_begins_at_the_first_correct_response() {
     );
     let began_ns = record["phases"][0]["began_ns"].as_u64().unwrap();
     let waited_ns = began_ns.checked_sub(of("at_ns")).unwrap();
-    assert!(waited_ns < 5_000_000_000, "{waited_ns} ns of nothing");
+    assert!(waited_ns < 5_000_000_000, "{waited_ns} ns without a load");
     assert_eq!(record["phases"][0]["warm_up_ns"].as_u64(), Some(0));
     assert!(record["parity_before"].is_null(), "{record:#}");
     let mut cases = record["parity_after"]["cases"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! A gateway in a container of a real podman. The test has its own socket, and builds the image
+//! A gateway in a container of a real podman. Each test has its own socket, and builds the image
 //! from this program and its libraries, so it needs no registry.
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::processes;
 /// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
-/// A container engine for this test only. On drop, it ends with all its containers.
+/// A container engine for one test. On drop, the engine and all its containers are ended.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,

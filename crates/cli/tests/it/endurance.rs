@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::bench::replace_load;
 use crate::turns::turn;
 
-/// The load of `gatebench isolation` without its warm-up: the tests examine only checks.
+/// The load of `gatebench isolation` without its warm-up, because the tests examine only checks.
 const STEADY: &str = "- {name: steady, open: {rate_per_second: 2000}, measure: 8s}\n";
 
 fn command(folder: &Path, words: &str) -> Command {

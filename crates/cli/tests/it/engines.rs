@@ -126,7 +126,10 @@ fn side_by_side_loads_are_refused_for_external_generators() {
         bench
             .gatebench("run suite.yaml --engine wrk --dir run")
             .assert_code(2)
-            .assert_says(&["'both' loads all gateways", "without `side_by_side`"]);
+            .assert_says(&[
+                "the load 'both' runs against all gateways",
+                "without `side_by_side`",
+            ]);
     }
 }
 
@@ -143,7 +146,7 @@ fn cold_loads_are_refused_for_external_generators() {
             .gatebench("run suite.yaml --engine wrk --dir run")
             .assert_code(2)
             .assert_says(&[
-                "'opening' begins at the first correct response",
+                "the load 'opening' begins at the gateway's first correct response",
                 "without `cold`",
             ]);
     }
@@ -239,7 +242,7 @@ fn unsupported_plans_are_refused_before_anything_starts() {
         assert!(!bench.path("run").exists());
     };
     if installed("wrk") {
-        let says = ["wrk cannot send at a fixed rate, and phase 'latency' requires 100 requests/s"];
+        let says = ["wrk cannot send at a fixed rate, but phase 'latency' requires 100 requests/s"];
         refused(OPEN, "--engine wrk", 2, &says);
         refused(
             CLOSED,

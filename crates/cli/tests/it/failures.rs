@@ -49,7 +49,7 @@ fn a_gateway_that_is_not_installed() {
     named
         .assert_code(3)
         .assert_says(&["faulty", "no-such-program", "no-such-package", "  → "]);
-    assert!(!bench.path("run").exists(), "nothing was begun");
+    assert!(!bench.path("run").exists(), "nothing was started");
 
     bench.suite("reference, ./faulty", 1);
     let listed = bench.gatebench("run suite.yaml --dir run");
@@ -60,7 +60,7 @@ fn a_gateway_that_is_not_installed() {
 }
 
 #[test]
-fn a_gateway_of_a_version_that_its_folder_does_not_fit() {
+fn a_gateway_of_a_version_that_its_folder_does_not_support() {
     let bench = Bench::new();
     bench.faulty("honest");
     let spec = bench.read("faulty/gateway.yaml");
@@ -69,9 +69,9 @@ fn a_gateway_of_a_version_that_its_folder_does_not_fit() {
     let finished = bench.gatebench("run suite.yaml --gateway ./faulty --dir run");
     finished.assert_code(3).assert_says(&[
         "the folder of faulty was written for at least 99",
-        "a program of another version must come after it on PATH",
+        "put it on PATH before programs of other versions",
     ]);
-    assert!(!bench.path("run").exists(), "nothing was begun");
+    assert!(!bench.path("run").exists(), "nothing was started");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_program_that_is_not_that_gateway() {
         "/true did not print its version",
         "true by hand; if it works, correct",
     ]);
-    assert!(!bench.path("run").exists(), "nothing was begun");
+    assert!(!bench.path("run").exists(), "nothing was started");
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn a_gateway_whose_port_is_taken() {
 #[test]
 fn a_gateway_that_ends_when_it_is_started() {
     next_to_a_good_one(
-        "exit:no-licence",
-        &["ended while starting (exit code 1)", "faulty: no licence"],
+        "exit:no-license",
+        &["ended while starting (exit code 1)", "faulty: no license"],
     );
 }
 

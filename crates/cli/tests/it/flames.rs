@@ -144,13 +144,13 @@ fn an_interrupted_profile_is_reported_soon() {
     thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();
-    // No gateway is left to measure.
+    // No other gateway remained to be measured, so the run is complete.
     session
         .wait()
         .assert_code(0)
         .assert_says(&["the load was stopped early"]);
-    // Reading all copied stacks takes as long as sampling them; reading stops after two seconds, or
-    // after ten.
+    // Reading all copied stacks would take as long as sampling them. Therefore, reading stops after
+    // two seconds if there are enough samples, and after ten seconds at the latest.
     let took = stopped.elapsed();
     assert!(took < Duration::from_secs(30), "{took:?}");
     assert!(

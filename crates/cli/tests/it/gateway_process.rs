@@ -52,7 +52,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Killing fails if the process has already ended. That is no error here.
+        // Killing fails if the process has already ended, which is not an error here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -108,7 +108,7 @@ fn the_second_signal_ends_the_gateway_immediately() {
     assert_eq!(client.read(&mut [0; 16]).unwrap_or(0), 0);
 }
 
-/// CPU time that a process has used, in seconds.
+/// The CPU time of a process in user mode, in seconds.
 fn cpu_s(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, behind_name) = stat.rsplit_once(')').unwrap();

@@ -1,4 +1,4 @@
-//! The gateways in the list, installed or not.
+//! The gateways that gatebench includes, installed or not.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -27,7 +27,7 @@ const WHOLE: [&str; 5] = [
     "tls-upstream",
 ];
 
-/// Runs a gateway alone, so that no test waits for the others.
+/// Runs only one gateway, so that the tests of different gateways can run at the same time.
 #[track_caller]
 fn assert_runs_and_passes(gateway: &str, scenarios: &[&str]) {
     let bench = Bench::new();
@@ -68,7 +68,7 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
-/// Reports whether a gateway is on PATH that `gatebench install` cannot install here; if it is not,
+/// Reports whether a gateway that `gatebench install` cannot install here is on PATH; if it is not,
 /// prints that the test is skipped.
 pub fn is_on_path(program: &str) -> bool {
     let find = format!("command -v {program}");
@@ -170,8 +170,8 @@ fn a_failed_installation_does_not_prevent_others() {
         ]);
 }
 
-/// A gateway whose vendor publishes installation steps for this system; they create a program that
-/// prints this version.
+/// Writes a gateway whose vendor publishes installation steps for this system. The steps create a
+/// program that prints this version.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
     let value = |name: &str| {
@@ -196,7 +196,7 @@ fn packaged(bench: &Bench, installed: &str) {
 }
 
 #[test]
-fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
+fn the_steps_of_a_gateways_vendor_are_printed_and_run_with_consent() {
     let bench = Bench::new();
     packaged(&bench, "1.2.3");
     bench
@@ -240,7 +240,7 @@ fn a_version_other_than_that_of_the_steps_is_a_failure() {
 }
 
 #[test]
-fn a_system_that_the_makers_do_not_name_gets_a_clear_error() {
+fn a_system_that_the_vendor_does_not_name_gets_a_clear_error() {
     let bench = Bench::new();
     packaged(&bench, "1.2.3");
     let spec = bench.read("mine/gateway.yaml");
@@ -251,7 +251,7 @@ fn a_system_that_the_makers_do_not_name_gets_a_clear_error() {
         .assert_code(3)
         .assert_says(&[
             "cannot install mine: its vendor publishes no steps for",
-            "its vendor has steps for solaris 10; for other ways, see https://makers.example/install",
+            "its vendor has steps for solaris 10; for other ways to install it, see https://makers.example/install",
         ]);
 }
 
@@ -550,6 +550,6 @@ fn the_page_of_gateways_matches_the_folders() {
     let committed = include_str!("../../../../docs/guide/GATEWAYS.md");
     assert!(
         page == committed,
-        "docs/guide/GATEWAYS.md is out of date: gatebench list gateways --markdown > docs/guide/GATEWAYS.md"
+        "docs/guide/GATEWAYS.md is out of date; run: gatebench list gateways --markdown > docs/guide/GATEWAYS.md"
     );
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A `kubectl` for tests: responds as a cluster of three nodes would.
+"""A `kubectl` for tests that responds as a cluster of three nodes would.
 
 Objects are files in FAKE_CLUSTER. FAKE_BEHAVIOUR selects what goes wrong. `exec` runs the program on
-this machine, with a folder in FAKE_POD as that of the pod.
+this machine, with a folder in FAKE_POD as the home of the pod.
 """
 
 import json
@@ -155,7 +155,7 @@ def remove(kind, name):
 
 
 def end_processes(pod):
-    """Ends what runs in a pod, as the cluster does."""
+    """Kills the processes of a pod, as the cluster would."""
     mark = f"TMPDIR={pod}".encode()
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -163,7 +163,7 @@ def end_processes(pod):
                 if mark in file.read().split(b"\0"):
                     os.kill(int(process), signal.SIGKILL)
         except OSError:
-            pass  # It has ended, or it belongs to another user.
+            pass  # The process has ended, or it belongs to another user.
 
 
 def delete(words):
@@ -173,7 +173,7 @@ def delete(words):
     for word in names:
         kind, name = word.split("/")
         remove(KINDS[kind], name)
-        # The cluster deletes what the object owned.
+        # The cluster also deletes the objects that this object owns.
         for entry in sorted(os.listdir(CLUSTER)):
             if not entry.endswith(".json"):
                 continue
@@ -192,7 +192,7 @@ def execute(words):
     pod = os.path.join(shared, words[words.index("--container") - 1])
     os.makedirs(pod, exist_ok=True)
     node = next(node_of(it) for it in stored("Pod") if it["metadata"]["name"] == os.path.basename(pod))
-    # The image of all pods has the program after the first one.
+    # All pods share a cache, so the program is sent only once.
     extra = {"POD_IP": "127.0.0.1", "NODE_NAME": node, "XDG_CACHE_HOME": shared, "TMPDIR": pod, "HOME": pod}
     command = words[words.index("--") + 1 :]
     environment = {**os.environ, **extra}
@@ -210,7 +210,7 @@ def carry(child, is_first):
         is_line = line.startswith(b"L ")
         if is_line and is_first and BEHAVIOUR in ("line-cut", "line-stall"):
             open(os.path.join(CLUSTER, "carried"), "w").close()
-            # The first half of a line, and then nothing, or the end with the exit code 0.
+            # Sends half of a line, and then either stalls or ends with exit code 0.
             sys.stdout.buffer.write(line[: len(line) // 2])
             sys.stdout.flush()
             if BEHAVIOUR == "line-stall":

@@ -61,7 +61,7 @@ pub fn json(finished: &Finished, code: i32) -> Value {
 
 pub fn number(value: &Value, pointer: &str) -> u64 {
     let found = value.pointer(pointer).and_then(Value::as_u64);
-    found.unwrap_or_else(|| panic!("{pointer} is no number in {value:#}"))
+    found.unwrap_or_else(|| panic!("{pointer} is not a number in {value:#}"))
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_number_of_requests_is_sent_exactly() {
 }
 
 #[test]
-fn requests_come_from_files_and_with_stages() {
+fn data_files_path_files_and_stages_are_used() {
     let bench = Bench::new();
     let upstream = Serving::start(&bench, &["upstream", "httpbin"]);
     let origin = format!("http://{}", upstream.address());
@@ -265,9 +265,9 @@ fn requests_come_from_files_and_with_stages() {
     command.args(["--check", "contains=/anything/7", &url]);
     let spaced = json(&bench.spawn(command).wait(), 0);
     assert_eq!(number(&spaced, "/checks/passed"), 2);
-    let misspelt = format!("load -n 1 --data-file users.csv {origin}/{{{{users.nam}}}}");
+    let misspelled = format!("load -n 1 --data-file users.csv {origin}/{{{{users.nam}}}}");
     bench
-        .gatebench(&misspelt)
+        .gatebench(&misspelled)
         .assert_code(2)
         .assert_says(&["'nam'", "columns: name, id"]);
     bench.write("broken.csv", "a,b\n1\n");
@@ -444,7 +444,7 @@ fn invalid_arguments_are_refused_before_anything_is_sent() {
         ("--slo p99<1s,p95 http://a/", "column 8: 'p95' has no '<'"),
         ("--threshold checks>1% http://a/", "there are none"),
         ("-H X http://a/", "Name: value"),
-        ("-X get http://a/", "upper-case"),
+        ("-X get http://a/", "uppercase"),
         ("--body @no-such http://a/", "no-such"),
         ("-k http://a/", "no TLS on http://"),
         ("--cert x https://a/", "--key"),

@@ -1,4 +1,4 @@
-//! A user's gateway that is not in the list: its check, with faults that the check must find.
+//! A user's own gateway: `gatebench check gateway`, and the faults that it must find.
 
 use crate::bench::Bench;
 use crate::gateways::HUNDRED;

@@ -19,8 +19,8 @@ while True:
     listener.accept()[0].close()
 "#;
 
-/// Writes a variant of the reference gateway with these keys. Its start is a shell script in which
-/// `"$@"` is the reference gateway.
+/// Writes a variant of the reference gateway with these additional keys. A shell script starts it,
+/// in which `"$@"` is the command of the reference gateway.
 fn variant(bench: &Bench, name: &str, script: &str, more: &str) {
     std::fs::create_dir(bench.path(name)).unwrap();
     let spec = format!(
@@ -67,11 +67,11 @@ fn a_control_plane_is_killed_and_then_pushes_a_configuration() {
 #[test]
 fn a_control_plane_that_ends_is_reported() {
     let bench = Bench::new();
-    with_control_plane(&bench, "raise SystemExit('no licence')\n");
+    with_control_plane(&bench, "raise SystemExit('no license')\n");
     bench
         .gatebench("check gateway ./planes --scenario control-plane-push")
         .assert_code(1)
-        .assert_prints(&["the control plane of planes cannot be used", "no licence"]);
+        .assert_prints(&["the control plane of planes cannot be used", "no license"]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn postgres_is_started_for_a_feature_that_needs_it() {
         .assert_prints(&["kept passes"]);
 }
 
-/// The scenarios of an admin interface, of new weights and of a control plane.
+/// Scenarios that use an admin interface, new weights and a control plane.
 const WITH_DATABASE: &str =
     "--scenario admin-1 --scenario balancer-weights --scenario control-plane-push";
 

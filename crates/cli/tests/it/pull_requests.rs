@@ -1,5 +1,5 @@
-//! The script that the GitHub Action and the GitLab component run, with a server in place of
-//! theirs.
+//! The script that the GitHub Action and the GitLab component run, tested with a local server that
+//! replaces GitHub and GitLab.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -200,10 +200,7 @@ fn a_pull_request_has_one_comment_with_the_newest_result() {
         .assert_says(&["$(touch made)"]);
     assert!(!bench.path("made").exists());
     let comment = server.comment();
-    assert!(
-        comment.contains("exit code 2 and without a result"),
-        "{comment}"
-    );
+    assert!(comment.contains("exit code 2 and no result"), "{comment}");
     assert_eq!(
         bench.read("output"),
         "exit-code=0\nexit-code=1\nexit-code=4\nexit-code=2\n"
@@ -267,6 +264,6 @@ fn a_merge_request_gets_the_verdict_of_an_ab_test() {
     let finished = script(&bench, &["ab", "reference", "no-such"], &branch);
     finished
         .assert_code(2)
-        .assert_says(&["no comment was written: this job belongs to no pull or merge request"]);
+        .assert_says(&["this job does not belong to a pull or merge request"]);
     assert_eq!(server.comment(), comment);
 }

@@ -109,7 +109,7 @@ impl Guarded {
         // Another process may take the port before nginx does.
         (0..5)
             .find_map(|_| Self::try_start(bench))
-            .expect("nginx starts; apt-get install nginx-light installs it")
+            .expect("nginx does not start; install it: apt-get install nginx-light")
     }
 
     fn try_start(bench: &Bench) -> Option<Self> {

@@ -1,5 +1,5 @@
 //! Gateways on another host, over a real `ssh` to a real sshd that runs on 127.0.0.1 for this test,
-//! with its own keys, configuration and folders. Processes on the remote side are recognised by
+//! with its own keys, configuration and folders. Processes on the remote side are recognized by
 //! their environment, which sshd sets, and by their temporary folder.
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Bench, LONG_MEASURE, Session};
 use crate::processes::{self, Process};
 
-/// The path on Debian, whose folder is not on a user's PATH.
+/// The path of sshd on Debian. Its folder is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// The folder that sshd needs if it runs as root; it does not exist in a container's /run.
@@ -68,8 +68,8 @@ impl Drop for Far {
     }
 }
 
-/// The configuration of sshd and ssh. A wrapper on PATH replaces the configuration in the user's
-/// home, which remains unchanged.
+/// Writes configurations of sshd and ssh, and a wrapper on PATH that uses this configuration of ssh
+/// instead of the user's, which remains unchanged.
 fn configure(bench: &Bench, port: u16, cache: &Path) {
     let at = |name: &str| bench.path(name).display().to_string();
     let (mark, value) = bench.mark();
@@ -108,7 +108,7 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
     fs::set_permissions(bench.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// gatebench without debug information, which would be copied as well.
+/// A stripped gatebench, because debug information would be copied as well.
 pub fn stripped(bench: &Bench) -> PathBuf {
     let program = bench.path("gatebench");
     if !program.exists() {
@@ -264,7 +264,7 @@ fn an_unusable_host_is_reported_with_the_remedy() {
             .assert_code(3)
             .assert_says(&[&cannot])
             .assert_says(&said);
-        assert!(!bench.path("run").exists(), "nothing was begun");
+        assert!(!bench.path("run").exists(), "nothing was started");
     }
     assert_nothing_left(&bench);
 }
@@ -277,7 +277,7 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     }
     let bench = Bench::new();
     let _far = Far::start(&bench, &bench.path("far-cache"));
-    // Hosts that Terraform made are known by their addresses.
+    // Hosts that Terraform created are known by their addresses.
     let config = bench
         .read("ssh.conf")
         .replace("Host far\n", "Host far 127.0.0.2\n");
@@ -311,11 +311,11 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     for absent in ["a-secret", "db-password", "something-else"] {
         assert!(!of_terraform.contains(absent), "{absent}");
     }
-    // Without the question, nothing is created or destroyed.
+    // Without confirmation, nothing is created or destroyed.
     let refused = start(&bench, "run suite.yaml --hosts terraform:infra --provision").wait();
     refused
         .assert_code(2)
-        .assert_says(&["nobody can be asked", "→ add --yes"]);
+        .assert_says(&["cannot ask for confirmation", "→ add --yes"]);
     let log = bench.read("terraform.log");
     assert_eq!(log, "-chdir=infra output -json -no-color\n");
 
@@ -334,7 +334,7 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     assert!(!manifest.contains("a-secret") && !manifest.contains("db-password"));
 }
 
-/// Outputs as Kong's framework has them, a sensitive one and an unknown one.
+/// Terraform outputs like those of Kong's framework, with a sensitive one and an unknown one.
 const OUTPUTS: &str = r#"{
   "kong-ip": {"sensitive": false, "type": "string", "value": "127.0.0.2"},
   "kong-internal-ip": {"sensitive": false, "type": "string", "value": "127.0.0.1"},

@@ -1,4 +1,4 @@
-//! Run directories that are read-only, full, or owned by another user.
+//! Run directories that cannot be created, are on a full disk, are in use, or are damaged.
 
 use std::process::Command;
 

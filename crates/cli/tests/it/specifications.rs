@@ -62,7 +62,7 @@ fn a_suite_also_repeats_failed_trials() {
     finished.assert_measured().assert_says(&["not today"]);
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
     bench.assert_reportable("run", 2);
-    let shown = "was repeated as trial 2, which is completed";
+    let shown = "was repeated as trial 2 (completed)";
     assert!(bench.read("run/report.json").contains(shown));
 }
 
@@ -180,7 +180,7 @@ fn an_impossible_specification_is_refused_before_anything_starts() {
         .gatebench("spec run --tags no-such-tag --dir run")
         .assert_code(2)
         .assert_says(&["single_route", "  → "]);
-    assert!(!bench.path("run").exists(), "nothing was begun");
+    assert!(!bench.path("run").exists(), "nothing was started");
 }
 
 #[test]

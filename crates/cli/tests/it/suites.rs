@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::turns::turn;
 
-/// Suites whose scenarios define sizes, loads or direct requests: these run unchanged.
+/// Suites that run unchanged, because their scenarios define sizes, loads or direct requests.
 const WHOLE_OF_SOAP: [&str; 2] = ["soap", "soap-endurance"];
 const WHOLE_OF_OTHERS: [&str; 2] = ["gravitee", "kong-benchmark"];
 

@@ -1,5 +1,5 @@
-// A control plane for Envoy in tests: it sends the routes in a file, and sends them again on SIGHUP
-// after the file has changed.
+// A control plane for Envoy in tests. It sends the routes in a file, and on SIGHUP reads the file
+// again and sends the new routes.
 //
 //	xds ADDRESS:PORT FILE
 //

@@ -1,4 +1,4 @@
-//! Checks the keys of a mapping: unknown keys, missing keys, and the choice of one among several.
+//! Checks the keys of a mapping: unknown keys, missing keys, and mutually exclusive keys.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ pub(super) struct Keys<'s> {
     choice: Vec<(&'s str, &'s Value, &'s str)>,
     /// Keys of `own` that must be present.
     pub(super) required: Vec<&'s str>,
-    /// The schema of all other keys, if they have one.
+    /// The schema for the values of all other keys, if there is one.
     pub(super) other: Option<&'s Value>,
     /// True if other keys are mistakes.
     pub(super) closed: bool,
@@ -63,7 +63,7 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// In a choice of tagged settings, the branches themselves refuse other keys.
+/// Reports whether a schema forbids other keys. In a choice of tagged settings, its branches do.
 fn is_closed(schema: &Value) -> bool {
     let refuses = |schema: &Value| {
         ["additionalProperties", "unevaluatedProperties"]
@@ -103,8 +103,8 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Reports unknown keys. Replaces a probable misspelling by the intended key, and the name of
-    /// an earlier version by the current one. Returns the number of keys that remain unknown.
+    /// Reports unknown keys. Replaces a probable misspelling with the intended key, and a name from
+    /// an earlier version with the current one. Returns the number of keys that remain unknown.
     fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
         let mut left = 0;
         for index in 0..entries.len() {
@@ -160,8 +160,8 @@ impl<'s> Walker<'s> {
             .filter(|entry| keys.tags().any(|tag| tag == entry.key))
             .collect();
         match given.as_slice() {
-            // Where a mapping consists only of the choice, an unknown key is an invalid choice,
-            // which was already reported.
+            // If a mapping consists only of the choice, an unknown key is an invalid choice and was
+            // already reported.
             [] if keys.choice.is_empty() || (keys.own.is_empty() && unknown > 0) => {}
             [] => {
                 let choice = keys.choice.iter();

@@ -1,6 +1,6 @@
-//! Removes the mistakes in form from a document, so that its meaning can be checked as well:
-//! invalid values are removed, or replaced by valid ones where a value is required. The result
-//! serves no other purpose.
+//! Removes the violations of a schema from a document, so that its meaning can be checked as well:
+//! invalid values are dropped, or replaced with valid ones where a value is required. The result
+//! is used only for these checks.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::{Place, Walker, forms, is_null, word, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
-/// The document in the form that its schema requires.
+/// Returns the document without violations of its schema.
 pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
     let mut walker = Walker::new(schema, "");
     let value = walker.kept(root, schema);
@@ -30,7 +30,7 @@ impl<'s> Walker<'s> {
                 let Some(of_items) = schema.get("items") else {
                     return Some(node.to_json());
                 };
-                // Each item keeps its index, because mistakes in meaning are reported by index.
+                // Each item keeps its index, because semantic mistakes are reported by index.
                 let kept = items.iter().map(|item| {
                     let value = self.kept(item, of_items);
                     value.unwrap_or_else(|| self.sample(of_items))
@@ -52,8 +52,8 @@ impl<'s> Walker<'s> {
         self.problems.len() == before
     }
 
-    /// The schema against which a value is checked; if there are several, the first that allows its
-    /// type.
+    /// The schema to check a value against. Of several alternatives, it is the first that allows
+    /// the value's type.
     fn form_of(&self, node: &Node, schema: &'s Value) -> Option<&'s Value> {
         let schema = self.resolve(schema);
         let Some(forms) = forms(schema) else {

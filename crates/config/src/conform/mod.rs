@@ -1,9 +1,9 @@
 //! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
 //! The check supports the keywords that our schemas use (a test of `gatebench-model` lists them),
-//! and reports more than a general validator can: the existing keys, the intended branch of a
-//! choice, and the correct text. A misspelt key is reported once and then treated as the known key,
-//! so that the values under it are checked too.
+//! and reports more than a general validator can: the known keys, the intended branch of a choice,
+//! and the correct text. A misspelled key is reported once and then treated as the intended key, so
+//! that the values under it are checked too.
 
 mod mapping;
 mod mended;
@@ -17,7 +17,7 @@ use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
 pub(crate) use mended::mended;
 
-/// Returns every mistake in `root`, and corrects misspelt keys.
+/// Returns every mistake in `root`, and corrects misspelled keys.
 pub(crate) fn conform(
     root: &mut Node,
     schema: &Value,
@@ -34,10 +34,10 @@ pub(crate) fn conform(
     walker.problems
 }
 
-/// The name and the description of a value in messages.
+/// The name and description of a value for use in messages.
 struct Place<'s> {
     name: String,
-    /// The place of the caret if something in the value is missing.
+    /// The bytes that are underlined if something is missing from the value.
     head: Range<usize>,
     /// The description in the schema.
     description: &'s str,
@@ -66,7 +66,7 @@ impl<'s> Walker<'s> {
         });
     }
 
-    /// The first line of a value as written.
+    /// The first line of a value, as written in the file.
     fn written(&self, node: &Node) -> &'s str {
         let whole = self.text.get(node.span.clone()).unwrap_or("");
         whole.lines().next().unwrap_or("").trim_end()
@@ -106,8 +106,8 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// `anyOf` with null represents an optional value of a named type; without null it is a choice
-    /// between forms of different types.
+    /// `anyOf` with null represents an optional value of a named type. Without null, it represents
+    /// a choice between forms of different types.
     fn one_of_forms(&mut self, node: &mut Node, forms: &'s [Value], place: &Place<'s>) {
         let forms = forms.iter().map(|form| self.resolve(form));
         let (nulls, others): (Vec<&'s Value>, Vec<&'s Value>) = forms.partition(|it| is_null(it));
@@ -141,7 +141,7 @@ impl<'s> Walker<'s> {
     }
 }
 
-/// The allowed words, if the value is one of a set of words.
+/// The allowed words, if the schema is a set of words.
 fn words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return words.iter().map(Value::as_str).collect();
@@ -153,7 +153,7 @@ fn words(schema: &Value) -> Option<Vec<&str>> {
         .collect()
 }
 
-/// The schemas of which one must match, if there are several.
+/// The alternatives of a schema, one of which must match, if it has any.
 fn forms(schema: &Value) -> Option<&[Value]> {
     Some(schema.get("anyOf")?.as_array()?)
 }
@@ -168,9 +168,9 @@ fn description(schema: &Value) -> &str {
     text.lines().next().unwrap_or("")
 }
 
-/// A description to append to a remedy.
+/// The description in parentheses, for appending to a remedy.
 fn about(description: &str) -> String {
-    // A second sentence that continues on the next line is cut off.
+    // Drops the last sentence if it continues on the next line.
     let whole = match description.rfind(". ") {
         Some(end) if !description.ends_with('.') => &description[..end],
         _ => description,

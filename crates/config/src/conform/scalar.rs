@@ -1,4 +1,4 @@
-//! Checks types, words, formats of text and ranges of numbers.
+//! Checks types, words, formats of strings and ranges of numbers.
 
 use std::ops::Range;
 
@@ -105,7 +105,7 @@ impl<'s> Walker<'s> {
         let Some(pattern) = word(schema, "pattern") else {
             return;
         };
-        // The patterns are constants, and a test compiles all of them.
+        // Compilation cannot fail: the patterns are constants, and a test compiles all of them.
         let matches = regex_lite::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text));
         let help = form(schema).unwrap_or_else(|| description(schema));
         if !matches {
@@ -166,7 +166,7 @@ fn kind(data: &Data) -> &'static str {
     }
 }
 
-/// Describes a type of JSON Schema for the user.
+/// Describes a JSON Schema type for the user.
 fn title(type_name: &str) -> &'static str {
     match type_name {
         "boolean" => "true or false",

@@ -1,4 +1,4 @@
-//! One worker's part of one group: its free connections, its arrivals, its next request.
+//! One worker's part of one group, with its free connections, its arrivals and its next request.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

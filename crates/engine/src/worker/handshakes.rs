@@ -1,4 +1,5 @@
-//! Loads of connections alone: they measure the time to make a connection, TLS included.
+//! Loads that make connections but send no requests. They measure the time to make a connection,
+//! TLS included.
 
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Io};

@@ -1,5 +1,6 @@
-//! One worker: its loop, its connections, its record. Everything here runs for each request, so
-//! nothing here takes a lock, allocates in steady state, or reads a clock more often than it must.
+//! One worker, with its loop, its connections and its record. Everything here runs for each
+//! request, so nothing here takes a lock, allocates in steady state, or reads a clock more often
+//! than it must.
 
 mod end;
 mod group;
@@ -44,7 +45,7 @@ pub(crate) struct Work<'a> {
     pub(crate) outlet: Outlet,
 }
 
-/// The two queues between a worker and the collector: full records out, empty ones back.
+/// The two queues between a worker and the collector, for full records out and empty ones back.
 pub(crate) struct Outlet {
     pub(crate) full: Producer<Box<Interval>>,
     pub(crate) empty: Consumer<Box<Interval>>,
@@ -75,7 +76,7 @@ impl IoTask for Work<'_> {
 struct Worker<'a, I> {
     io: I,
     compiled: &'a Compiled<'a>,
-    /// Its number here.
+    /// Its number among the workers of this load generator.
     number: usize,
     /// Its number among the workers of all load generators.
     global_number: usize,

@@ -16,7 +16,7 @@ use crate::response::Exchange;
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
 
-/// The maximum time to poll for an event: about the time that waking a thread may take.
+/// The maximum time to poll for an event, which is about the time that waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
 /// With more responses in flight than this, sleeping costs nothing.

@@ -199,7 +199,7 @@ impl<I: Io> Worker<'_, I> {
         } else {
             connection.buffer = Some(bytes);
         }
-        // Usually the response is still to come, but it may also have overtaken this event.
+        // Usually the response has not arrived yet, but it may also have overtaken this event.
         if connection.waits_to_send {
             self.release(conn, now);
         }

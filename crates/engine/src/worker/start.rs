@@ -1,4 +1,4 @@
-//! Before the first arrival: connections, and the common start of all workers.
+//! Opens the connections before the first arrival, and starts all workers at the same time.
 
 use std::io;
 use std::sync::atomic::Ordering;

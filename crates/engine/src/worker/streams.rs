@@ -1,4 +1,4 @@
-//! HTTP/2: connections that carry several exchanges at a time.
+//! HTTP/2 connections, which carry several exchanges at a time.
 
 use gatebench_net::{ConnId, Io};
 
@@ -171,8 +171,8 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let mut ended = std::mem::take(&mut http2.ended);
-        // All are recorded before the first place is given away: a new stream may take any of
-        // them.
+        // All streams are recorded before the first place is given away, because a new stream may
+        // take any of the places.
         for (slot, end) in &ended {
             self.end_stream(conn, *slot, *end, kind, now);
         }

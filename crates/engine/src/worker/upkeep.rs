@@ -1,4 +1,4 @@
-//! Periodic work: reconnecting, timeouts, sealing a second.
+//! Periodic work, such as reconnecting, timeouts and sealing a second.
 
 use std::cmp::Reverse;
 
@@ -25,8 +25,8 @@ const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
     /// The time for which this worker did not run before it woke at `now`; usually 0. Timeouts are
-    /// extended by it, so that responses that have arrived, or are still to come from a server
-    /// paused at the same time, are read first. Their latency counts in full.
+    /// extended by this time, so that responses that have arrived, or are still to come from a
+    /// server paused at the same time, are read first. Their latency counts in full.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {

@@ -77,7 +77,8 @@ fn a_response_before_the_request() {
     }
 }
 
-/// The same at a fixed rate, where connections wait: each is replaced, and the schedule continues.
+/// Tests the same at a fixed rate, at which connections wait. Each is replaced, and the schedule
+/// continues.
 #[test]
 fn connections_that_die_while_they_wait() {
     let fickle = |it: &mut Connection| {

@@ -23,7 +23,7 @@ fn refused(last_stream: u32) -> Vec<u8> {
     )
 }
 
-/// A load that may make no progress, and must still end in time.
+/// Shortens a load that may make no progress and must still end in time.
 fn brief(load: &mut Load) {
     over_http2(load);
     load.measure = Duration::from_millis(300);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 
-/// The behaviour of one connection.
+/// The behavior of one connection.
 pub trait Pathology: Fn(&mut Connection) + Send + Sync + 'static {}
 impl<F: Fn(&mut Connection) + Send + Sync + 'static> Pathology for F {}
 

@@ -65,8 +65,8 @@ fn brief(load: &mut Load) {
     load.measure = Duration::from_millis(300);
 }
 
-/// The requests over the first three connections get responses; every later connection fails with
-/// `kind`.
+/// Asserts that the requests over the first three connections get responses, and that every later
+/// connection fails with `kind`.
 fn only_later_ones_fail(
     kind: ErrorKind,
     pathology: impl Pathology,

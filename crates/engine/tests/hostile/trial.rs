@@ -16,7 +16,7 @@ use gatebench_model::{Check, Request, Shape};
 use crate::common::{self, backends};
 use crate::server::{Connection, Pathology, Server};
 
-/// Number of requests of a load, if it gets that far.
+/// The number of requests of a load, unless the load ends earlier.
 pub const REQUESTS: u64 = 12;
 /// The maximum growth of the process: bodies kept for checks, twice if they are decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
@@ -43,13 +43,13 @@ pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outc
         .collect()
 }
 
-/// Every request ends with one of these errors.
+/// Asserts that every request ends with one of these errors.
 pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }
 
-/// Each connection responds with the next of these responses, and each of them counts as an error
-/// of this kind.
+/// Asserts that each of these responses, sent on successive connections, counts as an error of this
+/// kind.
 pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, responses: &[A]) {
     let responses: Vec<_> = responses.iter().map(|it| it.as_ref().to_vec()).collect();
     let count = responses.len() as u64;
@@ -80,7 +80,7 @@ pub fn fails_with(kinds: &[ErrorKind], pathology: impl Pathology, change: impl F
     }
 }
 
-/// Every request gets a response; this number of responses fails a check.
+/// Asserts that every request gets a response, and that this number of responses fails a check.
 pub fn completes(pathology: impl Pathology, failing: u64, change: impl Fn(&mut Load)) {
     for outcome in suffer(pathology, change) {
         let counts = &outcome.counts;

@@ -1,5 +1,5 @@
-//! The engine against every known fault: its counts of requests and bytes equal the upstream's
-//! exactly. For times, only lower bounds are asserted.
+//! Tests the engine against every known fault. Its counts of requests and bytes must equal the
+//! upstream's exactly. For times, only lower bounds are asserted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,5 @@
-//! HTTP/1.1 between the engine and nginx, and between h2load and the upstream: each half of this
-//! project against an independent implementation, so that a mistake common to both halves is
+//! Tests HTTP/1.1 between the engine and nginx, and between h2load and the upstream. Each half of
+//! this project meets an independent implementation, so that a mistake common to both halves is
 //! detected. `scripts/install-test-deps` installs nginx and h2load.
 
 use std::fs;
@@ -45,7 +45,7 @@ impl Nginx {
             // A user's PATH often lacks the directories of daemons.
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
             .spawn()
-            .expect("nginx starts; scripts/install-test-deps installs it");
+            .expect("nginx is missing; run scripts/install-test-deps");
         let limit = Instant::now() + PATIENCE;
         while UnixStream::connect(folder.path().join("http2")).is_err() {
             let ended = child.try_wait().unwrap();
@@ -74,7 +74,7 @@ impl Drop for Nginx {
     }
 }
 
-/// Longer than any buffer on the path.
+/// A body that is longer than any buffer on the path.
 fn large() -> String {
     "0123456789abcdef".repeat(20_000)
 }
@@ -114,7 +114,8 @@ fn requests() -> Vec<Request> {
         {"method": "PUT", "path": "/asked", "headers": {"X-Asking": "~^{}|<>\\\""}, "body": large(),
          "checks": [{"status": 200}, {"body_equals": "PUT"}]},
         {"method": "GET", "path": "/large", "checks": [{"status": 200}, {"body_equals": large()}]},
-        // Compressed while it is sent, so that its length is not known: chunked over HTTP/1.1.
+        // The body is compressed while it is sent, so its length is not known and it is chunked
+        // over HTTP/1.1.
         {"method": "GET", "path": "/large", "headers": {"Accept-Encoding": "gzip"},
          "checks": [{"status": 200}, {"body_equals": large()}, {"header": {"name": "content-encoding", "equals": "gzip"}}]},
     ]);
@@ -178,8 +179,8 @@ fn nginx_is_understood_over_http1() {
     }
 }
 
-/// Sends the same requests. A request that nginx refuses after GOAWAY is counted as a separate kind
-/// of error; all others get the expected responses.
+/// Sends the same requests over HTTP/2. A request that nginx refuses after GOAWAY is counted as a
+/// separate kind of error; all others get the expected responses.
 #[test]
 fn nginx_is_understood_over_http2() {
     let nginx = Nginx::start();
@@ -229,7 +230,7 @@ fn h2load(words: &[&str]) -> String {
         .args(words)
         .stdin(Stdio::null())
         .output()
-        .expect("h2load starts; scripts/install-test-deps installs it");
+        .expect("h2load is missing; run scripts/install-test-deps");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

@@ -37,7 +37,7 @@ impl Nginx {
         // Another process may take a port before nginx does.
         (0..5)
             .find_map(|_| Self::try_start())
-            .expect("nginx starts; apt-get install nginx-light installs it")
+            .expect("nginx is missing; run scripts/install-test-deps")
     }
 
     fn try_start() -> Option<Self> {

@@ -20,14 +20,17 @@ fn random_choices_depend_only_on_the_seed_and_follow_the_weights() {
     let first = drawn(7, 0);
     assert_eq!(first, drawn(7, 0));
     assert_ne!(first, drawn(8, 0));
-    assert_ne!(first, drawn(7, 1), "workers choose by themselves");
+    assert_ne!(first, drawn(7, 1), "each worker makes its own choices");
     for (request, expected) in [1_000_i32, 2_000, 5_000].into_iter().enumerate() {
         let count = first.iter().filter(|it| **it == request).count() as i32;
         // More than five standard deviations of a binomial count.
         assert!((count - expected).abs() < 230, "{count} of {expected}");
     }
     let follows_itself = first.windows(2).filter(|it| it[0] == it[1]).count();
-    assert!(follows_itself > 3_000, "a choice may follow itself");
+    assert!(
+        follows_itself > 3_000,
+        "the same request may be chosen twice in a row"
+    );
 }
 
 proptest! {

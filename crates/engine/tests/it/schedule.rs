@@ -76,7 +76,7 @@ fn a_spike_and_a_pause_are_listed_exactly() {
     assert_eq!(
         due[30],
         3 * SECOND_NS,
-        "what comes after a pause comes after it"
+        "arrivals after a pause are not due before it ends"
     );
     assert_eq!(due[10..13], [1_000_000_000, 1_050_000_000, 1_100_000_000]);
 }
@@ -100,8 +100,8 @@ fn a_phase_moves_even_arrivals_by_a_part_of_the_gap() {
     assert_eq!(all(&schedule, 0, 1), [250_000, 1_250_000, 2_250_000]);
 }
 
-/// Gaps of a Poisson process at rate 1: Kolmogorov-Smirnov at the level of 0.1 %, whose critical
-/// value is 1.95 ÷ √n (Smirnov 1948).
+/// Tests the gaps of a Poisson process at rate 1 with Kolmogorov-Smirnov at the 0.1 % level, whose
+/// critical value is 1.95 ÷ √n (Smirnov 1948).
 #[test]
 fn poisson_gaps_are_exponential_for_each_worker_and_for_all_together() {
     let mut open = open(20_000.0, None);

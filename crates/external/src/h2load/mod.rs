@@ -1,4 +1,5 @@
-//! h2load: closed loads of one kind of request.
+//! The translation for h2load, which sends closed loads of requests that differ only in their
+//! paths.
 
 mod output;
 
@@ -8,10 +9,10 @@ use crate::job::{Job, Limits, ONLY_OURS, Order, OrderFile, Refusal};
 
 pub(crate) use output::parse;
 
-/// The file with the body of the requests.
+/// The name of the file that contains the request body.
 const BODY_FILE: &str = "body";
 
-/// Returns the arguments and the files of h2load.
+/// Returns the arguments and files for h2load.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("h2load")?;
     if job.script.is_some() {
@@ -55,7 +56,9 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
 fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, Refusal> {
     let remedy = "use --engine wrk or k6, or the built-in load generator";
     let refused = |what: &str| job.refused_scenario("h2load", what, remedy);
-    let first = requests.first().ok_or_else(|| refused("send nothing"))?;
+    let first = requests
+        .first()
+        .ok_or_else(|| refused("run without requests"))?;
     let kind = |it: &'r Request| (&it.method, &it.headers, &it.body);
     if requests.iter().any(|it| kind(it) != kind(first)) {
         return Err(refused(
@@ -66,7 +69,7 @@ fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, R
         return Err(refused("send requests according to their weights"));
     }
     if requests.len() > 1 && job.at_random() {
-        return Err(refused("send requests at random"));
+        return Err(refused("send requests in random order"));
     }
     match (first.method.as_str(), first.body.is_some()) {
         ("GET", false) | ("POST", true) => Ok(first),
@@ -88,10 +91,12 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
             "the check '{check}': h2load does not inspect responses"
         ));
     }
-    limits.express("the timeout of a request: h2load supports only timeouts of connections");
+    limits.express("the request timeout: h2load supports only connection timeouts");
     limits.express("the wait for the last responses: h2load drops requests in flight at the end");
-    limits.measure("percentiles of the response time: h2load reports minimum, mean and maximum, with three digits");
+    limits.measure(
+        "percentiles of the response time: h2load reports only the minimum, mean and maximum, to three digits",
+    );
     limits.measure(ONLY_OURS);
-    limits.measure("bytes sent, and connections that were refused");
+    limits.measure("bytes sent, and refused connections");
     limits
 }

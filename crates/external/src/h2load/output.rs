@@ -1,10 +1,10 @@
-//! The report that h2load prints.
+//! Parses the report that h2load prints.
 
 use std::collections::BTreeMap;
 
 use crate::figures::{Figures, ParseError};
 
-/// Reads the report.
+/// Returns the figures in the report.
 pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let line = |start: &str| {
         let rest = stdout.lines().find_map(|line| line.strip_prefix(start));
@@ -40,7 +40,7 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     })
 }
 
-/// Parses `5 total, 4 started` into numbers by name.
+/// Parses `5 total, 4 started` into counts by name.
 fn counted(text: &str) -> Result<BTreeMap<String, u64>, ParseError> {
     let pair = |item: &str| {
         let (count, name) = item.trim().split_once(' ')?;
@@ -78,7 +78,8 @@ fn bytes(text: &str) -> Result<u64, ParseError> {
     number.ok_or_else(|| ParseError::wrong("the traffic", text))
 }
 
-/// The minimum, the maximum and the mean in nanoseconds; the standard deviation follows them.
+/// Parses the minimum, maximum and mean, in nanoseconds. The standard deviation after them must be
+/// valid but is not returned.
 fn times(text: &str) -> Result<[u64; 3], ParseError> {
     let times: Option<Vec<u64>> = text.split_whitespace().take(4).map(time_ns).collect();
     match times.as_deref() {
@@ -87,7 +88,7 @@ fn times(text: &str) -> Result<[u64; 3], ParseError> {
     }
 }
 
-/// Parses `45us`, `1.24ms` or `1.00s` to nanoseconds.
+/// Converts `45us`, `1.24ms` or `1.00s` to nanoseconds.
 fn time_ns(text: &str) -> Option<u64> {
     let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let (number, scale) = units

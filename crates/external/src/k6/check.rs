@@ -4,10 +4,10 @@ use gatebench_model::{Check, Request};
 
 use crate::text::js;
 
-/// Helper functions for the expressions: JSON Pointer (RFC 6901), and equality that ignores the
-/// order of keys.
+/// Helper functions for the expressions: a lookup by JSON Pointer (RFC 6901), and equality that
+/// ignores the order of keys.
 pub(super) const JSON_HELPERS: &str = r"
-// The value at a JSON Pointer (RFC 6901) of a response; undefined where there is none.
+// Returns the value at a JSON Pointer (RFC 6901) in a response, or undefined if there is none.
 function at(response, pointer) {
   let value;
   try {
@@ -58,14 +58,14 @@ fn condition(check: &Check) -> String {
     }
 }
 
-/// The value of a header as an expression.
+/// Returns an expression for the value of a header.
 fn field(name: &str) -> String {
     format!("response.headers[{}]", js(&canonical(name)))
 }
 
-/// The name of a header in k6's form: `Content-Type`.
+/// Returns the name of a header in k6's form, as in `Content-Type`.
 fn canonical(name: &str) -> String {
-    let capitalised = |word: &str| {
+    let capitalized = |word: &str| {
         let mut word = word.to_lowercase();
         if let Some(first) = word.get_mut(..1) {
             first.make_ascii_uppercase();
@@ -73,24 +73,24 @@ fn canonical(name: &str) -> String {
         word
     };
     name.split('-')
-        .map(capitalised)
+        .map(capitalized)
         .collect::<Vec<_>>()
         .join("-")
 }
 
-/// Reports whether a request's checks need the body of its responses as text.
+/// Reports whether a request's checks need the response body as text.
 pub(super) fn need_body(request: &Request) -> bool {
     let is_of_text = |it: &Check| matches!(it, Check::BodyEquals(_) | Check::BodyContains(_));
     need_json(request) || request.checks.iter().any(is_of_text)
 }
 
-/// Reports whether a request's checks need the length of the body of its responses.
+/// Reports whether a request's checks need the length of the response body.
 pub(super) fn need_length(request: &Request) -> bool {
     let is_of_length = |it: &Check| matches!(it, Check::BodyBytes(_));
     request.checks.iter().any(is_of_length)
 }
 
-/// Reports whether a request's checks parse the body of its responses as JSON.
+/// Reports whether a request's checks parse the response body as JSON.
 pub(super) fn need_json(request: &Request) -> bool {
     let is_of_json = |it: &Check| matches!(it, Check::Json(_) | Check::JsonAbsent(_));
     request.checks.iter().any(is_of_json)

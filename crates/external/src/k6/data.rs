@@ -11,7 +11,7 @@ use crate::text::js;
 /// Sources by name.
 pub(super) type Sources = BTreeMap<String, Source>;
 
-/// A string of a request as JavaScript: a literal, or an expression for its template.
+/// Returns a string of a request as JavaScript: a literal, or an expression if it is a template.
 pub(super) fn text(text: &str, sources: &Sources) -> String {
     let Ok(template) = Template::parse(text) else {
         // Invalid templates were refused when the scenario was read.
@@ -33,7 +33,7 @@ pub(super) fn text(text: &str, sources: &Sources) -> String {
     }
 }
 
-/// Reports whether a string contains a value.
+/// Reports whether a string is a template that contains a value from a source.
 pub(super) fn is_filled(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.constant().is_none())
 }
@@ -46,7 +46,7 @@ fn column(source: Option<&Source>, name: Option<&str>) -> usize {
     columns.position(|column| Some(column) == name).unwrap_or(0)
 }
 
-/// The sources, with the functions that they use.
+/// Returns the definitions of the sources and of the functions that they use.
 pub(super) fn definitions(sources: &Sources) -> String {
     let mut lines = String::from(DRAWING);
     let uses = |wanted: fn(&Source) -> bool| sources.values().any(wanted);
@@ -82,7 +82,7 @@ fn rows(list: &List) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// The expression for the row of a draw.
+/// Returns an expression that draws a row.
 fn draw(source: &Source, index: usize) -> String {
     match source {
         Source::Sequence(Sequence { from, step }) => {
@@ -98,7 +98,7 @@ fn draw(source: &Source, index: usize) -> String {
     }
 }
 
-/// The expression for the index of a drawn row.
+/// Returns an expression that draws the index of a row.
 fn row_of(list: &List) -> String {
     let (last, count) = (list.values.len().saturating_sub(1), list.values.len());
     match list.pick {
@@ -112,7 +112,7 @@ fn row_of(list: &List) -> String {
 }
 
 const DRAWING: &str = "
-// Each source is drawn from once for a request, however often the request contains its values.
+// Each source is drawn from at most once per request, however often the request uses its values.
 function rows() {
   const drawn = {};
   return (name) => {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_become_sums_of_texts() {
+    fn templates_become_concatenated_strings() {
         let sources = sources();
         assert_eq!(text("/plain", &sources), "'/plain'");
         assert_eq!(text("", &sources), "''");

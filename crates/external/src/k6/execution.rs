@@ -24,7 +24,7 @@ const LOAD_KEYS: [&str; 5] = ["vus", "duration", "iterations", "stages", "scenar
 /// Reports whether a script defines a load, according to the output of `k6 inspect`.
 ///
 /// # Errors
-/// It is not JSON.
+/// The output is not JSON.
 pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
     let parsed = options(text)?;
     Ok(LOAD_KEYS.iter().any(|key| !parsed[*key].is_null()))
@@ -34,7 +34,7 @@ pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
 /// --execution-requirements`.
 ///
 /// # Errors
-/// It is not JSON, or contains no duration of the script.
+/// The output is not JSON, or `totalDuration` or `maxVUs` is missing.
 pub fn read_execution(text: &str) -> Result<Execution, ScriptError> {
     let parsed = options(text)?;
     let execution = || {
@@ -47,7 +47,7 @@ pub fn read_execution(text: &str) -> Result<Execution, ScriptError> {
     execution().ok_or_else(|| ScriptError("totalDuration or maxVUs is missing".into()))
 }
 
-/// Reads the options; warnings of k6 may surround them.
+/// Parses the options, which k6 may print between warnings.
 fn options(text: &str) -> Result<Value, ScriptError> {
     let range = text.find('{').zip(text.rfind('}'));
     let json = range.and_then(|(from, to)| text.get(from..=to));

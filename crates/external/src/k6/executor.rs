@@ -20,7 +20,7 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// The executor of a part of a phase with this shape.
+    /// Returns the executor for a part of a phase with this shape.
     pub(super) fn of(
         shape: &Shape,
         phase: &Phase,
@@ -65,7 +65,7 @@ pub(super) fn note_length(phase: &Phase, part: Part, limits: &mut Limits) {
     let wanted = part.length(phase);
     if wanted < length(phase, part) {
         limits.express(format!(
-            "{wanted:?} of '{}': k6 accepts no load shorter than {SHORTEST:?}",
+            "a load of {wanted:?} in '{}': k6 accepts none shorter than {SHORTEST:?}",
             phase.name
         ));
     }
@@ -77,7 +77,7 @@ fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) ->
     let settings = match (closed.requests_max, &closed.stages[..]) {
         (Some(most), _) if part == Part::Measure => {
             limits.express(format!(
-                "the warm-up of '{}' as part of its {most} requests: k6 sends them all after it",
+                "counting the warm-up of '{}' towards its {most} requests: k6 sends all {most} after the warm-up",
                 phase.name
             ));
             vec![
@@ -135,12 +135,12 @@ fn of_open(
     if open.requests_max.is_some() {
         return Err(refused(
             phase,
-            "end a load with a fixed rate after a number of requests",
+            "end a fixed-rate load after a number of requests",
         ));
     }
     if open.queue_max > 0 {
         limits.express_once(&format!(
-            "the queue of {} arrivals of '{}': k6 drops an arrival that finds all {} users busy",
+            "the queue for {} arrivals in '{}': k6 drops an arrival when all {} users are busy",
             open.queue_max, phase.name, open.connections_max
         ));
     }
@@ -182,8 +182,8 @@ fn of_open(
     })
 }
 
-/// Rates, each with the time taken to reach it. A step takes no time and is followed by a constant
-/// rate.
+/// Returns the rates, each with the time taken to reach it. A step takes no time and is followed by
+/// a constant rate.
 fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     if let Some(end) = open.ramp_to_per_second {
         return vec![(end, length)];
@@ -198,8 +198,8 @@ fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     changes
 }
 
-/// Returns the shortest unit of time, in seconds, in which all rates are whole numbers, because k6
-/// accepts only whole numbers.
+/// Returns the shortest unit of time, in seconds, in which all rates are whole numbers. k6 accepts
+/// no fractions.
 fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mut Limits) -> f64 {
     let rates = || std::iter::once(start).chain(changes.iter().map(|(rate, _)| *rate));
     let whole = |unit: f64| rates().all(|rate| (rate * unit - (rate * unit).round()).abs() < 1e-6);
@@ -215,7 +215,7 @@ fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mu
     })
 }
 
-/// Stages as JavaScript. After the last stage, the number is constant until the end.
+/// Returns the stages as JavaScript. A final stage keeps the last value until the end of the part.
 fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     let taken: Duration = stages.iter().map(|(_, over)| *over).sum();
     let rest = length.saturating_sub(taken);

@@ -1,4 +1,4 @@
-//! k6: closed and open loads in JavaScript.
+//! The translation for k6, which runs closed and open loads from a script in JavaScript.
 
 mod check;
 mod data;
@@ -23,10 +23,11 @@ const SCRIPT_FILE: &str = "scenario.js";
 /// The file name of k6's summary.
 pub(crate) const SUMMARY_FILE: &str = "summary.json";
 
-/// The statistics of the summary; by default k6 prints no percentile above the 95th.
+/// The statistics in the summary. By default, k6 prints no percentile above the 95th.
 const TREND_STATS: &str = "avg,min,med,p(90),p(95),p(99),p(99.9),max,count";
 
-/// Returns the arguments and the files of k6: a script, or the options to run the user's own.
+/// Returns the arguments and files for k6: a generated script, or the options that run the user's
+/// script.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let mut limits = Limits::default();
     let mut files = Vec::new();
@@ -55,7 +56,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         }
     }
     limits.measure(
-        "response times from the intended send time: k6 measures from the actual one, so a stall affects only a few of them",
+        "response times from the intended send time: k6 measures from the actual send time, so a stall affects only a few of them",
     );
     limits.measure(ONLY_OURS);
     Ok(Order {
@@ -74,19 +75,23 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     limits.measure("status classes, and requests without a response: k6 counts them together with unexpected responses");
     let own = own.display().to_string();
     if job.own_load {
-        limits.express("the load: the script has its own, without warm-up");
+        limits.express("the load: the script has its own, without a warm-up");
         return Ok(vec![own]);
     }
     if let Shape::Open(open) = &job.phase.shape {
         return Err(Refusal::new(
             format!(
-                "the script defines no load, and phase '{}' requires {} requests/s, which k6 accepts only in a script",
+                "the script defines no load, but phase '{}' requires {} requests/s, which k6 accepts only in a script",
                 job.phase.name, open.rate_per_second
             ),
-            "write the load in options.scenarios of the script, or choose a load that has only closed phases (--load)",
+            "define the load in options.scenarios of the script, or choose a load that has only closed phases (--load)",
         ));
     }
-    let closed = job.plain_closed("k6 with a user's script")?;
+    let remedy =
+        "define the load in options.scenarios of the script, or use the built-in load generator";
+    let closed = job
+        .plain_closed("k6 with a user's script")
+        .map_err(|refusal| Refusal::new(refusal.message, remedy))?;
     executor::note_length(job.phase, job.part, limits);
     let length = executor::length(job.phase, job.part);
     Ok(vec![
@@ -96,8 +101,8 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     ])
 }
 
-/// Exports a scenario with a whole load profile as a script for users, with the differences from a
-/// gatebench run. The phases follow one another.
+/// Exports a scenario and the phases of a load profile, one after another, as a script for users.
+/// Also returns the differences from a gatebench run.
 ///
 /// # Errors
 /// k6 cannot do what a phase requires.

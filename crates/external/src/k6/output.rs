@@ -1,4 +1,4 @@
-//! The summary that k6 writes (`--summary-export`).
+//! Parses the summary that k6 writes (`--summary-export`).
 
 use std::collections::BTreeMap;
 
@@ -45,13 +45,13 @@ const BUILT_IN: [&str; 10] = [
 /// The metric with the times of expected responses.
 const EXPECTED: &str = "http_req_duration{expected_response:true}";
 
-/// The prefix of the counters in our scripts: responses by class, and errors by kind.
+/// The prefix of the counters in our scripts, which count responses by class and errors by kind.
 const COUNTED: &str = "gatebench_";
 
-/// Reads the summary.
+/// Returns the figures in the summary.
 pub(crate) fn parse(json: &str) -> Result<Figures, ParseError> {
     let summary: Summary = serde_json::from_str(json)
-        .map_err(|error| ParseError::wrong("the summary", &error.to_string()))?;
+        .map_err(|error| ParseError(format!("the summary cannot be read: {error}")))?;
     let metrics = &summary.metrics;
     let sent =
         count(metrics, "http_reqs").ok_or_else(|| ParseError::missing("the number of requests"))?;
@@ -134,7 +134,7 @@ fn times(metrics: &BTreeMap<String, Metric>, completed: bool) -> Result<Metric, 
     }
 }
 
-/// k6 prints times in milliseconds.
+/// Returns a statistic in nanoseconds; k6 writes milliseconds.
 fn ns(metric: &Metric, statistic: &str) -> Option<u64> {
     let ms = metric.get(statistic)?.as_f64()?;
     Some((ms * 1e6).round() as u64)
@@ -149,7 +149,8 @@ fn percentiles(times: &Metric) -> BTreeMap<String, u64> {
     median.into_iter().chain(others).collect()
 }
 
-/// In this format `true` means that a threshold was crossed.
+/// Returns the thresholds, and whether each was met. In the summary, `true` means that a threshold
+/// was crossed.
 fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
     let mut held = BTreeMap::new();
     for (name, metric) in metrics {
@@ -164,7 +165,7 @@ fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
     held
 }
 
-/// Custom metrics, and those of single groups, tags or protocols.
+/// Returns custom metrics, metrics of other protocols, and those of single groups or tags.
 fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<String, f64>> {
     let is_further = |name: &str| {
         !BUILT_IN.contains(&name)
@@ -181,7 +182,7 @@ fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<Stri
     further.collect()
 }
 
-/// Adds groups and checks with their full paths.
+/// Adds the checks of a group, and the groups in it, under their full paths.
 fn walk(group: &Group, path: &str, figures: &mut Figures) {
     let below = |name: &str| match path {
         "" => name.to_owned(),

@@ -11,9 +11,9 @@ use crate::text::js;
 /// The form in which all requests of a script are written.
 pub(super) struct Style<'a> {
     pub(super) sources: &'a Sources,
-    /// True if any of them is filled with data.
+    /// True if any request is filled with data.
     pub(super) filled: bool,
-    /// True if some are sent more often than others.
+    /// True if requests are drawn by weight instead of sent in turn.
     pub(super) weighted: bool,
     pub(super) purpose: Purpose,
 }
@@ -70,7 +70,7 @@ fn body(request: &Request, sources: &Sources) -> String {
     }
 }
 
-/// The Base64 of a binary body, as in the scenario.
+/// Returns a binary body in Base64, as in the scenario.
 pub(super) fn binary_body(request: &Request) -> Option<String> {
     let body = request.body.as_ref().filter(|body| body.text().is_none())?;
     let written = serde_json::to_value(body).ok()?;

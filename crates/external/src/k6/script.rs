@@ -13,7 +13,6 @@ use super::request::{Style, binary_body};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
-/// The purpose of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The script is for a user: it has thresholds and comments.
@@ -28,7 +27,7 @@ pub(super) struct Script<'a> {
     url: String,
     groups: Vec<Group>,
     stages: Vec<Stage>,
-    /// The start of the next phase.
+    /// The time at which the next part begins.
     after: Duration,
     new_connections: bool,
 }
@@ -89,7 +88,7 @@ impl<'a> Script<'a> {
         }
         if !self.scenario.data.is_empty() {
             limits.express_once(
-                "rows and numbers in turn by worker: k6 assigns them in turn across all users of a scenario",
+                "rows and numbers that each worker takes in turn: k6 deals them out to all users of a scenario",
             );
         }
         self.after += length + phase.drain.0;
@@ -108,7 +107,7 @@ impl<'a> Script<'a> {
         format!("{}{group}{part}", phase.name).replace('-', "_")
     }
 
-    /// The text.
+    /// Returns the script as text.
     pub(super) fn write(&self, purpose: Purpose) -> String {
         let mut text = self.head(purpose);
         text += &self.options(purpose);
@@ -224,12 +223,12 @@ impl<'a> Script<'a> {
             purpose,
         };
         let how = match style.weighted {
-            true => "by their weights",
-            false => "in turn",
+            true => "drawn by weight",
+            false => "sent in turn",
         };
         let comment = match &self.groups[..] {
-            [_] => format!("The requests, sent {how}."),
-            _ => format!("The requests of {}, sent {how}.", group.name),
+            [_] => format!("The requests, {how}."),
+            _ => format!("The requests of {}, {how}.", group.name),
         };
         let name = self.requests_name(index);
         let requests: String = group.requests.iter().map(|it| style.written(it)).collect();
@@ -307,7 +306,8 @@ function next(requests) {
 ";
 
 /// Counters for the classes of responses and the kinds of errors, which k6 does not print. Every
-/// response is expected, so that k6 separates the times of responses from those of failed requests.
+/// status is declared as expected, so that k6 separates the times of responses from those of failed
+/// requests.
 const COUNTERS: &str = "
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 }));
 

@@ -1,4 +1,4 @@
-//! wrk: closed loads over HTTP/1.1.
+//! The translation for wrk, which sends closed loads over HTTP/1.1.
 
 mod output;
 mod script;
@@ -13,7 +13,7 @@ pub(crate) use output::parse;
 /// The name of the script for wrk.
 const SCRIPT_FILE: &str = "scenario.lua";
 
-/// Returns the arguments and files of wrk: the requests as a script, the other settings as
+/// Returns the arguments and files for wrk: a script with the requests, and everything else as
 /// arguments.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("wrk")?;
@@ -21,7 +21,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let script = match job.script {
         Some(own) => {
             limits.express("the scenario's requests and checks: the script has its own");
-            limits.measure("checks and status classes: wrk does not count them for requests that a script makes");
+            limits.measure("checks and status classes: wrk does not count them when a user's script makes the requests");
             script::around(own)
         }
         None => script::of(job, &mut limits)?,
@@ -44,7 +44,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let threads = threads(job.threads_for(connections), connections);
     if (threads as usize) < job.threads {
         limits.express(format!(
-            "{} threads: wrk opens the same number of connections in each, so {connections} run on {threads}",
+            "{} threads: wrk opens the same number of connections in each, so the {connections} connections run on {threads}",
             job.threads
         ));
     }
@@ -69,8 +69,8 @@ fn whole_seconds(length: Duration) -> u64 {
     (length.as_secs() + u64::from(length.subsec_nanos() > 0)).max(1)
 }
 
-/// Returns the largest number of threads up to `most` that can share the connections evenly,
-/// because wrk opens the same number of connections in each thread and drops the rest.
+/// Returns the largest number of threads up to `most` that can share the connections evenly. wrk
+/// opens the same number of connections in each thread and drops the rest.
 fn threads(most: u32, connections: u32) -> u32 {
     let mut numbers = (1..=most).rev();
     let even = numbers.find(|threads| connections.is_multiple_of(*threads));

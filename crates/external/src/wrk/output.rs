@@ -1,4 +1,4 @@
-//! Reads the last line that the script prints.
+//! Parses the line of figures that the script prints.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde::Deserialize;
 
 use crate::figures::{Figures, ParseError, Passes};
 
-/// The beginning of the line that the script prints.
+/// The prefix of the line of figures.
 const MARK: &str = "GATEBENCH ";
 
-/// The metric with the number of unchecked responses whose status is an error; its statistic is
-/// `count`.
+/// The name of the metric that counts unchecked responses with an error status. Its only statistic
+/// is `count`.
 pub const UNCHECKED_RESPONSES: &str = "responses of status 400 and above";
 
 #[derive(Deserialize)]
@@ -34,8 +34,8 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let mut lines = stdout.lines().rev();
     let json = lines.find_map(|line| line.strip_prefix(MARK));
     let json = json.ok_or_else(|| ParseError::missing("the line of figures"))?;
-    let mut line: Line =
-        serde_json::from_str(json).map_err(|error| ParseError::wrong(&error.to_string(), json))?;
+    let mut line: Line = serde_json::from_str(json)
+        .map_err(|error| ParseError(format!("the line of figures cannot be read: {error}")))?;
     line.errors.retain(|_, count| *count > 0);
     let errors: u64 = line.errors.values().sum();
     let by_class = (1..).zip(&line.classes).filter(|(_, count)| **count > 0);

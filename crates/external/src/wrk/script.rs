@@ -49,12 +49,12 @@ local function report(summary, latency)
 end
 "#;
 
-/// A script that runs the user's script and then prints the figures.
+/// Returns a script that runs the user's script and then prints the figures.
 pub(super) fn around(own: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let own = lua(own.as_os_str().as_bytes());
     format!(
-        "-- Runs the script and prints what wrk measured in a form that gatebench reads.\n\
+        "-- Runs the user's script and then prints wrk's figures in a form that gatebench reads.\n\
          dofile({own})\n\
          local own_setup, own_done = setup, done\n\
          {REPORT}\n\
@@ -64,7 +64,7 @@ pub(super) fn around(own: &Path) -> String {
     )
 }
 
-/// The scenario as a script.
+/// Returns the scenario as a script.
 pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> {
     let requests = job.plain_requests("wrk")?;
     let title = &job.scenario.title.replace('\n', " ");
@@ -83,7 +83,7 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
     Ok(script)
 }
 
-/// One request, which wrk renders once, so that no Lua code runs per request.
+/// Returns the script for one request. wrk renders it once, so that no Lua code runs per request.
 fn alone(request: &Request) -> String {
     let mut lines = format!(
         "\nwrk.method = {}\nwrk.path = {}\n",
@@ -99,8 +99,8 @@ fn alone(request: &Request) -> String {
     lines
 }
 
-/// Several requests, each rendered once; each thread sends them in turn, or draws them by their
-/// weights.
+/// Returns the script for several requests, each rendered once. Each thread sends them in turn or
+/// draws them by weight.
 fn in_turn(requests: &[Request], at_random: bool) -> String {
     let mut lines = String::from("\nlocal texts = {}\n\nfunction init(args)\n");
     for request in requests {
@@ -145,8 +145,8 @@ fn by_weight(requests: &[Request]) -> String {
     )
 }
 
-/// Returns the body. wrk sends no Content-Length without one, so a method that requires a body gets
-/// an empty one.
+/// Returns the body of a request. Without a body, wrk sends no Content-Length, so a request whose
+/// method requires a body gets an empty one.
 fn body(request: &Request) -> Option<String> {
     let needs_one = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
     match &request.body {
@@ -158,13 +158,14 @@ fn body(request: &Request) -> Option<String> {
     }
 }
 
-/// Checks each response if there is a check. wrk does not report the request to which a response
-/// belongs, so only checks that all requests share are possible.
+/// Returns a function that checks each response, or an empty string if there is nothing to check.
+/// wrk does not report which request a response belongs to, so all requests must have the same
+/// checks.
 fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;
     if requests.iter().any(|request| request.checks != *checks) {
         limits.express(
-            "checks: they differ between requests, and wrk does not pass the request of a response to a script",
+            "checks that differ between requests: wrk does not report which request a response belongs to",
         );
         return unseen(limits);
     }
@@ -196,11 +197,13 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
 }
 
 fn unseen(limits: &mut Limits) -> String {
-    limits.measure("status classes: without a check, wrk only counts responses of 400 and above");
+    limits.measure(
+        "status classes: without a check, wrk only counts responses with status 400 and above",
+    );
     String::new()
 }
 
-/// A check as a condition in Lua; none if Lua in wrk cannot express it.
+/// Returns a check as a condition in Lua, or `None` if Lua in wrk cannot express it.
 fn condition(check: &Check) -> Option<String> {
     let field = |name: &str| format!("field(headers, {})", lua(name.to_lowercase()));
     Some(match check {

@@ -30,7 +30,7 @@ export const options = {
   discardResponseBodies: true,
 };
 
-// Each source is drawn from once for a request, however often the request contains its values.
+// Each source is drawn from at most once per request, however often the request uses its values.
 function rows() {
   const drawn = {};
   return (name) => {
@@ -63,7 +63,7 @@ const SOURCES = {
   'users': () => ROWS_1[zipf(2, 1) - 1],
 };
 
-// The requests of good, sent by their weights.
+// The requests of good, drawn by weight.
 const REQUESTS_GOOD = [
   {
     weight: 2,
@@ -87,7 +87,7 @@ const REQUESTS_GOOD = [
   },
 ];
 
-// The requests of bad-ones, sent by their weights.
+// The requests of bad-ones, drawn by weight.
 const REQUESTS_BAD_ONES = [
   {
     weight: 1,

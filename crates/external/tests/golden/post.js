@@ -25,7 +25,7 @@ export const options = {
   discardResponseBodies: true,
 };
 
-// The value at a JSON Pointer (RFC 6901) of a response; undefined where there is none.
+// Returns the value at a JSON Pointer (RFC 6901) in a response, or undefined if there is none.
 function at(response, pointer) {
   let value;
   try {

@@ -21,7 +21,7 @@ fn versions_are_found_in_each_output() {
 }
 
 #[test]
-fn names_are_serialised_without_loss() {
+fn names_are_parsed_back() {
     for generator in Generator::ALL {
         assert_eq!(generator.as_str().parse(), Ok(generator));
     }

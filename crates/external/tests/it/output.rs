@@ -1,4 +1,4 @@
-//! Parses real output of the tools.
+//! Parses real output from the load generators.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -148,7 +148,7 @@ fn damaged() -> impl Strategy<Value = (Generator, String)> {
 
 proptest! {
     #[test]
-    fn any_text_is_figures_or_an_error((generator, text) in damaged()) {
+    fn any_text_gives_figures_or_an_error((generator, text) in damaged()) {
         if let Ok(Figures { completed, sent, .. }) = parse(generator, &text) {
             prop_assert!(generator != Generator::K6 || completed <= sent);
         }

@@ -1,4 +1,5 @@
-//! The arguments and scripts for each tool, compared literally. `BLESS=1` rewrites the scripts.
+//! Compares the arguments and scripts for each load generator literally. `BLESS=1` rewrites the
+//! scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ fn assert_golden(name: &str, text: &str) {
         fs::write(&path, text).unwrap();
     }
     let golden = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, golden, "BLESS=1 writes {name} again");
+    assert_eq!(text, golden, "run with BLESS=1 to rewrite {name}");
 }
 
 const CLOSED: &str = "{name: full, closed: {connections: 6}, warm_up: 100ms, measure: 1500ms}";
@@ -126,7 +127,7 @@ fn fewer_threads_than_requested_are_reported() {
         let order = order(generator, &scenario(POST), &phase, Part::Measure).unwrap();
         order.limits.not_expressed.join("\n")
     };
-    let expected = "2 threads: wrk opens the same number of connections in each, so 7 run on 1";
+    let expected = "2 threads: wrk opens the same number of connections in each, so the 7 connections run on 1";
     assert!(said(Generator::Wrk, 7).contains(expected));
     assert!(!said(Generator::Wrk, 8).contains("threads"));
     let expected = "2 threads: h2load runs at most one per connection, so it runs 1";
@@ -152,7 +153,7 @@ fn wrk_reports_that_it_cannot_match_responses_to_requests() {
     let order = order(Generator::Wrk, &scenario(&text), CLOSED, Part::Measure).unwrap();
     let said = order.limits.not_expressed.join("\n");
     assert!(
-        said.contains("wrk does not pass the request of a response to a script"),
+        said.contains("wrk does not report which request a response belongs to"),
         "{said}"
     );
     let script = script(&order);
@@ -211,7 +212,7 @@ fn every_shape_that_k6_supports_is_exported() {
     assert_golden("export.js", &text);
     let said = limits.not_expressed.join("\n");
     assert!(
-        said.contains("k6 drops an arrival that finds all 64 users busy"),
+        said.contains("k6 drops an arrival when all 64 users are busy"),
         "{said}"
     );
 }
@@ -227,7 +228,7 @@ fn assert_refused(generator: Generator, text: &str, phase: &str, message: &str) 
 fn unsupported_jobs_are_refused_with_a_reason() {
     let rate = |generator| {
         format!(
-            "{generator} cannot send at a fixed rate, and phase 'steady' requires 2.5 requests/s"
+            "{generator} cannot send at a fixed rate, but phase 'steady' requires 2.5 requests/s"
         )
     };
     for generator in [Generator::Wrk, Generator::H2load] {

@@ -166,7 +166,7 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // Enough turns to reach every target, unless the weights are very unequal.
+        // This many turns reach every target, unless the weights are very unequal.
         let others = (0..4 * ids.len()).map(|_| balance.next());
         let awake = others.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));
@@ -179,7 +179,7 @@ impl Current {
         self.idle[target].pop()
     }
 
-    /// Keeps a connection; returns false if there are enough.
+    /// Keeps an idle connection. Returns false if the target already has enough of them.
     pub(crate) fn put_idle(&mut self, target: usize, conn: ConnId) -> bool {
         let has_room = self.idle[target].len() < self.targets[target].keepalive;
         if has_room {

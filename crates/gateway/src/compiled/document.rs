@@ -80,9 +80,9 @@ impl GatewayConfig {
         Ok(Document::read("gateway.yaml", text)?.config)
     }
 
-    /// Returns the JSON Schema of the file. It refuses the same files as reading does, except for
-    /// mistakes that no schema can express: contradictions between two parts, and mistakes in files
-    /// and in embedded text in other languages.
+    /// Returns the JSON Schema of the file. It rejects the same files as [`Document::read`], except
+    /// those whose only mistakes are ones that no schema can express: contradictions between two
+    /// parts, and mistakes in other files or in embedded text in other languages.
     pub fn json_schema() -> serde_json::Value {
         schema::whole()
     }

@@ -1,7 +1,8 @@
 //! The gateway's counters, in the Prometheus text format.
 //!
 //! Each worker has its own counters, so counting is a load and a store; the output contains the
-//! sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
+//! sums. A sum may lack part of a request that ends while the sums are computed, but each counter
+//! is exact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ const ABORTED: usize = CLASSES.len() - 1;
 /// The counters of all routes.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// The path of the metrics.
+    /// The path at which the metrics are served.
     pub(crate) path: String,
     /// The counters, indexed by the number of the route; the last are for requests that match no
     /// route.
@@ -62,7 +63,7 @@ struct Place {
 }
 
 impl Metrics {
-    /// Returns counters of these routes; a route of `before` with the same name keeps its counts.
+    /// Returns counters for these routes; a route of `before` with the same name keeps its counts.
     pub(crate) fn new<'a>(
         path: &str,
         names: impl Iterator<Item = &'a str>,

@@ -17,9 +17,9 @@ pub(crate) struct CompiledTarget {
     pub(crate) address: SocketAddr,
     /// Replaces `Host` if an HTTP/1.0 client sent none.
     pub(crate) authority: String,
-    /// The number of idle connections to it that each worker keeps.
+    /// The number of idle connections to the target that each worker keeps.
     pub(crate) keepalive: usize,
-    /// The time for which it is avoided after a failed connection.
+    /// The time for which the target is avoided after a failed connection.
     pub(crate) rest_ns: u64,
     pub(crate) tls: Option<TargetTls>,
 }

@@ -212,7 +212,7 @@ impl Mistakes {
         let Some(name) = &route.upstream else {
             let is_mock = |policy: &Policy| matches!(policy, Policy::Mock(_));
             if !route.policies.iter().any(is_mock) {
-                let remedy = "name one, or add a `mock` policy";
+                let remedy = "name an upstream, or add a `mock` policy";
                 self.add(at, "the route has no upstream", remedy);
             }
             return;

@@ -24,7 +24,7 @@ pub struct GatewayConfig {
     /// 9113 3.3).
     #[serde(default = "yes")]
     pub http2: bool,
-    /// Worker threads, each with its own connections to the upstreams.
+    /// The number of worker threads, each with its own connections to the upstreams.
     #[serde(default = "one")]
     pub workers: u32,
     /// Writes a line per request to standard output.
@@ -33,7 +33,7 @@ pub struct GatewayConfig {
     /// If given, the gateway serves metrics.
     #[serde(default)]
     pub metrics: Option<Metrics>,
-    /// Origins.
+    /// The origins to which routes forward requests.
     #[serde(default)]
     pub upstreams: Vec<Upstream>,
     /// The clients that may send requests.
@@ -61,7 +61,7 @@ pub struct GatewayConfig {
     pub connections_max: u32,
 }
 
-/// TLS 1.2 and 1.3 towards clients.
+/// TLS 1.2 and 1.3 for client connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
@@ -75,7 +75,7 @@ pub struct Tls {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// The path that serves them on every listener; it takes precedence over all routes.
+    /// The path that serves the counters on every listener; it takes precedence over all routes.
     pub path: String,
 }
 
@@ -88,9 +88,9 @@ pub struct Upstream {
     /// Idle connections that each worker keeps open to each target. With 0, every request opens a
     /// new connection.
     pub keepalive: u32,
-    /// Its addresses.
+    /// The addresses of the origin.
     pub targets: Vec<Target>,
-    /// If given, the gateway connects to it over TLS.
+    /// If given, the gateway connects to the upstream over TLS.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
     /// The time in milliseconds for which a target is avoided after a connection to it failed, if
@@ -99,7 +99,8 @@ pub struct Upstream {
     pub rest_after_failure_ms: u32,
 }
 
-/// TLS 1.2 and 1.3 towards an upstream. The handshake must finish within the connect timeout.
+/// TLS 1.2 and 1.3 for connections to an upstream. The handshake must finish within the connect
+/// timeout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpstreamTls {
@@ -121,7 +122,7 @@ pub struct Target {
     pub address: String,
     /// TCP port, from 1.
     pub port: u16,
-    /// Its share of the requests, relative to the other targets.
+    /// The target's share of the requests, relative to the other targets.
     #[serde(default = "one")]
     pub weight: u32,
 }
@@ -135,7 +136,7 @@ pub struct Consumer {
     /// Keys accepted by `api_key`; each belongs to only one consumer.
     #[serde(default)]
     pub keys: Vec<String>,
-    /// The password accepted by `basic_auth`, with the name as the user name.
+    /// The password accepted by `basic_auth`; the user name is the consumer's name.
     #[serde(default)]
     pub password: Option<String>,
 }
@@ -158,7 +159,7 @@ pub struct Route {
     /// The upstream's name; a route whose policies have a `mock` needs none.
     #[serde(default)]
     pub upstream: Option<String>,
-    /// The policies of the route, in this order.
+    /// The policies of the route, in the order in which they apply.
     #[serde(default)]
     pub policies: Vec<Policy>,
     /// The timeouts for the upstream on this route, if they differ.
@@ -174,13 +175,13 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Paths {
-    /// Matches paths in their normal form (RFC 3986 6.2.2), and first converts those that differ
-    /// only in form. Paths with empty segments, dot segments, encoded slashes, backslashes or
-    /// control characters get 400.
+    /// Converts paths to their normal form (RFC 3986 6.2.2) before matching them. The response to a
+    /// path with empty segments, dot segments, encoded slashes, backslashes or control characters
+    /// is 400.
     #[default]
     Strict,
-    /// Matches and forwards paths as written. A path that can be read as a path of another route
-    /// gets 400.
+    /// Matches and forwards paths as written. The response to a path that can be read as a path of
+    /// another route is 400.
     Verbatim,
 }
 
@@ -196,7 +197,7 @@ pub struct TestDelay {
     /// The delay between reading a response's head and passing it to the client's connection, in
     /// nanoseconds.
     pub response_ns: u64,
-    /// Delays every nth request by other amounts than the rest.
+    /// Delays every nth request by different amounts.
     pub bimodal: Option<Bimodal>,
 }
 
@@ -205,7 +206,7 @@ pub struct TestDelay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bimodal {
-    /// 10 delays one in ten of each worker's requests.
+    /// With 10, one in ten of each worker's requests is delayed by these amounts.
     pub every: u32,
     /// The delay of these requests, in nanoseconds.
     pub request_ns: u64,
@@ -217,22 +218,22 @@ pub struct Bimodal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// The maximum time to connect to an upstream; after it, the response is 504.
+    /// The maximum time to connect to an upstream; after that, the response is 504.
     pub connect_ms: u32,
-    /// The maximum time without data from an upstream while its response is pending; after it, the
-    /// response is 504.
+    /// The maximum time without data from an upstream while its response is pending; after that,
+    /// the response is 504.
     pub upstream_ms: u32,
     /// The maximum wait for a client's next request, for more of a request's body, and for the
     /// client to read a response. If the body does not continue in time, the response is 408.
     pub client_idle_ms: u32,
-    /// The maximum time from the first byte of a request's head to the last; after it, the response
-    /// is 408.
+    /// The maximum time from the first byte of a request's head to the last; after that, the
+    /// response is 408.
     pub request_head_ms: u32,
     /// The maximum time from a request's head to the last byte of its body, however steadily it
-    /// arrives and however slowly the upstream reads it; after it, the response is 408.
+    /// arrives and however slowly the upstream reads it; after that, the response is 408.
     pub request_body_ms: u32,
-    /// The maximum time for requests in flight to finish when the gateway stops; after it, they are
-    /// aborted.
+    /// The maximum time for requests in flight to finish when the gateway stops; after that, they
+    /// are aborted.
     pub drain_ms: u32,
 }
 
@@ -288,7 +289,7 @@ fn ten_seconds() -> u32 {
 #[error("the gateway's configuration is wrong in {} place(s):{}", .0.len(), listed(.0))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
-/// One mistake.
+/// A mistake in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The place as a JSON Pointer (RFC 6901); empty for the whole document.
@@ -321,7 +322,7 @@ impl ConfigError {
         self
     }
 
-    /// Returns the values, and adds the mistakes in the others.
+    /// Returns the valid values, and adds the mistakes in the others to `mistakes`.
     pub(crate) fn gather<T, E: Into<Vec<Self>>>(
         all: impl IntoIterator<Item = Result<T, E>>,
         mistakes: &mut Vec<Self>,

@@ -43,8 +43,8 @@ pub(crate) fn whole() -> Value {
     schema
 }
 
-/// The additional keywords of each place. A place is a type, a type and its member, or, with an
-/// empty type, a member of the file.
+/// The additional keywords of each place. A place is a type or a member of a type; with an empty
+/// type, it is a member of the file.
 type Meaning = Vec<(&'static str, Value)>;
 
 /// Adds keywords to a place. They replace those of the same name.

@@ -27,7 +27,7 @@ impl Handicap {
     }
 }
 
-/// A word that is not a [`Handicap`].
+/// The error for text that is not a [`Handicap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this is not a handicap: write ITERATIONS,CALLS (loop iterations and system calls per \

@@ -1,4 +1,4 @@
-//! Known delays: the time until which a connection's output is held back.
+//! Implements known delays by holding back a connection's output until a given time.
 
 use super::Delays;
 use super::injector::Injector;

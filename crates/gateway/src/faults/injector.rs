@@ -36,7 +36,7 @@ pub struct Leak {
     pub responses: u64,
 }
 
-/// A word that is not a [`Leak`].
+/// The error for text that is not a [`Leak`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this is not a leak: write SIZE/RESPONSES (memory leaked each time this many responses were sent), for example 1KiB/1000"
@@ -91,7 +91,7 @@ impl Injector {
         if let Some(leak) = self.faults.leak {
             self.responses += 1;
             if self.responses.is_multiple_of(leak.responses.max(1)) {
-                // Initialised with ones, so that it becomes resident.
+                // Filled with ones, so that the memory becomes resident.
                 Box::leak(vec![1_u8; leak.bytes].into_boxed_slice());
             }
         }

@@ -20,7 +20,7 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// Begins with a head; `write` writes it with its empty line but without a length.
+    /// Begins with a head. `write` appends the head, including its empty line but no length.
     pub(crate) fn begin(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.clear();
         write(&mut self.head);

@@ -1,4 +1,5 @@
-//! The form of a body, as stated by the head of its message, and heads that contradict themselves.
+//! The form of a body as stated by the head of its message, and the refusal of heads that
+//! contradict themselves.
 //!
 //! A message in which one of these fields occurs twice is refused, because a policy could use one
 //! value and the upstream the other.
@@ -8,9 +9,9 @@ use gatebench_net::http1::{Framing, Head};
 /// The form of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Its type is `application/json` or `text/json`, or ends with `+json` (RFC 6839).
+    /// The type is `application/json` or `text/json`, or ends with `+json` (RFC 6839).
     Json,
-    /// Its type is `text/xml` or `application/xml`.
+    /// The type is `text/xml` or `application/xml`.
     Xml,
     /// Any other type.
     #[default]

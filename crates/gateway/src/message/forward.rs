@@ -1,5 +1,5 @@
-//! Heads that are passed on: the fields that a proxy copies, removes and adds, in one pass and
-//! without allocation.
+//! Writes the heads that are passed on. Copies, removes and adds fields as a proxy must, in one
+//! pass and without allocation.
 
 use gatebench_net::http1::{
     BodyLength, Framing, Head, hop, write_chunk, write_request_head, write_response_head,
@@ -170,7 +170,8 @@ pub(crate) fn write_response(
     (relay, until_close)
 }
 
-/// A response without a body may still state how long the body would be (HEAD, 304).
+/// Returns the length that the head states. A response without a body may still state how long the
+/// body would be (HEAD, 304).
 fn announced_length(head: &Head<'_>) -> BodyLength {
     let announced = head
         .field("Content-Length")

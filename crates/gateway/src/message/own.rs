@@ -49,7 +49,7 @@ pub(crate) struct Pages {
     pub(crate) mocks: Vec<MockPolicy>,
 }
 
-/// The choice of one of the gateway's own responses.
+/// Selects one of the gateway's own responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),

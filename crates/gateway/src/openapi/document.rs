@@ -1,4 +1,5 @@
-//! The document as a tree: its version, its references, and its schemas converted to JSON Schema.
+//! The document as a tree, with its version and references, and with its schemas converted to JSON
+//! Schema.
 
 use std::borrow::Cow;
 
@@ -36,7 +37,10 @@ impl Document {
         let text = text.trim_start_matches('\u{feff}');
         let mut root: Value = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| {
-                ConfigError::new(format!("this is not JSON: {error}"), "correct it there")
+                ConfigError::new(
+                    format!("this is not JSON: {error}"),
+                    "correct it at that position",
+                )
             })?
         } else {
             gatebench_config::yaml_value(text).map_err(|error| error.to_string())?
@@ -45,7 +49,7 @@ impl Document {
         let is_30 = version.starts_with("3.0.");
         if !is_30 && !version.starts_with("3.1.") {
             let message = "this is neither OpenAPI 3.0 nor 3.1";
-            let remedy = "name one that begins with `openapi: 3.1.0`";
+            let remedy = "use a document that begins with `openapi: 3.1.0`";
             return Err(ConfigError::new(message, remedy));
         }
         let mut of_responses = None;
@@ -141,7 +145,7 @@ fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// A fragment is a pointer with some bytes as `%XX` (RFC 6901 6).
+/// Decodes a fragment: a JSON Pointer with some bytes written as `%XX` (RFC 6901 6).
 fn decoded(fragment: &str) -> String {
     let decoded = query::decoded(fragment, false);
     decoded.map_or(String::new(), Cow::into_owned)

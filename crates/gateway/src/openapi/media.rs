@@ -1,4 +1,4 @@
-//! Bodies: the allowed Content-Types, and the schema for each.
+//! The Content-Types that a body may have, and the schema for each.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(super) struct Media(Vec<Kind>);
 
 #[derive(Debug)]
 struct Kind {
-    /// In lower case, as `application/json`, `text/*` or `*/*`.
+    /// In lower case, such as `application/json`, `text/*` or `*/*`.
     name: String,
     reader: Option<Reader>,
 }

@@ -1,5 +1,4 @@
-//! OpenAPI 3.0 and 3.1: requests and responses are checked against a document that is compiled
-//! once.
+//! Checks requests and responses against a document in OpenAPI 3.0 or 3.1, which is compiled once.
 //!
 //! The checks of a request cover the path and its parameters, the query, header and cookie
 //! parameters, the Content-Type, and bodies in JSON, forms and text. The checks of a response cover
@@ -86,7 +85,7 @@ impl Contract {
             }
         }
         if operations.is_empty() && mistakes.is_empty() {
-            let mistake = ConfigError::new("there is no operation", "write one");
+            let mistake = ConfigError::new("the document has no operation", "add one");
             mistakes.push(mistake.below("/paths"));
         }
         let contract = Self {
@@ -121,11 +120,11 @@ impl Contract {
             (Some(found), Some(number)) => (found, number),
             _ if !self.are_requests => return Ok(None),
             (None, _) => {
-                let words = "the OpenAPI document does not name the path";
+                let words = "the OpenAPI document does not define the path";
                 return Err(Refusal::new(404, words));
             }
             (Some(found), None) => {
-                let words = "the OpenAPI document does not name the method";
+                let words = "the OpenAPI document does not define the method";
                 let mut refusal = Refusal::new(405, words);
                 refusal.allow = Some(found.allow());
                 return Err(refusal);
@@ -155,7 +154,7 @@ impl Contract {
         if are_same {
             return Ok(());
         }
-        let words = "the path may belong to another operation without the text after `;`; leave that text out";
+        let words = "without the text after `;`, the path may belong to another operation; leave that text out";
         Err(Refusal::new(400, words))
     }
 

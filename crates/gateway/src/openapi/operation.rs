@@ -1,4 +1,4 @@
-//! One operation: its parameters, its body and its responses.
+//! One operation with its parameters, body and responses.
 
 use gatebench_net::http1::{Framing, Head};
 
@@ -128,7 +128,7 @@ impl Operation {
         let stated = MessageBody::of_request(head).map_err(|words| Refusal::new(400, words))?;
         let found = stated.content_type.and_then(|kind| body.media.find(kind));
         let Some(number) = found else {
-            let words = "the OpenAPI document does not name the Content-Type";
+            let words = "the OpenAPI document does not define the Content-Type";
             return Err(Refusal::new(415, words));
         };
         if body.media.is_read(number) && stated.is_coded {
@@ -164,7 +164,9 @@ impl Operation {
             Statuses::Others => true,
         };
         let Some(at) = self.responses.iter().position(fits) else {
-            return Err(of_response(format!("it does not name the status {status}")));
+            return Err(of_response(format!(
+                "it does not define the status {status}"
+            )));
         };
         let response = &self.responses[at];
         for header in &response.headers {
@@ -183,7 +185,7 @@ impl Operation {
         let stated = MessageBody::of(head).map_err(of_response)?;
         let found = stated.content_type;
         let Some(number) = found.and_then(|kind| response.media.find(kind)) else {
-            return Err(of_response("it does not name the Content-Type"));
+            return Err(of_response("it does not define the Content-Type"));
         };
         if response.media.is_read(number) {
             if stated.is_coded {

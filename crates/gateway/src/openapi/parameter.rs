@@ -1,5 +1,5 @@
-//! Parameters: found in the request, split as their style requires, and checked against their
-//! schema.
+//! Finds parameters in the request, splits them as their style requires, and checks them against
+//! their schema.
 
 use std::borrow::Cow;
 
@@ -137,7 +137,7 @@ impl Parameter {
         self.place == other.place && self.name == other.name
     }
 
-    /// Its name, if it is a header.
+    /// The parameter's name, if the parameter is a header.
     pub(super) fn header(&self) -> Option<&str> {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
@@ -343,7 +343,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
     }
 }
 
-/// A name and a string.
+/// The name and the value of a parameter, both decoded.
 pub(super) type Pair<'q> = (Cow<'q, str>, Cow<'q, str>);
 
 /// The decoded parameters of a query or of a form.

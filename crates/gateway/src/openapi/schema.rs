@@ -19,7 +19,7 @@ const BASE: &str = "urn:gatebench:document";
 /// request can keep it running for long.
 const BACKTRACKS_MAX: usize = 10_000;
 
-/// The maximum number of characters that are shown of a mistake.
+/// The maximum length of the description of a mistake, in characters.
 const WORDS_MAX: usize = 300;
 
 /// Compiles schemas, given their places in a document.

@@ -1,4 +1,4 @@
-//! Conversion of strings to values: the types that a schema allows for a string, determined once.
+//! Converts strings to values of the types that a schema allows, which are determined once.
 
 use std::sync::LazyLock;
 

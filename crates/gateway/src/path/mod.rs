@@ -1,10 +1,10 @@
-//! Targets of requests: split, normalised to the form that selects routes and that upstreams get,
-//! and refused if an upstream could read them differently.
+//! Splits the targets of requests, normalizes them to the form that selects routes and that
+//! upstreams get, and refuses those that an upstream could read differently.
 //!
-//! A strict route, the default, accepts only one spelling of a path ([`strict`]). Equivalent
-//! spellings by RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in lower case)
-//! are normalised first, so that the upstream gets the matched path. A verbatim route is selected
-//! by the path as written, and forwards it unchanged.
+//! A strict route, the default, accepts only one spelling of a path ([`strict`]). Spellings that
+//! are equivalent according to RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in
+//! lower case) are normalized first, so that the upstream gets the matched path. A verbatim route
+//! is selected by the path as written, and forwards it unchanged.
 //!
 //! The remaining danger is a path that an upstream may read as another one, such as `/admin;x=1`.
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
@@ -116,7 +116,7 @@ impl Router {
             return Ok(written);
         }
         memory.clear();
-        strict::normalise(path, memory);
+        strict::normalize(path, memory);
         let path_bytes = memory.len();
         memory.push_str(&rest[look.path_bytes..]);
         let rest: &'a str = memory;

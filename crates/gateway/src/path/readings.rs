@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use super::query::code;
 
-/// The maximum number of times that a path may be decoded. No legitimate path changes more often.
+/// The maximum number of times that a path may be decoded. No legitimate path needs more rounds.
 const ROUNDS_MAX: usize = 3;
 
 /// Longer paths are not examined, because each path has dozens of readings.
@@ -45,8 +45,8 @@ const STEPS: [Step; 5] = [
     Step::Trim,
 ];
 
-/// Calls a function with every reading of a path until it rejects one. Reports whether it rejected
-/// none; a path with too many readings also counts as rejected.
+/// Calls a function with every reading of a path until it rejects one. Returns true if it rejected
+/// none; a path with too many readings counts as rejected.
 pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     if path.len() > BYTES_MAX {
         return false;
@@ -248,7 +248,11 @@ mod tests {
         assert_eq!(readings("/a%25252525"), None);
         assert_eq!(readings(&format!("/{}", "a".repeat(BYTES_MAX))), None);
         let odd = "a;b/%2e%2e%5c%20//c.%3b/".repeat(150);
-        assert_eq!(readings(&format!("/{odd}")), None, "it has too many");
+        assert_eq!(
+            readings(&format!("/{odd}")),
+            None,
+            "the path has too many readings"
+        );
         assert!(!all(b"/a;b", |reading| reading != b"/a"));
     }
 

@@ -32,7 +32,7 @@ impl RouteTable {
     pub(crate) fn find(&self, path: &[u8]) -> Option<usize> {
         let mut end = path.len();
         if end > self.longest_bytes {
-            // No prefix is longer, so a match ends at this length at the latest.
+            // No prefix is longer than this, so no match ends later.
             end = self.longest_bytes;
             let ends_segment = path[end] == b'/' || end > 0 && path[end - 1] == b'/';
             if !ends_segment {
@@ -68,7 +68,7 @@ pub(crate) fn strip<'a>(path: &'a str, prefix: &str) -> &'a str {
 mod tests {
     use super::*;
 
-    /// The definition, without the shortcuts.
+    /// Finds the route according to the definition, without the shortcuts.
     fn find_slowly(prefixes: &[String], path: &str) -> Option<usize> {
         let matches = |prefix: &str| {
             path.starts_with(prefix)

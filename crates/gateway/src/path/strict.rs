@@ -8,7 +8,7 @@ const NOT_IN_PATH: u8 = 1;
 const NOT_IN_QUERY: u8 = 2;
 /// Two of these in a row require a full check: `//`, `/.`, `./`.
 const CUT: u8 = 4;
-/// Each of these also requires a full check: `%` and `;`.
+/// Even one of these requires a full check: `%` and `;`.
 const MARK: u8 = 8;
 /// The beginning of the query.
 const QUERY: u8 = 16;
@@ -141,7 +141,7 @@ fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
         at += 1;
     }
     if (1..=2).contains(&dots) && dots == name_bytes {
-        return Err("the target's path has a segment `.` or `..`; write the path that it leads to");
+        return Err("the target's path has a segment `.` or `..`; write the resolved path");
     }
     if name_bytes == 0 && !segment.is_empty() {
         return Err("the target's path has a segment that begins with `;`; leave it out");
@@ -171,7 +171,7 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
 
 /// Writes the normal form of a path that [`judge`] accepted: unreserved characters unencoded,
 /// percent-encodings in upper case (RFC 3986 6.2.2).
-pub(super) fn normalise(path: &str, out: &mut String) {
+pub(super) fn normalize(path: &str, out: &mut String) {
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('%') {
         out.push_str(before);
@@ -268,7 +268,7 @@ mod tests {
         fn the_normal_form_is_normal_and_means_the_same(path in "(/[a-c.~;]{0,2}(%[2-7][0-9a-fA-F]){0,2}){1,3}") {
             if let Ok(form) = judge(&path) {
                 let mut normal = String::new();
-                normalise(&path, &mut normal);
+                normalize(&path, &mut normal);
                 let again = judge(&normal).unwrap();
                 proptest::prop_assert_eq!(again, Form { is_normal: true, ..form });
                 proptest::prop_assert_eq!(form.is_normal, normal == path);
@@ -287,7 +287,7 @@ mod tests {
         fn no_input_panics(path in "\\PC*") {
             let _ = look(path.as_bytes());
             let _ = judge(&path);
-            normalise(&path, &mut String::new());
+            normalize(&path, &mut String::new());
             is_path(&path);
         }
     }

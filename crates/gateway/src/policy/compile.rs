@@ -13,7 +13,7 @@ use crate::openapi::Contract;
 use crate::redis::RedisLimit;
 use crate::soap::{Soap, Surroundings};
 
-/// Compiles chains; numbers the caches that each worker needs.
+/// Compiles chains, and numbers the caches that each worker needs.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, by the number of the

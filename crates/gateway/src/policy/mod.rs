@@ -1,6 +1,6 @@
-//! The policies of a route, prepared for the loop: an ordered chain that checks requests, and the
-//! edits of messages that pass. A route without policies has empty chains and no cost. This module
-//! knows about messages, but not about connections or other routes.
+//! The policies of a route, prepared for the loop. They consist of an ordered chain that checks
+//! requests, and of the edits of messages that pass. A route without policies has empty chains and
+//! no cost. This module knows about messages, but not about connections or other routes.
 
 mod compile;
 mod credentials;
@@ -100,7 +100,8 @@ impl Chain {
         }
     }
 
-    /// Checks a request. Returns the response if a policy decides it, or none if no policy objects.
+    /// Checks a request. Returns the gateway's own response if a policy chooses one, or none if the
+    /// request may pass.
     pub(crate) fn judge(
         &self,
         request: &Request<'_>,
@@ -279,8 +280,8 @@ impl Stage {
     }
 }
 
-/// Returns the value of a field that occurs once: of two credentials, the upstream could use the
-/// other one.
+/// Returns the value of a field that occurs exactly once. If there were two credentials, the
+/// upstream could use the other one.
 fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
     let fields = head.fields();
     let mut named = fields.filter(|field| field.name.eq_ignore_ascii_case(name));

@@ -1,4 +1,4 @@
-//! Rate limits: a token bucket per key, implemented by the generic cell rate algorithm (ITU-T
+//! Rate limits with a token bucket per key, implemented by the generic cell rate algorithm (ITU-T
 //! I.371, annex A).
 //!
 //! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
@@ -16,8 +16,8 @@ use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 use super::Consumers;
 use crate::message::Standing;
 
-/// The number of parts of a nanosecond in which times are counted. With 64, the error is a few per
-/// cent for a billion requests in any window, and a few millionths for a million, and a u64 lasts
+/// The number of parts of a nanosecond in which times are counted. With 64, the error is a few
+/// percent for a billion requests in any window and a few millionths for a million, and a u64 lasts
 /// for nine years of uptime.
 const FRACTIONS: u64 = 64;
 /// The number of parts over which the values of a header are distributed, each with its own lock.
@@ -28,7 +28,8 @@ const SHARD_KEYS_MAX: usize = 8192;
 /// The maximum length of a header's value; longer values share the bucket of requests without the
 /// header.
 const KEY_BYTES_MAX: usize = 256;
-/// The interval at which a full part is searched for buckets that are full again, in [`FRACTIONS`].
+/// The interval at which a part without room is searched for buckets that are full again, in
+/// [`FRACTIONS`].
 const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 
 /// A compiled policy `rate_limit`. Its buckets are shared by all workers.
@@ -36,7 +37,7 @@ const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 pub(crate) struct RateLimiter {
     limit: u64,
     window: u64,
-    /// The cost of one request.
+    /// The time by which a request delays the full bucket, in [`FRACTIONS`].
     cost: u64,
     /// True if responses report the limit.
     pub(crate) has_headers: bool,
@@ -70,7 +71,8 @@ struct Shard {
 }
 
 impl RateLimiter {
-    /// `consumers` is the number of consumers.
+    /// Creates a limiter with full buckets. `consumers` is the number of consumers in the
+    /// configuration.
     pub(crate) fn new(policy: &RateLimitPolicy, consumers: usize) -> Self {
         let window = policy.window.as_nanos().saturating_mul(FRACTIONS);
         let buckets = match (policy.per, &policy.header) {
@@ -305,7 +307,7 @@ mod tests {
         }
         assert!(
             !limiter.count(Some(7), None, START).is_allowed,
-            "one of the others"
+            "unknown consumers share the bucket of the others"
         );
     }
 
@@ -318,7 +320,7 @@ mod tests {
         assert!(limiter.count(None, None, START).is_allowed);
         assert!(
             !count(&"x".repeat(1000), START),
-            "counted with those that have none"
+            "long values are counted with requests that have none"
         );
         let known = (0..SHARDS * SHARD_KEYS_MAX * 2)
             .filter(|number| count(&number.to_string(), START + 1))

@@ -1,4 +1,4 @@
-//! One client's connection: the requests that it reads and the state of the current one.
+//! One client's connection, which reads requests and keeps the state of the current one.
 
 use std::rc::Rc;
 
@@ -42,7 +42,7 @@ pub(crate) struct Client {
 }
 
 /// The state of a connection without its decoder, because the decoder's events are borrowed while
-/// this changes.
+/// this state changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ClientRef,
@@ -70,7 +70,7 @@ pub(crate) struct Exchange {
     pub(crate) asking: Option<u64>,
     /// The current message, while a Saxon helper transforms it.
     pub(crate) parked: Option<Parked>,
-    /// The facts that policies have learnt about the request.
+    /// The facts that policies have learned about the request.
     pub(crate) notes: Notes,
     /// The schema against which the response's body is checked.
     pub(crate) response_check: Option<ResponseCheck>,
@@ -298,7 +298,7 @@ impl Client {
         exchange.is_in_head = exchange.phase == Phase::Idle && !self.decoder.is_idle();
         let wait_ns = match exchange.phase {
             Phase::Lingering => return,
-            // One deadline for the whole head, even if its bytes keep arriving.
+            // The whole head has one deadline, even if its bytes keep arriving.
             Phase::Idle if exchange.is_in_head && was_in_head => return,
             Phase::Idle if exchange.is_in_head => limits.request_head_ns,
             Phase::Idle => core.idle_ns(),
@@ -406,7 +406,8 @@ impl Exchange {
         }
     }
 
-    /// Sends the queued bytes, unless they are held. The connection of a stream fetches its bytes.
+    /// Sends the queued bytes, unless they are held. A stream sends nothing here, because its
+    /// connection fetches the bytes.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
         if !self.hold.is_held() && self.id.slot.is_none() {
             self.outbox.flush(io, self.id.conn, false);
@@ -453,7 +454,7 @@ impl Exchange {
         self.collected.body.len() + self.collected_response.body.len()
     }
 
-    /// Resets the state, because no request is expected now.
+    /// Resets the state between requests.
     pub(crate) fn rest(&mut self) {
         self.deadline.clear();
         self.is_crowded = false;

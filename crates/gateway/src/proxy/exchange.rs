@@ -44,7 +44,7 @@ pub(crate) struct Core<I> {
     pub(crate) lines: Vec<Line>,
     /// Buffer for a Redis key.
     pub(crate) redis_key: Vec<u8>,
-    /// Buffer for a normalised path.
+    /// Buffer for a normalized path.
     pub(crate) path: String,
     /// The configured faults.
     pub(crate) faults: Injector,

@@ -14,7 +14,7 @@ use crate::faults::Hold;
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) id: ConnId,
-    /// Its target, by the worker's numbering.
+    /// The target, by the worker's numbering.
     pub(crate) target: usize,
     pub(crate) decoder: Decoder,
     /// Sends the bytes to the target, unchanged or over TLS.
@@ -52,7 +52,7 @@ struct Tls {
 /// The result of a receive over TLS.
 #[derive(Debug)]
 pub(crate) struct Unsealed {
-    /// The plain text. The caller returns the vector so that its memory is reused.
+    /// The plaintext. The caller returns the vector so that its memory is reused.
     pub(crate) plain: Vec<u8>,
     /// True if the handshake is now complete.
     pub(crate) is_ready: bool,
@@ -125,7 +125,7 @@ impl Origin {
 
     /// Takes back the memory of [`Unsealed`].
     pub(crate) fn keep(&mut self, plain: Vec<u8>) {
-        /// A buffer that one receive made larger than this is not kept.
+        /// A buffer that has grown larger than this is not kept.
         const KEEP_BYTES: usize = 256 * 1024;
         if let Some(tls) = &mut self.tls
             && plain.capacity() <= KEEP_BYTES

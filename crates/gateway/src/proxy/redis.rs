@@ -1,4 +1,5 @@
-//! Counting in Redis: either requests wait for it, or counts are exchanged with it periodically.
+//! Counts requests in Redis. Either requests wait for it, or counts are exchanged with it
+//! periodically.
 //!
 //! The worker's own loop serves one connection to Redis, which is opened when it is first needed.
 //! The first request of a window begins the window (INCRBY, then PEXPIRE with NX, which needs Redis
@@ -191,7 +192,7 @@ impl<I: Io> Worker<I> {
             }
             Event::EndOfStream { .. } => {
                 if link.is_asked() {
-                    link.complain("Redis has closed the connection; read its log");
+                    link.complain("Redis closed the connection; read the log of Redis");
                 }
                 self.link_broke(at);
             }

@@ -23,8 +23,8 @@ use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
-    /// Orders a transformation and waits for it. Without a helper, returns the error to continue
-    /// with.
+    /// Orders a transformation and waits for it. If there is no helper, returns the error with
+    /// which the chain continues.
     pub(crate) fn park<I: Io>(
         &mut self,
         paused: Paused,

@@ -1,4 +1,5 @@
-//! A worker's upstream side: connections to targets, and the responses that arrive on them.
+//! A worker's upstream side, which handles connections to targets and the responses that arrive on
+//! them.
 
 use std::rc::Rc;
 

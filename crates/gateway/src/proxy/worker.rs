@@ -1,4 +1,4 @@
-//! One worker's loop: passes events to the two sides of each request.
+//! One worker's loop, which passes events to the two sides of each request.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -66,7 +66,7 @@ impl Gateway {
         Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives every worker another configuration, which the worker adopts after its current round.
+    /// Gives every worker a new configuration, which the worker adopts after its current round.
     pub(crate) fn replace(&self, compiled: CompiledConfig) {
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);
@@ -81,7 +81,7 @@ impl Gateway {
         *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called once by each worker at its end.
+    /// Called once by each worker when it ends.
     fn add(&self, totals: Totals) {
         let mut sum = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         sum.responses += totals.responses;
@@ -303,7 +303,8 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// For a stream, only the stream ends; otherwise, the whole connection does.
+    /// Applies the result of an action. For a stream, only the stream ends; otherwise, the whole
+    /// connection does.
     pub(crate) fn obey(&mut self, client_ref: ClientRef, fate: Fate) {
         if fate == Fate::Keep {
             return;
@@ -388,7 +389,8 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// The first bytes of a connection show which protocol it speaks, unless TLS has agreed on one.
+    /// Handles the first bytes of a connection, which show its protocol unless TLS has negotiated
+    /// one.
     fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
         let Some(ClientConnection::Http1(client)) = self.clients.get_mut(id) else {
             return;

@@ -1,4 +1,4 @@
-//! Rate limits that are counted in Redis: for each key, a fixed window that begins with the key's
+//! Rate limits that are counted in Redis. Each key has a fixed window that begins with the key's
 //! first request.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const VALUE_BYTES_MAX: usize = 256;
 /// The maximum number of keys that one worker counts separately. All other keys share one count.
 const KEYS_MAX: usize = 65_536;
 
-/// The Redis in which a limit is counted.
+/// The Redis server in which a limit is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -27,12 +27,12 @@ pub(crate) struct Server {
 /// A compiled policy `redis_rate_limit`.
 #[derive(Debug)]
 pub(crate) struct RedisLimit {
-    /// Its number among all limits of the configuration.
+    /// The limit's number among all limits of the configuration.
     pub(crate) number: usize,
     pub(crate) server: Server,
     pub(crate) policy: RedisRateLimitPolicy,
     pub(crate) window_ms: u64,
-    /// The prefix of all its keys.
+    /// The prefix of all keys of the limit.
     prefix: Vec<u8>,
 }
 
@@ -44,7 +44,10 @@ impl RedisLimit {
         place: &str,
     ) -> Result<Self, ConfigError> {
         let written = policy.redis.as_deref().ok_or_else(|| {
-            ConfigError::new("no Redis is named", "write redis: \"127.0.0.1:6379\"")
+            ConfigError::new(
+                "the policy names no Redis server",
+                "write redis: \"127.0.0.1:6379\"",
+            )
         })?;
         let address = written.parse().map_err(|_| {
             let message = format!("\"{written}\" is not an IP address with a port");

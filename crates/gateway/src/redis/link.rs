@@ -1,4 +1,4 @@
-//! One worker's connection to one Redis, opened when it is first needed.
+//! One worker's connection to one Redis server, opened when it is first needed.
 
 use std::collections::VecDeque;
 use std::io;
@@ -44,7 +44,7 @@ pub(crate) enum Said {
     Nothing,
 }
 
-/// A connection to a Redis.
+/// A connection to a Redis server.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) server: Server,
@@ -54,7 +54,7 @@ pub(crate) struct Link {
     /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
-    /// The numbers with which Redis has replied to the current command so far.
+    /// The numbers in Redis's replies to the current command so far.
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
@@ -198,7 +198,7 @@ impl Link {
                 Ok(Some(_)) => break false,
                 Ok(None) => break true,
                 Err(resp::NotResp) => {
-                    self.complain("its replies are not RESP; name the port of a Redis server");
+                    self.complain("its replies are not RESP; write the port of a Redis server");
                     break false;
                 }
             }

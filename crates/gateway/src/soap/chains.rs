@@ -1,4 +1,5 @@
-//! The SOAP/XML chains of a route: compiled from their settings, and applied to complete messages.
+//! Compiles the SOAP/XML chains of a route from their settings, and applies them to complete
+//! messages.
 
 use std::sync::Arc;
 
@@ -200,8 +201,8 @@ impl Passage {
         })
     }
 
-    /// Takes the fields that describe the body of a message, those of the response once
-    /// [`Self::begin`] has been called.
+    /// Takes the fields that describe the body of the message that is processed next, the request
+    /// or the response, from its head.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.content_type = text(head, "Content-Type");
         self.content_encoding = text(head, "Content-Encoding");

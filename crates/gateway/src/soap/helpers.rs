@@ -7,7 +7,7 @@ use gatebench_xml::saxon::{Bounds, Saxon};
 
 use crate::config::ConfigError;
 
-/// More helpers are of no use: each worker keeps one busy, and there are no more workers than
+/// More helpers would be of no use: each worker keeps one busy, and there are no more workers than
 /// cores.
 const HELPERS_MAX: usize = 16;
 
@@ -19,7 +19,7 @@ pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
         return Ok(running);
     }
     let folder = folder().filter(|folder| folder.is_dir()).ok_or_else(|| {
-        let message = "saxon is not supported here, since SaxonC-HE is not installed";
+        let message = "saxon is not supported here, because SaxonC-HE is not installed";
         ConfigError::new(message, "install it: make saxon")
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

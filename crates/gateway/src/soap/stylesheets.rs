@@ -31,7 +31,7 @@ impl Stylesheets {
         self.0.is_empty()
     }
 
-    /// Transforms a response by all stylesheets in turn.
+    /// Transforms a response with all stylesheets, one after another.
     pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), Box<Refusal>> {
         if self.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Runs the gateway as a separate process: this program, started again to run the one test that
+//! Runs the gateway in a separate process, by starting this program again with only the test that
 //! serves requests.
 //!
 //! Parent and child share a connection. The child ends when the parent closes it, so no child
@@ -87,7 +87,7 @@ impl Gateway {
         TICK * (ticks() + ticks())
     }
 
-    /// Bytes of memory in use, and their peak.
+    /// The memory in use and its peak, in bytes.
     pub fn memory(&self) -> (u64, u64) {
         let status = self.proc("status");
         let kib = |name: &str| -> u64 {
@@ -140,7 +140,7 @@ pub fn serve(parent: &str) {
     let wanted = order["backend"].as_str();
     let mut all = [Backend::Epoll, Backend::Uring].into_iter();
     let backend = all.find(|it| Some(it.as_str()) == wanted);
-    assert!(backend.is_some(), "no event loop {wanted:?}");
+    assert!(backend.is_some(), "there is no event loop {wanted:?}");
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let serving = std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Clients: one sends vectors, and another (the neighbour) sends ordinary requests.
+//! Two clients, of which one sends vectors and the other (the neighbor) sends ordinary requests.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -53,7 +53,7 @@ pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
             return;
         }
         rest = others;
-        // Usually long enough for the gateway to read the pieces separately.
+        // This is usually long enough for the gateway to read the pieces separately.
         std::thread::sleep(Duration::from_micros(200));
     }
     let _ = stream.write_all(rest);
@@ -65,8 +65,8 @@ fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
         Manner::Whole => Vec::new(),
         Manner::Bytes => vec![1; length.saturating_sub(1)],
         Manner::Cut => {
-            // The generator from Numerical Recipes. Any would do, as long as every run gets the
-            // same numbers.
+            // The generator from Numerical Recipes. Any generator would do, as long as every run
+            // gets the same numbers.
             let mut state = seed as u32;
             let mut left = length;
             let mut pieces = Vec::new();
@@ -142,14 +142,14 @@ fn responses(said: &[u8]) -> Vec<Response> {
 }
 
 /// Another client, which sends only valid requests and keeps its connection open.
-pub struct Neighbour {
+pub struct Neighbor {
     address: SocketAddr,
     stream: Option<TcpStream>,
     pub longest_delay: Duration,
     pub complaints: Vec<String>,
 }
 
-impl Neighbour {
+impl Neighbor {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -164,7 +164,7 @@ impl Neighbour {
         let begun = Instant::now();
         if let Err(said) = self.try_ask() {
             self.complaints
-                .push(format!("the neighbour heard {said:?}"));
+                .push(format!("the neighbor received {said:?}"));
             self.stream = None;
         }
         self.longest_delay = self.longest_delay.max(begun.elapsed());
@@ -175,7 +175,7 @@ impl Neighbour {
             self.stream = connect(self.address);
         }
         let stream = self.stream.as_mut().ok_or("no connection")?;
-        let request = b"GET /neighbour HTTP/1.1\r\nHost: h\r\n\r\n";
+        let request = b"GET /neighbor HTTP/1.1\r\nHost: h\r\n\r\n";
         stream
             .write_all(request)
             .map_err(|error| error.to_string())?;
@@ -191,7 +191,7 @@ impl Neighbour {
         }
         let said = String::from_utf8_lossy(&said).into_owned();
         let is_right = said.starts_with("HTTP/1.1 204 ")
-            && said.contains("\r\nT: /neighbour\r\n")
+            && said.contains("\r\nT: /neighbor\r\n")
             && said.ends_with("\r\n\r\n");
         if is_right { Ok(()) } else { Err(said) }
     }

@@ -1,5 +1,5 @@
-//! Contracts (OpenAPI) and edits of JSON: they must check and edit the value that the upstream
-//! reads. If there are duplicates, the upstream could read the other one.
+//! Contracts (OpenAPI) and edits of JSON must check and edit the value that the upstream reads. If
+//! there are duplicates, the upstream could read the other one.
 
 use serde_json::{Value, json};
 
@@ -353,7 +353,7 @@ fn parameters() -> Vec<Vector> {
     vectors
 }
 
-/// Paths and methods that the document does not name.
+/// Paths and methods that the document does not define.
 fn operations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (method, target, seen, fate) in [

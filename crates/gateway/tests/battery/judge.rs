@@ -107,7 +107,7 @@ pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>)
     let mut strays = Vec::new();
     for record in records {
         let number = match &record {
-            Record::Whole(request) if request.target == "/neighbour" => continue,
+            Record::Whole(request) if request.target == "/neighbor" => continue,
             Record::Whole(request) => request.number(),
             Record::Cut(bytes) | Record::Unreadable(bytes, _) => reader::number_in(bytes),
         };
@@ -141,11 +141,11 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
         Verdict::Wrong(format!("{why}; {heard:?}; {found:?}; sent \"{sent}\""))
     };
     if !found.unreadable.is_empty() {
-        return wrong("the origin got what is no request");
+        return wrong("the origin got bytes that are not a request");
     }
     let is_hidden = |cut: &String| cut.starts_with("GET /hidden");
     if found.cut.iter().any(is_hidden) {
-        return wrong("a hidden request went on");
+        return wrong("a hidden request was forwarded");
     }
     let statuses = || heard.responses.iter().map(|response| response.status);
     let is_good = |status: &u16| (200..300).contains(status);
@@ -182,8 +182,8 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
     match (passes(), allowed.is_some_and(is_refused)) {
         (true, _) if may_pass => Verdict::Passed,
         (_, true) => Verdict::Rejected,
-        _ if allowed.is_none() => wrong("it did not pass as it was sent"),
-        _ if may_pass => wrong("it neither passed as it was sent nor was it refused"),
+        _ if allowed.is_none() => wrong("it was not forwarded as sent"),
+        _ if may_pass => wrong("it was neither forwarded as sent nor refused"),
         _ => wrong("it was not refused, or not in time"),
     }
 }

@@ -6,7 +6,7 @@ use gatebench_net::Backend;
 use serde_json::{Value, json};
 
 use crate::child::Gateway;
-use crate::client::{Heard, Manner, Neighbour, connect, send};
+use crate::client::{Heard, Manner, Neighbor, connect, send};
 use crate::event_loops::backends;
 use crate::judge::{Tally, judge, sorted};
 use crate::origin::{Origin, echo};
@@ -44,7 +44,7 @@ impl Battery {
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 
-/// Runs a battery, on both event loops at once.
+/// Runs a battery on both event loops at the same time.
 pub fn run(battery: &Battery) -> Tally {
     let lanes = std::thread::scope(|scope| {
         let run_on = |backend| {
@@ -71,7 +71,7 @@ pub fn run(battery: &Battery) -> Tally {
 fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     let origin = Origin::start(echo);
     let mut gateway = Gateway::start(backend, &battery.config, origin.address);
-    let mut neighbour = Neighbour::new(gateway.address);
+    let mut neighbor = Neighbor::new(gateway.address);
     let is_sent = |(number, vector): &(usize, &Vector)| match manner {
         Manner::Whole => true,
         Manner::Cut => !vector.waits,
@@ -87,7 +87,7 @@ fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
             break;
         };
         send(&mut stream, &marked(&vector.bytes, number), manner, number);
-        neighbour.ask();
+        neighbor.ask();
         if vector.waits {
             waiting.push((number, stream));
         } else {
@@ -99,12 +99,12 @@ fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     }
     for (number, mut stream) in waiting {
         heard.push((number, (battery.hear)(&mut stream)));
-        neighbour.ask();
+        neighbor.ask();
     }
-    neighbour.ask();
+    neighbor.ask();
     let mut tally = Tally::of(battery.name);
     let place = format!("{}, {manner:?}", backend.as_str());
-    tally.delayed(&place, neighbour.longest_delay);
+    tally.delayed(&place, neighbor.longest_delay);
     tally.crashes = usize::from(!gateway.end());
     let (found, strays) = sorted(origin.records(), battery.vectors.len());
     for (number, heard) in heard {
@@ -112,7 +112,7 @@ fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
         let verdict = judge(vector, number, &heard, &found[number]);
         tally.count(&format!("{} ({place})", vector.name), verdict);
     }
-    let complaints = neighbour.complaints.into_iter().chain(strays);
+    let complaints = neighbor.complaints.into_iter().chain(strays);
     tally
         .wrong
         .extend(complaints.map(|complaint| format!("{place}: {complaint}")));

@@ -1,7 +1,7 @@
-//! The batteries: tables of input that clients may send to a gateway, each entry with the verdict
-//! that the standards require, and one judge. The gateway runs in a separate process, so that a
-//! crash is noticed, and only the gateway's memory and CPU time are measured. Its output is read by
-//! an HTTP/1.1 reader that shares no code with the gateway.
+//! The batteries are tables of input that clients may send to a gateway. Each entry states the
+//! verdict that the standards require, and one judge checks all of them. The gateway runs in a
+//! separate process, so that a crash is noticed, and only the gateway's memory and CPU time are
+//! measured. Its output is read by an HTTP/1.1 reader that shares no code with the gateway.
 //!
 //! This is a separate binary, because a limit applies to how long another client waits: no other
 //! test of this crate may run at the same time.
@@ -49,9 +49,9 @@ use judge::Tally;
 
 /// How long another client may wait for its response during a battery, even if the machine has few
 /// cores and other tests run on them.
-const NEIGHBOUR_WAITS_MAX: Duration = Duration::from_secs(1);
+const NEIGHBOR_WAITS_MAX: Duration = Duration::from_secs(1);
 
-/// The running battery holds this lock, so that no other battery delays its neighbour.
+/// The running battery holds this lock, so that no other battery delays its neighbor.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other battery is running, even if the last one failed.
@@ -72,7 +72,7 @@ fn hold(tally: &Tally, tried_min: usize) {
     assert!(tally.hangs.is_empty(), "hangs:\n{}", tally.hangs.join("\n"));
     assert_eq!(tally.crashes, 0, "{}: the gateway crashed", tally.battery);
     assert!(
-        tally.longest_delay < NEIGHBOUR_WAITS_MAX,
+        tally.longest_delay < NEIGHBOR_WAITS_MAX,
         "{}: another client waited for {:?} ({})",
         tally.battery,
         tally.longest_delay,

@@ -133,11 +133,13 @@ fn framing(request: &Request) -> Result<Framing, String> {
         let is_twin = name.contains('_') && OWN.contains(&name.replace('_', "-").as_str());
         let is_option = name == "connection" && !value.eq_ignore_ascii_case(b"close");
         if is_twin || is_option || OF_CONNECTIONS.contains(&name.as_str()) {
-            return Err(format!("the field {name}: {:?} went on", text(value)));
+            return Err(format!("the field {name}: {:?} was forwarded", text(value)));
         }
     }
     if request.count("host") != 1 || request.count("x-consumer") > 1 {
-        return Err("another number of fields Host or X-Consumer than one".into());
+        return Err(
+            "the request has not exactly one Host field, or several X-Consumer fields".into(),
+        );
     }
     let counts = (
         request.count("content-length"),

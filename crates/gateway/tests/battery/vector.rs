@@ -1,9 +1,9 @@
-//! Vectors: the bytes that are sent, and the verdict that is required.
+//! Vectors, each of which consists of the bytes that are sent and the required verdict.
 
 use std::fmt;
 
-/// The placeholder for the vector's number in the bytes sent and expected. It is as long as any
-/// number.
+/// The placeholder for the vector's number in the bytes sent and expected. Every number is as long
+/// as the placeholder.
 pub const MARK: &str = "VVVVV";
 
 /// The request after most vectors: it shows where the gateway considers them to end.
@@ -77,7 +77,7 @@ impl Seen {
         Self::new("/v", body)
     }
 
-    /// The request after it.
+    /// The request after most vectors.
     pub fn after() -> Self {
         Self::new("/after", "")
     }
@@ -96,7 +96,7 @@ impl Expect {
         Self::Passed(vec![Seen::vector(body), Seen::after()])
     }
 
-    /// Like [`Self::passed`], but it may also be refused.
+    /// Like [`Self::passed`], but the vector may also be refused.
     pub fn either(body: impl Into<Vec<u8>>) -> Self {
         Self::Either(vec![Seen::vector(body), Seen::after()])
     }

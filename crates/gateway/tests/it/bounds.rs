@@ -81,7 +81,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
         let (mut count, mut took) = (2000, Duration::ZERO);
         while took < Duration::from_millis(600) {
             count *= 2;
-            assert!(count < 8 << 20, "the contract takes no time");
+            assert!(count < 8 << 20, "the contract takes too little time");
             let (policies, body) = long_work(count);
             let gateway = serve(backend, &configuration(origin, &policies, &more(30_000)));
             let mut client = gateway.client();
@@ -93,24 +93,24 @@ fn deadlines_pause_while_the_worker_is_busy() {
         let wait_ms = took.as_millis() as u64 / 3;
         let gateway = serve(backend, &configuration(origin, &policies, &more(wait_ms)));
         let mut client = gateway.client();
-        // Over a new connection to the upstream, and over a reused one.
+        // The first request uses a new connection to the upstream, and the others reuse it.
         for _ in 0..3 {
             assert_eq!(
                 client.ask(&request(&body)).status,
                 200,
-                "within {wait_ms} ms of {took:?}"
+                "a timeout of {wait_ms} ms, {took:?} of work"
             );
         }
-        // A neighbour whose response arrives in the meantime.
+        // A neighbor whose response arrives in the meantime.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
         std::thread::sleep(Duration::from_millis(100));
-        let mut neighbour = gateway.client();
-        neighbour.send(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+        let mut neighbor = gateway.client();
+        neighbor.send(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
         std::thread::sleep(Duration::from_millis(20));
         client.send(last);
-        assert_eq!(neighbour.response(false).status, 200);
+        assert_eq!(neighbor.response(false).status, 200);
         assert_eq!(client.response(false).status, 200);
     }
 }
@@ -179,13 +179,13 @@ fn a_worker_limits_its_connections() {
         let heard = with_notices(backend, &config, |address| {
             let mut clients: Vec<Client> = (0..3).map(|_| served(address).unwrap()).collect();
             for _ in 0..20 {
-                assert!(served(address).is_none(), "a fourth one is served");
+                assert!(served(address).is_none(), "a fourth connection is served");
             }
             for client in &mut clients {
                 assert_eq!(
                     client.get("/a").status,
                     200,
-                    "those that are there are served as ever"
+                    "an open connection is no longer served"
                 );
             }
             // A client that disconnects makes room for another.
@@ -194,7 +194,7 @@ fn a_worker_limits_its_connections() {
             while served(address).is_none() {
                 assert!(
                     begun.elapsed() < Duration::from_secs(5),
-                    "no room after one has gone"
+                    "there is no room after a client has disconnected"
                 );
             }
         });
@@ -281,7 +281,7 @@ impl Windows {
     fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         let length = match self.socket.read(&mut bytes) {
-            Ok(0) => panic!("the gateway has closed"),
+            Ok(0) => panic!("the gateway closed the connection"),
             Ok(length) => length,
             Err(error) if error.kind() == ErrorKind::Interrupted => return true,
             Err(error) => {
@@ -325,7 +325,7 @@ impl Windows {
                 self.answered.insert(stream);
             }
             // RST_STREAM and GOAWAY.
-            3 | 7 => panic!("the gateway gives stream {stream} up: {payload:?}"),
+            3 | 7 => panic!("the gateway gave up stream {stream}: {payload:?}"),
             _ => {}
         }
     }
@@ -339,7 +339,7 @@ impl Windows {
         while silences < patience && self.answered.len() < left.len() {
             assert!(
                 begun.elapsed() < Duration::from_secs(30),
-                "{} answered",
+                "{} responses have arrived",
                 self.answered.len()
             );
             let sent_before = self.sent;

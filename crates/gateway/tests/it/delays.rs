@@ -1,5 +1,5 @@
-//! The configured delays, with which the measurement of added latency is tested: never shorter than
-//! configured, and on the configured side.
+//! The configured delays, with which the measurement of added latency is tested, are never shorter
+//! than configured, and occur on the configured side.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! Requests that contain something twice, or have a name or a target that others could mistake for
-//! another: the upstream gets what a policy checked, or nothing.
+//! Tests requests that contain something twice, or have a name or a target that others could
+//! mistake for another. The upstream must get what a policy checked, or nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -404,7 +404,7 @@ fn lookalikes_of_trusted_fields_are_removed() {
     });
 }
 
-/// Targets that RFC 3986 forbids, or that other readers take for another target.
+/// Targets that RFC 3986 forbids, or that other readers could mistake for another target.
 const NO_TARGETS: [&str; 26] = [
     "/a#b",
     "/a?b#c",
@@ -434,7 +434,7 @@ const NO_TARGETS: [&str; 26] = [
     "/a%0d%0aX:y",
 ];
 
-/// Values of Host that are not a host.
+/// Values of Host that are not hosts.
 const NO_HOSTS: [&str; 14] = [
     "a:b:c", "a,b", "x%00y", "[::1", "::1]", "[::1]x", "[a]", "a:80:80", "a:x", ":80", "a;b",
     "a@b", "a/b", "a b",

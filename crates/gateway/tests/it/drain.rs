@@ -33,7 +33,7 @@ fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
 fn until_closed(address: SocketAddr) {
     let begun = Instant::now();
     while TcpStream::connect(address).is_ok() {
-        assert!(begun.elapsed() < PATIENCE, "it still listens");
+        assert!(begun.elapsed() < PATIENCE, "the gateway still listens");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -74,7 +74,10 @@ impl Gate {
     fn until_asked(&self, times: usize) {
         let begun = Instant::now();
         while self.asked.load(Ordering::Relaxed) < times {
-            assert!(begun.elapsed() < PATIENCE, "the origin is not asked");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "the origin got too few requests"
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
     }

@@ -1,4 +1,4 @@
-//! The gateway's behaviour when a client or an upstream misbehaves, over real sockets, on both
+//! The gateway's behavior when a client or an upstream misbehaves, over real sockets, on both
 //! event loops.
 
 use std::io::Write;
@@ -273,7 +273,7 @@ fn a_client_that_does_not_read_stops_the_upstream() {
         let mut client = gateway.client();
         client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
         let written = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert!(written < BETWEEN_BYTES, "{written} bytes were taken");
+        assert!(written < BETWEEN_BYTES, "{written} bytes were accepted");
         client.head();
         client.exact(written);
     }
@@ -292,7 +292,7 @@ fn an_upstream_that_does_not_read_stops_the_client() {
         let mut client = gateway.client();
         client.send(b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1073741824\r\n\r\n");
         let written = write_until_stuck(&mut client);
-        assert!(written < BETWEEN_BYTES, "{written} bytes were taken");
+        assert!(written < BETWEEN_BYTES, "{written} bytes were accepted");
         drop(done);
     }
 }

@@ -303,7 +303,7 @@ fn several_workers_share_a_port_of_ipv6() {
         }
         let ledger = origin.client().get("/.gatebench/ledger").body;
         let ledger: serde_json::Value = serde_json::from_slice(&ledger).unwrap();
-        assert_eq!(ledger["connections_accepted"], 20, "nothing is kept");
+        assert_eq!(ledger["connections_accepted"], 20, "no connection is kept");
         assert_eq!(gateway.end().responses, 20);
     }
 }

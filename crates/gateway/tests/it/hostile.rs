@@ -1,5 +1,5 @@
-//! Malicious clients: each gets a clear error or the end of its connection, in bounded time and
-//! memory, and other clients are served as usual.
+//! Tests that a malicious client gets a clear error or the end of its connection, in bounded time
+//! and memory, and that other clients are served as usual.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -30,8 +30,8 @@ fn before(backend: Backend, origin: SocketAddr) -> Server<Totals> {
 }
 
 /// Checks that a well-behaved client is served as usual.
-fn neighbour_is_well(gateway: &Server<Totals>) {
-    let response = gateway.client().get("/neighbour");
+fn neighbor_is_well(gateway: &Server<Totals>) {
+    let response = gateway.client().get("/neighbor");
     assert_eq!(
         (response.status, response.body.as_slice()),
         (200, &b"ok"[..])
@@ -131,7 +131,7 @@ fn no_request_hides_in_another() {
                 );
             }
         }
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
         let seen = seen.lock().unwrap();
         assert!(seen.iter().all(|line| !line.contains("hidden")), "{seen:?}");
     }
@@ -199,9 +199,9 @@ fn ambiguous_first_lines_are_refused() {
             );
             assert!(said.starts_with("HTTP/1.1 404 "), "{line}: {said}");
         }
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
         let seen = seen.lock().unwrap();
-        let known = ["GET /hidden HTTP/1.1", "GET /neighbour HTTP/1.1"];
+        let known = ["GET /hidden HTTP/1.1", "GET /neighbor HTTP/1.1"];
         assert!(
             seen.iter().all(|line| known.contains(&line.as_str())),
             "{seen:?}"
@@ -272,8 +272,8 @@ fn floods_of_headers_are_refused() {
             // The kernel may have discarded the response, because not all bytes were read.
             assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
         }
-        neighbour_is_well(&gateway);
-        assert_eq!(seen.lock().unwrap().len(), 1, "none of them went on");
+        neighbor_is_well(&gateway);
+        assert_eq!(seen.lock().unwrap().len(), 1, "none of them was forwarded");
     }
 }
 
@@ -311,7 +311,7 @@ fn a_slow_client_is_closed() {
             );
             assert!(said.starts_with("HTTP/1.1 408"), "{path}: {said}");
         }
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
     }
 }
 
@@ -334,10 +334,14 @@ fn oversized_bodies_are_refused_while_they_arrive() {
             // Bytes that still arrive are discarded for 1 s; then the connection is closed.
             let begun = Instant::now();
             while client.stream.get_mut().write_all(chunk.as_bytes()).is_ok() {
-                assert!(begun.elapsed() < Duration::from_secs(10), "{path} reads on");
+                assert!(
+                    begun.elapsed() < Duration::from_secs(10),
+                    "{path} still accepts bytes"
+                );
             }
         }
-        // JSON nested deeper than any stack is forwarded as data, or refused as invalid JSON.
+        // JSON nested more deeply than any stack allows is forwarded as data, or refused as invalid
+        // JSON.
         for path in ["/edited", "/contract"] {
             let body = "[".repeat(500_000);
             let response = gateway.client().ask(&format!(
@@ -346,7 +350,7 @@ fn oversized_bodies_are_refused_while_they_arrive() {
             ));
             assert_eq!(response.status, 400, "{path}");
         }
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
     }
 }
 
@@ -366,7 +370,7 @@ fn an_endless_body_is_not_read_once_the_response_is_known() {
         let mut client = Client::connect(gateway.address);
         let short = "POST /token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
         assert_eq!(client.ask(short).status, 401);
-        assert_eq!(client.get("/neighbour").status, 200);
+        assert_eq!(client.get("/neighbor").status, 200);
         assert_eq!(seen.lock().unwrap().len(), 1);
     }
 }
@@ -399,7 +403,7 @@ fn invalid_tokens_are_refused() {
             let response = gateway.client().ask(&request);
             assert!(matches!(response.status, 401 | 431), "{}", response.status);
         }
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
         assert_eq!(seen.lock().unwrap().len(), 1);
     }
 }
@@ -421,7 +425,7 @@ fn idle_connections_do_not_affect_others() {
             })
             .collect();
         for _ in 0..50 {
-            neighbour_is_well(&gateway);
+            neighbor_is_well(&gateway);
         }
         // Their timeout expires.
         for mut stream in sitting {
@@ -463,7 +467,7 @@ fn floods_of_frames_end_their_connection_alone() {
             // GOAWAY, unless the kernel has discarded it with the connection.
             assert!(said.len() < 2 << 20);
         }
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
     }
 }
 

@@ -1,4 +1,4 @@
-//! HTTP/2 clients: curl, and this project's client for cases that curl cannot produce.
+//! Tests with HTTP/2 clients: curl, and this project's client for cases that curl cannot produce.
 
 use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -275,7 +275,7 @@ fn malformed_streams_are_refused_and_others_continue() {
     for backend in backends() {
         let origin = upstream(Kind::Ping, backend);
         let gateway = before(backend, origin.address, &json!([]));
-        let mut neighbour = Connection::open(gateway.address, Settings::default());
+        let mut neighbor = Connection::open(gateway.address, Settings::default());
         for path in [
             "/a b",
             "/a\r\nX-Injected: y",
@@ -309,8 +309,8 @@ fn malformed_streams_are_refused_and_others_continue() {
         let mut said = Vec::new();
         noise.read_to_end(&mut said).unwrap();
         assert!(said.len() > 9, "settings and GOAWAY, then the end");
-        let stream = neighbour.ask("GET", "/ping", &[], b"");
-        assert_eq!(neighbour.response(stream).status, 200);
+        let stream = neighbor.ask("GET", "/ping", &[], b"");
+        assert_eq!(neighbor.response(stream).status, 200);
     }
 }
 
@@ -422,9 +422,9 @@ fn no_request_hides_in_a_stream() {
                     .any(|begin| line.starts_with(begin))
         };
         assert!(seen.iter().all(is_known), "{seen:?}");
-        let mut neighbour = Connection::open(gateway.address, Settings::default());
-        let stream = neighbour.ask("GET", "/neighbour", &[], b"");
-        assert_eq!(neighbour.response(stream).status, 200);
+        let mut neighbor = Connection::open(gateway.address, Settings::default());
+        let stream = neighbor.ask("GET", "/neighbor", &[], b"");
+        assert_eq!(neighbor.response(stream).status, 200);
     }
 }
 

@@ -1,5 +1,5 @@
-//! OpenAPI: compares the verdicts of a gateway with those of an independent validator (openapi-core
-//! from PyPI), and checks its messages.
+//! Compares a gateway's verdicts on OpenAPI documents with those of an independent validator
+//! (openapi-core from PyPI), and checks its messages.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -102,7 +102,7 @@ fn package() -> PathBuf {
     let place = folder.display();
     assert!(
         folder.is_dir(),
-        "{place} is not there: scripts/install-oracle openapi-core openapi_core werkzeug"
+        "{place} is missing; run scripts/install-oracle openapi-core openapi_core werkzeug"
     );
     folder
 }
@@ -168,7 +168,7 @@ fn verdicts_are_those_of_an_independent_validator() {
     }
     assert!(
         count > 3500 && allowed > 1000 && count - allowed > 1000,
-        "{allowed} of {count}"
+        "{allowed} of {count} are allowed"
     );
     assert!(
         differing.is_empty(),
@@ -208,7 +208,7 @@ fn refusals_name_the_mistake_and_the_alternatives() {
         );
         assert_eq!(wrong.status, 502);
         assert!(
-            String::from_utf8_lossy(&wrong.body).ends_with("it does not name the status 201\n")
+            String::from_utf8_lossy(&wrong.body).ends_with("it does not define the status 201\n")
         );
         // A chunked body is checked too.
         let chunked = "POST /api/b HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n";

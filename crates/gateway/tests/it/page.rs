@@ -1,4 +1,4 @@
-//! The reference gateway's documentation page: every example works as described.
+//! Tests that every example on the reference gateway's documentation page works as described.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -202,7 +202,7 @@ fn judge(gateway: &Server<Totals>, spellings: &[String], where_: &str) -> Counts
         let response = response.unwrap_or_else(|| panic!("{where_}: no response to {target:?}"));
         assert!(
             !response.body.contains(PROTECTED),
-            "{where_}: {target:?} leads to what is protected"
+            "{where_}: {target:?} leads to a protected path"
         );
         match response.status {
             400 => counts.refused += 1,
@@ -369,7 +369,7 @@ fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: u
     let spellings = effective(upstream, candidates);
     assert!(
         spellings.len() >= at_least,
-        "{name} takes only {} of {candidates} spellings for what is protected",
+        "{name} reads only {} of {candidates} spellings as a protected path",
         spellings.len()
     );
     for (where_, routes) in configurations() {
@@ -481,7 +481,7 @@ fn no_spelling_bypasses_a_route_before_envoy() {
     });
     let installed = format!("{data}/gatebench/bin/envoy");
     let arguments = |file: &Path, folder: &Path| {
-        // The program recognises the format of a file by its name.
+        // The program recognizes the format of a file by its name.
         let named = folder.join("envoy.json");
         std::fs::copy(file, &named).unwrap();
         let words = [
@@ -536,7 +536,7 @@ fn spring(folder: &Path) -> Option<String> {
 }
 
 #[test]
-#[ignore = "has Maven bring Spring, 25 MB; make test-full"]
+#[ignore = "downloads Spring with Maven (25 MB); run make test-full"]
 fn no_spelling_bypasses_a_route_before_spring() {
     let folder = tempfile::tempdir().unwrap();
     let Some(class_path) = spring(folder.path()) else {

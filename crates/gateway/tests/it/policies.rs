@@ -1,4 +1,4 @@
-//! Policies over real sockets, compared with other tools that sign or edit.
+//! Tests policies over real sockets, and compares them with other tools that sign or edit.
 
 use crate::common::programs::run;
 use crate::common::{Client, Response, Server, backends, scripted, serve, upstream};
@@ -229,7 +229,7 @@ fn limits_are_counted_per_consumer_and_reported() {
         let wait: u32 = refused.field("Retry-After").unwrap().parse().unwrap();
         assert!((1..=1800).contains(&wait), "{wait}");
         assert_eq!(ask("alice-key").status, 200);
-        assert_eq!(ask("nobody").status, 401, "who is not known is not counted");
+        assert_eq!(ask("nobody").status, 401, "unknown clients are not counted");
     }
 }
 
@@ -337,7 +337,7 @@ fn a_waiting_client_is_asked_for_a_body_that_is_edited() {
 }
 
 #[test]
-fn mislabelled_responses_are_errors() {
+fn mislabeled_responses_are_errors() {
     let policies = json!([{"response_json": {"default": {"/a": 1}}}]);
     for backend in backends() {
         let origin = scripted(|_, mut client| {
@@ -370,7 +370,7 @@ fn mislabelled_responses_are_errors() {
         assert_eq!(
             client.get("/x").body,
             br#"{"b":2,"a":1}"#,
-            "the connection lives on"
+            "the connection stays open"
         );
     }
 }
@@ -386,7 +386,7 @@ fn large_requests_are_refused_at_once() {
         assert_eq!(
             post(&mut client, "", "0123456789").status,
             200,
-            "the connection lives on"
+            "the connection stays open"
         );
         client.send(b"POST /anything HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
         let refused = client.response(false);

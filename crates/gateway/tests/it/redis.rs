@@ -1,5 +1,5 @@
-//! Rate limits in Redis: a real redis-server, gateways that share it, and their behaviour without
-//! it.
+//! Tests rate limits in a real redis-server, with gateways that share it, and their behavior
+//! without it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ impl Redis {
     fn start(password: Option<&str>) -> Self {
         // Another process may take a free port before Redis uses it; Redis then ends at once.
         let started = (0..5).find_map(|_| Self::start_at(nowhere(), password));
-        started.expect("five times no free port")
+        started.expect("there was no free port in five attempts")
     }
 
     fn start_at(address: SocketAddr, password: Option<&str>) -> Option<Self> {
@@ -33,7 +33,7 @@ impl Redis {
             command.args(["--requirepass", password]);
         }
         let spawned = command.stdout(Stdio::piped()).spawn();
-        let mut child = spawned.expect("redis-server: scripts/install-test-deps");
+        let mut child = spawned.expect("redis-server is missing; run scripts/install-test-deps");
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let is_ready = lines
             .map_while(Result::ok)
@@ -130,7 +130,7 @@ fn gateways_share_a_limit_exactly() {
         assert_eq!(
             get(&gateways[0], "/uuid", "nobody").status,
             401,
-            "nobody is not counted"
+            "unknown clients are not counted"
         );
         assert!(
             redis
@@ -309,7 +309,7 @@ fn limits_that_share_a_lost_redis_find_it_again() {
         while status("/delay/0") != 200 {
             assert!(
                 begun.elapsed() < Duration::from_secs(10),
-                "it is not found again"
+                "Redis is not used again"
             );
             std::thread::sleep(Duration::from_millis(20));
         }

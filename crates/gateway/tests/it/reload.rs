@@ -261,7 +261,10 @@ fn a_renewed_certificate_is_used() {
             };
             assert_eq!(shown().stdout, b"a");
             certificates.make("gateway", "IP:127.0.0.1");
-            assert!(!shown().status.success(), "the old one is not the file's");
+            assert!(
+                !shown().status.success(),
+                "curl accepts the old certificate"
+            );
             gateway.replace(&config).unwrap();
             assert_eq!(shown().stdout, b"a");
         });

@@ -1,4 +1,4 @@
-//! Redis replies, read from pieces of the received bytes.
+//! Tests that Redis replies are read correctly from pieces of the received bytes.
 
 use gatebench_gateway::fuzzing::replies;
 

@@ -1,4 +1,5 @@
-//! The route of a target, and the path that is forwarded: one spelling of a path, or a refusal.
+//! Tests the route of a target and the path that is forwarded. A path has one accepted spelling;
+//! the others are refused.
 
 use gatebench_gateway::Paths;
 use gatebench_gateway::fuzzing::Routes;

@@ -1,4 +1,4 @@
-//! Messages that Saxon helpers transform: concurrently, in order, and next to a message that
+//! Tests messages that Saxon helpers transform concurrently, in order, and next to a message that
 //! crashes its helper.
 
 use crate::common::{Client, Server, backends, serve, upstream};

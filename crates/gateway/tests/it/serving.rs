@@ -1,4 +1,4 @@
-//! Features of the gateway other than its routes: TLS for clients, and metrics.
+//! Tests features of the gateway other than its routes: TLS for clients, and metrics.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! Endless bodies that arrive one byte at a time: each is cut off, and other clients are served as
-//! usual.
+//! Tests that endless bodies that arrive one byte at a time are cut off, and that other clients are
+//! served as usual.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -36,7 +36,10 @@ fn dripped(stream: &mut TcpStream, piece: &[u8]) -> Duration {
         .unwrap();
     let begun = Instant::now();
     loop {
-        assert!(begun.elapsed() < Duration::from_secs(4), "it drips on");
+        assert!(
+            begun.elapsed() < Duration::from_secs(4),
+            "the gateway still accepts the body"
+        );
         let is_over = match stream.peek(&mut [0]) {
             Ok(_) => true,
             Err(error) => !matches!(
@@ -113,7 +116,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
             .concat();
             let head = [0, 0, fields.len() as u8, HEADERS, 4, 0, 0, 0, 1];
             stream.write_all(&[&head[..], &fields].concat()).unwrap();
-            // The gateway's settings, their acknowledgement and window updates come first.
+            // The gateway's settings, their acknowledgment and window updates come first.
             let begun = Instant::now();
             let mut said = Vec::new();
             let piece = [0, 0, 1, 0, 0, 0, 0, 0, 1, b'x'];
@@ -121,7 +124,10 @@ fn an_endlessly_dripping_stream_times_out_alone() {
                 .set_read_timeout(Some(Duration::from_millis(20)))
                 .unwrap();
             while !has_frame(&said, HEADERS) {
-                assert!(begun.elapsed() < Duration::from_secs(4), "{path} drips on");
+                assert!(
+                    begun.elapsed() < Duration::from_secs(4),
+                    "{path} still accepts the body"
+                );
                 stream.write_all(&piece).unwrap();
                 let mut bytes = [0; 4096];
                 if let Ok(length) = stream.read(&mut bytes) {
@@ -146,7 +152,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
                 said.extend_from_slice(&bytes[..length]);
             }
         }
-        neighbour_of_streams_is_well(&gateway);
+        neighbor_of_streams_is_well(&gateway);
     }
 }
 
@@ -165,6 +171,6 @@ fn has_frame(mut bytes: &[u8], kind: u8) -> bool {
     false
 }
 
-fn neighbour_of_streams_is_well(gateway: &Server<Totals>) {
+fn neighbor_of_streams_is_well(gateway: &Server<Totals>) {
     assert_eq!(gateway.client().get("/streamed").status, 200);
 }

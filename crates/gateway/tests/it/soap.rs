@@ -1,5 +1,5 @@
-//! SOAP/XML over real sockets: the scenarios' own cases, faults compared byte by byte, and valid
-//! requests next to invalid ones.
+//! Tests SOAP/XML over real sockets, with the scenarios' own cases, with faults compared byte by
+//! byte, and with valid requests next to invalid ones.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -89,7 +89,7 @@ fn assert_right(name: &str, response: &Response, checks: &[Check]) {
                 let json: Value = serde_json::from_str(&body).unwrap();
                 assert_eq!(json.pointer(&wanted.path), Some(&wanted.equals), "{name}");
             }
-            other => panic!("{name}: this test knows no {other:?}"),
+            other => panic!("{name}: this test cannot check {other:?}"),
         }
     }
 }

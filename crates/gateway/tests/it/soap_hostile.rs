@@ -1,6 +1,6 @@
-//! Malicious messages and definitions, over real sockets and a route with all XML policies: each
-//! gets a clear fault or refusal, no external resource is read, and the next client is served as
-//! usual.
+//! Tests malicious messages and definitions over real sockets, on a route with all XML policies.
+//! Each must get a clear fault or refusal, no external resource may be read, and the next client
+//! must be served as usual.
 
 use std::fs;
 use std::io::Write;
@@ -67,11 +67,11 @@ fn fault(gateway: &Server<Totals>, fields: &str, body: &[u8]) -> String {
     let text = String::from_utf8(response.body).unwrap();
     assert_eq!(response.status, 500, "{text}");
     assert!(text.contains("<faultstring>Request - "), "{text}");
-    neighbour_is_well(gateway);
+    neighbor_is_well(gateway);
     text
 }
 
-fn neighbour_is_well(gateway: &Server<Totals>) {
+fn neighbor_is_well(gateway: &Server<Totals>) {
     let response = post(&mut gateway.client(), XML, GOOD.as_bytes());
     let body = String::from_utf8_lossy(&response.body);
     assert!(response.status == 200 && body.contains("<Add "), "{body}");
@@ -183,7 +183,7 @@ fn other_clients_are_served_during_an_expensive_message() {
             format!("POST /echo HTTP/1.1\r\nHost: h\r\n{XML}Content-Length: {length}\r\n\r\n");
         client.send(&[head.as_bytes(), worst.as_bytes()].concat());
         let began = Instant::now();
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
         let waited = began.elapsed();
         assert!(waited < Duration::from_secs(3), "{count}: {waited:?}");
         let status = client.response(false).status;
@@ -259,7 +259,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
             90_000,
             100_000,
         ),
-        // More than the definitions may contain.
+        // A size above the limit for definitions.
         (
             json!({"collected_bytes_max": 20 << 20}),
             &edits,
@@ -326,18 +326,22 @@ fn huge_and_slow_bodies_are_refused() {
     let (_origin, gateway) = behind(&chain());
     let mut client = gateway.client();
     client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nContent-Length: 104857600\r\n\r\n");
-    assert_eq!(client.response(false).status, 413, "before the body comes");
-    neighbour_is_well(&gateway);
+    assert_eq!(
+        client.response(false).status,
+        413,
+        "before the body arrives"
+    );
+    neighbor_is_well(&gateway);
     let mut client = gateway.client();
     client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n");
     client.send(b"200000\r\n");
     client.send(&vec![b' '; 2 << 20]);
     assert_eq!(client.response(false).status, 413);
-    neighbour_is_well(&gateway);
+    neighbor_is_well(&gateway);
     let mut client = gateway.client();
     client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nContent-Length: 100\r\n\r\n<a>");
     assert_eq!(client.response(false).status, 408);
-    neighbour_is_well(&gateway);
+    neighbor_is_well(&gateway);
 }
 
 #[test]
@@ -387,7 +391,10 @@ fn malicious_stylesheets_and_expressions_end() {
         response.status == 500 && message.contains("XPath routing failed"),
         "{message}"
     );
-    assert!(web.accept().is_err(), "somebody was asked over the network");
+    assert!(
+        web.accept().is_err(),
+        "something was requested over the network"
+    );
 }
 
 #[test]
@@ -426,5 +433,8 @@ fn definitions_read_no_entities_and_no_network() {
         assert!(is_reported || text.contains(&url), "{option}: {reported:?}");
         assert!(!reported.concat().contains("SECRET"), "{reported:?}");
     }
-    assert!(web.accept().is_err(), "somebody was asked over the network");
+    assert!(
+        web.accept().is_err(),
+        "something was requested over the network"
+    );
 }

@@ -1,5 +1,5 @@
-//! Responses that an HTTP/2 client does not read: the gateway holds a bounded amount of them, other
-//! clients are served, and a client that reads slowly gets all of them.
+//! Tests responses that an HTTP/2 client does not read. The gateway must hold a bounded amount of
+//! them, serve other clients, and deliver all of them to a client that reads slowly.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -82,7 +82,7 @@ fn before(backend: Backend, origin: SocketAddr, timeouts: &Value) -> Server<Tota
 }
 
 /// Checks that another client is served as usual.
-fn neighbour_is_well(gateway: &Server<Totals>) {
+fn neighbor_is_well(gateway: &Server<Totals>) {
     let response = gateway.client().get("/near");
     assert_eq!(
         (response.status, response.body.as_slice()),
@@ -105,9 +105,12 @@ fn unread_whole_responses_are_bounded() {
             // the bodies.
             let held = reader.bodies.len() * WHOLE;
             let most = BOUND + ROUND + 2 * WHOLE;
-            assert!(held < most, "{path}: {held} bytes are held, not {most}");
+            assert!(
+                held < most,
+                "{path}: {held} bytes are held; the limit is {most}"
+            );
             assert_eq!(reader.bodies.values().sum::<usize>(), 0, "{path}");
-            neighbour_is_well(&gateway);
+            neighbor_is_well(&gateway);
             reader.read_slowly(STREAMS as usize, 32_768);
             assert!(reader.bodies.values().all(|&length| length == WHOLE));
         }
@@ -134,8 +137,8 @@ fn requests_whose_bodies_end_while_much_is_unread_wait_too() {
         reader.until_silent();
         let held = reader.bodies.len() * WHOLE;
         let most = BOUND + 2 * WHOLE;
-        assert!(held < most, "{held} bytes are held, not {most}");
-        neighbour_is_well(&gateway);
+        assert!(held < most, "{held} bytes are held; the limit is {most}");
+        neighbor_is_well(&gateway);
         reader.read_slowly(STREAMS as usize, 32_768);
         assert!(reader.bodies.values().all(|&length| length == WHOLE));
     }
@@ -160,7 +163,7 @@ fn no_request_begins_while_too_much_is_unread() {
         reader.get_all(1 + 2 * FIRST, LATER, "/large");
         reader.until_silent();
         assert_eq!(asked(), FIRST as usize);
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
         let all = (FIRST + LATER) as usize;
         reader.read_slowly(all, 65_536);
         assert!(reader.bodies.values().all(|&length| length == LARGE));
@@ -189,6 +192,6 @@ fn a_client_that_never_reads_gets_go_away() {
         assert_eq!(reader.reset.len(), 0);
         reader.until(|reader| reader.is_closed);
         assert_eq!(reader.go_away, Some(ENHANCE_YOUR_CALM));
-        neighbour_is_well(&gateway);
+        neighbor_is_well(&gateway);
     }
 }

@@ -33,7 +33,7 @@ fn unread_responses_take_little_memory() {
             let response = Arc::clone(&response);
             let origin = scripted(move |_, mut peer| {
                 while !peer.head().is_empty() {
-                    // The gateway may have closed.
+                    // The gateway may have closed the connection.
                     if peer
                         .stream
                         .get_mut()

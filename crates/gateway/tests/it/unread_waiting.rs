@@ -39,7 +39,7 @@ fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
             };
             let length = body.len();
             let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}");
-            // The gateway may have closed.
+            // The gateway may have closed the connection.
             if peer
                 .stream
                 .get_mut()

@@ -1,4 +1,4 @@
-//! TLS towards upstreams: certificate checks, kept connections, complete bodies.
+//! Tests TLS to upstreams: certificate checks, kept connections, and complete bodies.
 
 use std::net::SocketAddr;
 

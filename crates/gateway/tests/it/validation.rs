@@ -1,4 +1,5 @@
-//! Configurations that are correct in form but wrong in meaning: every error, each with its place.
+//! Tests that every error in a configuration that is correct in form but wrong in meaning is
+//! reported with its place.
 
 use gatebench_gateway::{ConfigErrors, GatewayConfig};
 

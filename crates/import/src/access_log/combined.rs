@@ -1,4 +1,5 @@
-//! The `common` and `combined` formats of nginx, Apache and Kong, with any text after them.
+//! The `common` and `combined` formats of nginx, Apache and Kong, optionally followed by other
+//! text.
 
 use memchr::{memchr, memmem};
 
@@ -10,7 +11,7 @@ use crate::traffic::Hit;
 pub(super) const EXAMPLE: &str =
     r#"203.0.113.9 - - [10/Oct/2025:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326"#;
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Parses a line. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let (open, close) = brackets(line).ok_or("a time in brackets")?;
     let at_ms = time::common(&line[open..close]);

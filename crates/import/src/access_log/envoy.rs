@@ -1,4 +1,4 @@
-//! Envoy's default format, and that of Istio.
+//! The default formats of Envoy and Istio.
 
 use memchr::memchr;
 
@@ -9,7 +9,7 @@ use crate::traffic::Hit;
 /// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"[2025-04-15T20:17:00.310Z] "GET /a HTTP/2" 200 - 0 154 226 100 "203.0.113.9" "curl" "id" "host" "10.0.2.1:80""#;
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Parses a line. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let rest = line
         .strip_prefix(b"[")
@@ -23,7 +23,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let mut words = Words(&rest[end + 1..]).peekable();
     let status = words.next().and_then(number::<u16>);
     let status = status.ok_or("a status after the request")?;
-    // The flags. Istio has three more words before the sizes.
+    // Skips the response flags. Istio writes three more words before the sizes.
     words.next();
     let mut sizes = [None, None];
     for _ in 0..4 {
@@ -45,12 +45,12 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
         status,
         response_bytes: sizes[1],
         request_bytes: sizes[0],
-        // The client follows the duration and the time of the upstream.
+        // The client's address follows the duration and the upstream's time.
         client: words.nth(2).unwrap_or_default(),
     }))
 }
 
-/// Words separated by spaces; spaces within quotes belong to the word.
+/// Words separated by spaces. Spaces within quotes belong to the word.
 struct Words<'l>(&'l [u8]);
 
 impl<'l> Iterator for Words<'l> {

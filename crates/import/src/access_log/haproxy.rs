@@ -9,7 +9,7 @@ use crate::traffic::Hit;
 /// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"203.0.113.9:33317 [06/Feb/2025:12:14:14.655] in app/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a HTTP/1.1""#;
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Parses a line. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     // The syslog prefix contains brackets too, but without a space before them.
     let (open, close) = brackets(line).ok_or("a time in brackets")?;

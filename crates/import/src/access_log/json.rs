@@ -26,7 +26,7 @@ pub(super) struct JsonLine<'l> {
     client: Value<'l>,
 }
 
-/// A scalar; empty for other values.
+/// A string or a number; `None` for any other value.
 #[derive(Debug, Default)]
 enum Value<'l> {
     #[default]
@@ -35,7 +35,7 @@ enum Value<'l> {
     Number(f64),
 }
 
-/// Reads a line, or returns the expectation that it does not meet.
+/// Parses a line. The error states what was expected.
 pub(super) fn parse(text: &[u8]) -> Result<JsonLine<'_>, &'static str> {
     let mut line = JsonLine::default();
     let members = Some((&mut line, Within::Line));
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &[u8]) -> Result<JsonLine<'_>, &'static str> {
 }
 
 impl JsonLine<'_> {
-    /// The request of the line, if it has one.
+    /// Returns the request in the line, if it has one.
     pub(super) fn hit(&self) -> Result<Option<Hit<'_>>, &'static str> {
         let at_ms = match &self.at {
             Value::Text(text) => time::common_or_iso(text.as_bytes())
@@ -101,7 +101,7 @@ impl<'l> Value<'l> {
     }
 }
 
-/// An object that contains members.
+/// The object that contains a member: the line, or an object in it.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     Line,
@@ -110,7 +110,7 @@ enum Within {
 }
 
 impl<'l> JsonLine<'l> {
-    /// The place for a member; none if the member is not needed.
+    /// Returns the field for a member, or `None` if the member is not used.
     fn place(&mut self, within: Within, name: &str) -> Option<&mut Value<'l>> {
         Some(match (within, name) {
             (
@@ -183,8 +183,8 @@ impl<'l> JsonLine<'l> {
 
 /// Reads a scalar, or the members of an object.
 struct Reader<'m, 'l> {
-    /// The line for the members, and the object that contains them; none if only a scalar is
-    /// needed.
+    /// The line that receives the members, and the object that contains them; `None` if only a
+    /// scalar is wanted.
     members: Option<(&'m mut JsonLine<'l>, Within)>,
 }
 

@@ -1,4 +1,4 @@
-//! The lines of a log: plain or compressed with gzip, with a maximum length.
+//! Reads the lines of a log, plain or compressed with gzip, up to a maximum length.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// The first bytes of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads lines. The rest of a line that is too long is dropped.
+/// Reads lines. A line that is too long is truncated.
 pub(super) struct Lines<'r> {
     reader: Box<dyn BufRead + 'r>,
     line: Vec<u8>,
@@ -40,7 +40,7 @@ impl<'r> Lines<'r> {
         })
     }
 
-    /// The next line without its end; none at the end of the log.
+    /// Returns the next line without its line ending, or `None` at the end of the log.
     pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         let mut has_line = false;

@@ -20,11 +20,11 @@ use lines::Lines;
 /// The number of lines from which the format is detected.
 const SAMPLE_LINES: usize = 200;
 
-/// The number of malformed lines that are listed. Only their line numbers are shown, because their
-/// text may be personal.
+/// The maximum number of malformed lines that are listed. Their text is not shown, because it may
+/// contain personal data.
 const EXAMPLES_MAX: usize = 5;
 
-/// The share of malformed lines at which a log is refused.
+/// The share of malformed lines from which a log is refused.
 const MALFORMED_SHARE_MAX: f64 = 0.01;
 
 /// The number of lines between two reports of progress.
@@ -42,7 +42,7 @@ enum Format {
 impl Format {
     const ALL: [Self; 4] = [Self::Combined, Self::Haproxy, Self::Envoy, Self::Json];
 
-    /// The name, and an example.
+    /// Returns words that follow "the format" in messages, and an example of a line.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Combined => (
@@ -55,8 +55,8 @@ impl Format {
         }
     }
 
-    /// Passes the request of a line, if it has one, to `take`. Returns the expectation that a
-    /// malformed line does not meet.
+    /// Passes the request in a line, or `None` if it has none, to `take`. The error states what was
+    /// expected in a malformed line.
     fn read(self, line: &[u8], take: impl FnOnce(Option<&Hit<'_>>)) -> Result<(), &'static str> {
         match self {
             Self::Combined => take(combined::parse(line)?.as_ref()),
@@ -72,7 +72,7 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// The beginning and the end of the text in the first brackets after a space.
+/// Returns the beginning and end of the text in the first brackets that follow a space.
 fn brackets(line: &[u8]) -> Option<(usize, usize)> {
     let open = memmem::find(line, b" [")? + 2;
     Some((open, open + memchr(b']', &line[open..])?))
@@ -109,7 +109,7 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// An empty log. The settings select the part of it that is used.
+    /// Creates an empty log. The options select the part of it that is used.
     pub fn new(options: &Options) -> Self {
         Self {
             recorder: Recorder::new(&options.replay),
@@ -186,7 +186,7 @@ impl AccessLog {
     /// Creates the scenario and the load profiles of the log.
     ///
     /// # Errors
-    /// 1 % of the lines or more are malformed, or no line has a request.
+    /// At least 1 % of the lines are malformed, or no line has a request.
     pub fn finish(self, options: &Options) -> Result<Folder, ImportError> {
         let (format, _) = self.format.unwrap_or(Format::Combined).words();
         if self.malformed as f64 >= MALFORMED_SHARE_MAX * self.lines as f64 && self.malformed > 0 {
@@ -217,7 +217,7 @@ impl AccessLog {
     }
 }
 
-/// The format of at least half of these lines.
+/// Returns the format that most of these lines have, if at least half have it.
 fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
     let fits = |format: Format| {
         let fits = |line: &&Vec<u8>| format.read(line, |_| {}).is_ok();
@@ -228,8 +228,12 @@ fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
         Some(format) => Ok(format),
         None => {
             let examples = Format::ALL.map(Format::words);
-            let examples = examples.map(|(name, example)| format!("  {name}: {example}"));
-            let remedy = format!("write one of these formats:\n{}", examples.join("\n"));
+            let examples =
+                examples.map(|(name, example)| format!("  the format {name}: {example}"));
+            let remedy = format!(
+                "use a log in one of these formats:\n{}",
+                examples.join("\n")
+            );
             let message = "its first lines have no known format";
             Err(ImportError::nothing(file, message, &remedy))
         }

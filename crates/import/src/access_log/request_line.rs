@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-/// The end of a quoted string: the first quote that is not escaped by a backslash.
+/// Finds the end of a quoted string: the first quote that is not escaped by a backslash.
 pub(super) fn end(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -14,8 +14,8 @@ pub(super) fn end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Method and target; none for a line that is not an HTTP request (logs contain such lines
-/// unchanged).
+/// Returns the method and target, or `None` if the line is not an HTTP request. Logs contain such
+/// lines unchanged.
 pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     let Some(space) = memchr(b' ', line) else {
         return Ok(None);

@@ -7,8 +7,8 @@ use crate::folder::Folder;
 /// The folder for these files.
 const FOLDER: &str = "definitions/";
 
-/// Moves the definitions of a scenario to files, and replaces them with the paths. Equal
-/// definitions share a file.
+/// Moves the definitions in a scenario to files, and replaces them with the paths of the files.
+/// Equal definitions share a file.
 pub(super) fn move_to_files(scenario: &mut Scenario, folder: &mut Folder) {
     for policy in scenario.routes.iter_mut().flat_map(|it| &mut it.policies) {
         match policy {

@@ -67,7 +67,7 @@ impl ApiRoute {
     }
 }
 
-/// The routes that have been read, with the paths that scenarios permit and without duplicates.
+/// The routes that have been read. Their paths are unique and valid in scenarios.
 #[derive(Default)]
 pub(crate) struct Routes {
     pub(crate) all: Vec<ApiRoute>,
@@ -88,7 +88,7 @@ impl Routes {
         let path = route_path(prefix);
         if !self.paths.insert(path.clone()) {
             let what = format!(
-                "the route {name}, whose prefix {path} is also that of another route: it gets no requests"
+                "the route {name}, which has the same prefix as another route ({path}): it gets no requests"
             );
             log.simplified(span, what);
             return None;
@@ -99,7 +99,8 @@ impl Routes {
     }
 }
 
-/// A prefix that ends where a segment ends, in characters that every gateway accepts.
+/// Returns the part of a prefix before the first character that some gateways do not accept, with a
+/// leading slash and without a trailing one.
 pub(crate) fn route_path(prefix: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%:@!$&'()*+,;=".contains(c);
     let end = prefix.find(|c: char| !plain(c)).unwrap_or(prefix.len());
@@ -137,8 +138,8 @@ impl Api {
         Ok(paths)
     }
 
-    /// Writes the scenarios of the API, the configuration from which it was read, and the suite of
-    /// both.
+    /// Writes the scenarios of the API, the configuration from which it was read, and a suite that
+    /// uses both.
     pub(crate) fn write_with_config(
         &self,
         log: Log<'_>,
@@ -153,8 +154,8 @@ impl Api {
         };
         folder.add_text(copy, text, true);
         let comments = [format!(
-            "Imported from {}. The suite runs the file itself ({copy}) and the reference gateway with \
-             these routes and policies.",
+            "Imported from {}. The suite measures {gateway} with the file itself ({copy}), and the \
+             reference gateway with these routes and policies.",
             options.file
         )];
         let title = format!("{} of {gateway}", options.name);
@@ -233,8 +234,8 @@ fn further_upstreams(policy: &Policy) -> impl Iterator<Item = String> {
     targets.filter_map(|target| target.upstream.clone())
 }
 
-/// The embedded upstream whose name all services of the routes contain, or otherwise the one that
-/// serves every path.
+/// Returns the embedded upstream whose name is part of the service name of every route, or
+/// otherwise the one that serves every path.
 fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
     let known = [
         ("calculator", UpstreamKind::Calculator),
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_end_where_a_segment_ends() {
+    fn a_prefix_ends_before_an_unsupported_character() {
         for (prefix, path) in [
             ("/a/", "/a"),
             ("/", "/"),

@@ -1,4 +1,4 @@
-//! The requests of the load, and the cases that prove that the policies act.
+//! The requests of the load, and the parity cases that prove that the policies work.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ const LIMIT_TINY: u64 = 50;
 /// The maximum size in bytes of a body that proves a size limit.
 const PROOF_BYTES_MAX: u64 = 8 << 20;
 
-/// 5 + 7 in SOAP 1.1.
+/// A SOAP 1.1 request for the sum of 5 and 7.
 const SUM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 <soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
   <soap:Body>
@@ -28,7 +28,7 @@ const SUM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
   </soap:Body>
 </soap:Envelope>"#;
 
-/// A request that passes all policies of the route.
+/// Returns a request that passes all policies of the route.
 pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Request {
     let mut request = anonymous(route, upstream);
     let is_accepted = |consumer: &&Consumer| {
@@ -88,7 +88,8 @@ fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Adds the credential of the first consumer that has one of this kind.
+/// Adds the credential that a policy requires. A key or a password is that of the first consumer
+/// that has one.
 fn add_credential(policy: &Policy, consumers: &[&Consumer], request: &mut Request) {
     let key = || consumers.iter().find_map(|consumer| consumer.keys.first());
     match policy {
@@ -132,7 +133,7 @@ fn token_of(settings: &JwtPolicy) -> Option<String> {
     Some(token::hs256(secret, issuer, audience))
 }
 
-/// The cases of the routes.
+/// Returns the parity cases of the routes.
 pub(super) fn cases(routes: &[ApiRoute], api: &Api, upstream: UpstreamKind) -> Vec<ParityCase> {
     let mut cases = Vec::new();
     for route in routes {
@@ -177,7 +178,7 @@ fn passes(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> ParityCase {
     }
 }
 
-/// The case that proves that a policy refuses.
+/// Returns the case that proves that a policy refuses requests, or `None` if there is no such case.
 fn refuses(
     policy: &Policy,
     route: &ApiRoute,

@@ -1,4 +1,4 @@
-//! APISIX: the configuration file of its standalone mode.
+//! Imports the configuration file of APISIX's standalone mode.
 
 mod plugins;
 
@@ -146,7 +146,7 @@ fn read_route<'n>(
     }
 }
 
-/// The prefix of a path that may end in `*`, or contain parameters such as `:id`.
+/// Returns the prefix of a path that may end in `*` or contain parameters such as `:id`.
 fn prefix(path: &str) -> &str {
     let end = path.find(['*', ':']).unwrap_or(path.len());
     let prefix = &path[..end];

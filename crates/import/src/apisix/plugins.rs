@@ -95,7 +95,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     let seconds = keys.count("time_window", log)?;
     let span = keys.span.clone();
     if keys.text("policy", log).is_some_and(|it| it != "local") {
-        let what = "a rate limit shared by several gateways: here, requests are counted in memory";
+        let what = "a rate limit shared by several gateways: each gateway counts requests in its own memory";
         log.simplified(&span, what);
     }
     let (kind, key) = (keys.text("key_type", log), keys.text("key", log));
@@ -142,7 +142,7 @@ fn mocking(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// A status that the policy `mock` permits.
+/// Returns the status if the policy `mock` permits it.
 pub(crate) fn mock_status(status: u64) -> Option<u16> {
     let status = u16::try_from(status).ok();
     status.filter(|it| (200..=599).contains(it))
@@ -160,12 +160,13 @@ fn strips(keys: &mut Keys<'_>, path: &str, log: &mut Log<'_>) -> bool {
     {
         return true;
     }
-    let what = "a path that is rewritten by an expression: the upstream gets the original path";
+    let what =
+        "a path that is rewritten by a regular expression: the upstream gets the original path";
     log.simplified(&entry.key_span, what);
     false
 }
 
-/// The edits of headers; none if there are none.
+/// Returns the header edits, or `None` if there is no key `headers`.
 fn header_edits(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<HeaderEdits> {
     let mut headers = keys.keys("headers", log)?;
     let mut edits = HeaderEdits {

@@ -34,12 +34,12 @@ const SIGNS: [&str; 15] = [
 /// Words after which a slash begins a regular expression.
 const BEFORE_REGEX: [&str; 5] = ["return", "typeof", "case", "in", "of"];
 
-/// The tokens of a string. An unclosed construct extends to the end of the string.
+/// Splits a string into tokens. An unclosed construct extends to the end of the string.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens_in(text, 0..text.len())
 }
 
-/// The tokens in a range of `text`.
+/// Splits a range of `text` into tokens.
 pub(super) fn tokens_in(text: &str, range: Range<usize>) -> Vec<Token> {
     let mut lexer = Lexer {
         text: &text[..range.end],
@@ -75,7 +75,8 @@ impl Lexer<'_> {
         self.tokens.push(Token { kind, span });
     }
 
-    /// Reads a token. Returns false at the end.
+    /// Consumes a token, a comment or a white-space character. Returns false at the end of the
+    /// text.
     fn step(&mut self) -> bool {
         let Some(c) = self.peek() else {
             return false;
@@ -152,7 +153,7 @@ impl Lexer<'_> {
         self.push(Kind::Number(number.unwrap_or(f64::NAN)), start);
     }
 
-    /// The text up to a quote, which is consumed.
+    /// Reads a string up to its closing quote, which is consumed.
     fn quoted(&mut self, quote: char) -> String {
         self.at += 1;
         let mut text = String::new();

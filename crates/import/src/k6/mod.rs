@@ -1,4 +1,4 @@
-//! k6: the options and the requests of a script, as far as they are known without running it, or
+//! Imports the options and requests of a k6 script, as far as they are known without running it, or
 //! the options that `k6 inspect` prints.
 
 mod lexer;
@@ -46,7 +46,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// A script as a scenario without policies and a load.
+/// A script as a load, and a scenario without policies.
 pub(crate) struct Parts {
     pub(crate) scenario: Scenario,
     pub(crate) load: LoadProfile,
@@ -56,7 +56,7 @@ pub(crate) struct Parts {
 /// Reads a script as a scenario and a load, without a suite.
 ///
 /// # Errors
-/// It has no request that can be read.
+/// The script has no request that can be read.
 pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError> {
     let mut log = Log::new(&options.file, text);
     let (script, loads) = read(text, options, &mut log)?;
@@ -69,7 +69,7 @@ pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError>
     })
 }
 
-/// Reads the load of a script, whatever its requests are.
+/// Reads only the load of a script, even if its requests cannot be read.
 pub(crate) fn load(text: &str, options: &Options) -> LoadProfile {
     let mut log = Log::new(&options.file, text);
     let script = script::read(text, &mut log);
@@ -95,7 +95,7 @@ fn read(
     }
     if script.requests.is_empty() {
         let message = "it has no request that can be read";
-        let remedy = "write the requests of the script as http.get('...') with constant URLs, or import a HAR";
+        let remedy = "write the requests of the script as http.get('...') with constant URLs, or import a HAR file";
         return Err(ImportError::nothing(&options.file, message, remedy));
     }
     Ok((script, loads))
@@ -109,7 +109,10 @@ fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script,
         let remedy = "name a script, or the output of `k6 inspect`";
         ImportError::nothing(&options.file, &message, remedy)
     })?;
-    log.simplified(&(0..0), "`k6 inspect` prints no requests: GET / is sent");
+    log.simplified(
+        &(0..0),
+        "requests, which `k6 inspect` does not print: GET / is sent instead",
+    );
     Ok(Script {
         options: parsed,
         requests: vec![("default".into(), Request::new("GET", "/"))],
@@ -117,7 +120,7 @@ fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script,
     })
 }
 
-/// Makes the upstream satisfy the checks of a request, as far as it can.
+/// Adapts a request and its checks to the responses of gatebench's upstream, and notes the changes.
 fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.is_empty() {
         request.checks = vec![Check::Status(200)];
@@ -127,8 +130,9 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     request.checks.retain(is_status);
     if request.checks.len() < before {
         let label = request.label();
-        let what =
-            format!("checks of the content of {label}: gatebench's upstream sends other content");
+        let what = format!(
+            "checks of the content of {label}: gatebench's upstream sends different content"
+        );
         log.simplified(&(0..0), what);
     }
     if let Some(Check::Status(status)) = request.checks.first()
@@ -137,7 +141,7 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
         let status = status.to_string();
         let label = request.label();
         let what = format!(
-            "{label} has the header X-Response-Status, which requests {status} of gatebench's upstream"
+            "the status {status} of {label}: the header X-Response-Status requests it from gatebench's upstream"
         );
         log.simplified(&(0..0), what);
         request.headers.insert("X-Response-Status".into(), status);

@@ -17,11 +17,11 @@ const USERS: u32 = 1;
 /// The default time limit of a load that ends after a fixed number of iterations.
 const ITERATIONS_TIME: Duration = Duration::from_secs(600);
 
-/// A load with its name, the function that it runs, its beginning and its length.
+/// A load of a script.
 #[derive(Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) name: String,
-    /// The time after the start of the script.
+    /// The time from the start of the script to the start of the load.
     pub(super) begins: Duration,
     /// The function that the users run.
     pub(super) function: String,
@@ -29,8 +29,8 @@ pub(super) struct Load {
     pub(super) length: Duration,
 }
 
-/// The loads of a script, and the parts that are not understood. `think` returns the think time of
-/// a function.
+/// Returns the loads of a script, and the parts that are not understood. `think` returns the think
+/// time of a function.
 pub(super) fn loads(
     options: &Json,
     think: &dyn Fn(&str) -> Option<Duration>,
@@ -74,7 +74,7 @@ pub(super) fn loads(
         let late = loads.iter().filter(|load| !load.begins.is_zero());
         not_understood.extend(late.map(|load| {
             let name = &load.name;
-            format!("startTime of the scenario {name}: it begins with the others")
+            format!("startTime of the scenario {name}: the scenario begins with the others")
         }));
     }
     let thresholds = options.get("thresholds").and_then(Json::as_object);
@@ -85,8 +85,8 @@ pub(super) fn loads(
     (loads, not_understood)
 }
 
-/// The loads as phases, if they run the same function one after another; none otherwise. A pause
-/// between two loads is a stage without arrivals.
+/// Returns the loads as phases if they run the same function one after another. A pause after an
+/// open load becomes a stage without arrivals.
 pub(super) fn phases(loads: &[Load]) -> Option<Vec<Phase>> {
     let mut loads: Vec<&Load> = loads.iter().collect();
     loads.sort_by_key(|load| load.begins);
@@ -136,7 +136,7 @@ fn count(of: &Json, key: &str) -> Option<u32> {
     number(of, key).map(|it| it.min(1e6) as u32)
 }
 
-/// Each stage: its target and its duration.
+/// Returns the target and the duration of each stage.
 fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
     let stages = of.get("stages")?.as_array()?;
     let stage = |it: &Json| Some((number(it, "target")?, duration(text(it, "duration")?)?));
@@ -211,7 +211,7 @@ fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     let mut jump = None;
     for (rate, over) in stages {
         let rate_per_second = at_least(rate);
-        // A stage that takes no time changes the rate at once.
+        // A stage of zero length changes the rate at once.
         if over.is_zero() {
             jump = Some(rate_per_second);
             continue;
@@ -232,7 +232,7 @@ fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     Shape::Open(open)
 }
 
-/// Parses a duration in Go's format: `1m30s`, `500ms`.
+/// Parses a duration in k6's format: `1m30s`, `500ms`, or a plain number of milliseconds.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0.0;
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_those_of_go() {
+    fn durations_are_read_as_k6_reads_them() {
         assert_eq!(duration("1m30s"), Some(Duration::from_secs(90)));
         assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(duration("1500"), Some(Duration::from_millis(1_500)));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_without_duration_is_a_step() {
+    fn a_stage_of_zero_length_is_a_step() {
         let options = json!({ "scenarios": { "a": { "executor": "ramping-arrival-rate", "stages": [
             { "duration": "0s", "target": 200 }, { "duration": "30s", "target": 200 },
             { "duration": "10s", "target": 300 },
@@ -318,7 +318,7 @@ mod tests {
         assert!(phases(&loads).is_none());
         assert_eq!(
             not_understood,
-            ["startTime of the scenario b: it begins with the others"]
+            ["startTime of the scenario b: the scenario begins with the others"]
         );
     }
 

@@ -12,13 +12,14 @@ use super::lexer::{Kind, Token, tokens};
 use super::value::{Constants, HOLE, Reader};
 use crate::log::Log;
 
-/// The source of values for parts that are known only when the script runs.
+/// The name of the data source for values that are known only when the script runs.
 pub(super) const SOURCE: &str = "value";
 
 /// The template that stands for such a value in a request.
 pub(super) const COMPUTED: &str = "{{ value }}";
 
-/// The functions of `http` that send requests, and the index of their parameters.
+/// The functions of `http` that send requests, each with its method and the index of its
+/// parameters.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -36,15 +37,15 @@ pub(super) struct Script {
     pub(super) options: Json,
     /// Requests, each with the function that contains it.
     pub(super) requests: Vec<(String, Request)>,
-    /// The number of seconds slept in each function.
+    /// The sleeps in seconds, each with the function that contains it.
     pub(super) sleeps: Vec<(String, f64)>,
     pub(super) has_tls: bool,
 }
 
 impl Script {
-    /// The think time after each request of a function; none if the function does not sleep. The
-    /// sleep of an iteration is divided among its requests, because a gatebench connection pauses
-    /// after each request.
+    /// Returns the think time after each request of a function, or `None` if the function does not
+    /// sleep. The sleep of an iteration is divided among its requests, because a gatebench
+    /// connection pauses after each request.
     pub(super) fn think(&self, function: &str) -> Option<Duration> {
         let sleeps = self.sleeps.iter().filter(|(name, _)| name == function);
         let slept: f64 = sleeps.map(|(_, seconds)| seconds).sum();
@@ -118,7 +119,7 @@ impl Walker<'_> {
         at + 1
     }
 
-    /// Enters a function whose name is known.
+    /// Enters a function. A function without a name is the default one.
     fn enter(&mut self, at: usize) -> usize {
         let name = match self.word(at + 1) {
             "(" => "default",
@@ -178,7 +179,7 @@ impl Walker<'_> {
             method => method.to_owned(),
         };
         let Some(url) = text(usize::from(name == "request")) else {
-            let what = format!("http.{name} with an unknown URL: it is left out");
+            let what = format!("http.{name} with an unknown URL: the request is left out");
             log.simplified(&span, what);
             return end;
         };
@@ -288,7 +289,7 @@ impl Walker<'_> {
             }
         }
         let what = if checks.len() == before {
-            "a check that is not understood: it is left out"
+            "a check that is not understood: it is omitted"
         } else if has_alternatives {
             "a check with alternatives: only the first one that is understood is kept"
         } else {
@@ -326,7 +327,7 @@ fn text_of(value: &Json) -> String {
     text.unwrap_or_else(|| value.to_string())
 }
 
-/// The path and the query of a URL. A part that the script computes may replace scheme and host.
+/// Returns the path and query of a URL, whose scheme and host may be computed by the script.
 fn path_of(url: &str) -> String {
     let rest = match url.split_once("://") {
         Some((_, rest)) => rest,
@@ -340,7 +341,7 @@ fn path_of(url: &str) -> String {
     }
 }
 
-/// The text as a template, with a source of values for its holes.
+/// Returns the text as a template in which a value from `SOURCE` fills each hole.
 fn with_values(text: &str) -> String {
     let parts: Vec<String> = text.split(HOLE).map(template::escape).collect();
     parts.join(COMPUTED)

@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The source text of the next token; empty at the end.
+    /// Returns the source text of the next token; empty at the end.
     pub(super) fn peek(&self) -> &'t str {
         let token = self.tokens.get(self.at);
         token.map_or("", |token| &self.text[token.span.clone()])
@@ -59,8 +59,8 @@ impl<'t> Reader<'t> {
         is_it
     }
 
-    /// Reads an expression up to a comma or a closing bracket. Returns none if its value is known
-    /// only when the script runs; the expression is then skipped.
+    /// Reads an expression up to a comma or a closing bracket. If its value is known only when the
+    /// script runs, skips it and returns `None`.
     pub(super) fn expression(&mut self) -> Option<Json> {
         let start = self.at;
         self.depth += 1;
@@ -106,7 +106,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Operands joined by `+` or `*`, or the first known alternative of `||` and `??`.
+    /// Reads operands joined by `+` or `*`, or the first known alternative of `||` and `??`.
     fn sum(&mut self) -> Option<Json> {
         let mut sum = self.operand();
         loop {
@@ -151,7 +151,7 @@ impl<'t> Reader<'t> {
         self.members(value)
     }
 
-    /// Applies what follows a value: `.a`, `['b']`, or a call, whose result is unknown.
+    /// Applies the accesses that follow a value: `.a`, `['b']`, or a call, whose result is unknown.
     fn members(&mut self, mut value: Option<Json>) -> Option<Json> {
         loop {
             if self.take(".") || self.take("?.") {
@@ -205,7 +205,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `JSON.stringify(VALUE)`.
+    /// Reads `.stringify(VALUE)` after `JSON`.
     fn stringify(&mut self) -> Option<Json> {
         self.at += 1;
         if self.peek() != "stringify" {
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
         Some(Json::Array(items))
     }
 
-    /// An object. Members with unknown values are omitted.
+    /// Reads an object. Members with unknown values are omitted.
     fn object(&mut self) -> Option<Json> {
         let mut members = Map::new();
         while self.at < self.tokens.len() && !self.take("}") {
@@ -284,13 +284,13 @@ impl<'t> Reader<'t> {
         if self.take(":") {
             return self.expression().map(|value| (key, value));
         }
-        // A shorthand member, which has the name of a constant.
+        // A shorthand member has the name of a constant.
         let value = self.constants.get(&key).cloned();
         value.map(|value| (key, value))
     }
 }
 
-/// A value as text in a template; a placeholder if it is not known.
+/// Returns a value as text in a template, or a placeholder if it is not known.
 fn plain(value: Option<&Json>) -> String {
     match value {
         Some(Json::String(text)) => text.clone(),
@@ -307,7 +307,7 @@ fn number(value: f64) -> Option<Json> {
     Number::from_f64(value).map(Json::Number)
 }
 
-/// The sum of two numbers; otherwise the concatenation of both operands as text.
+/// Adds two numbers, or concatenates other operands as text.
 fn joined(left: Option<Json>, right: Option<Json>) -> Option<Json> {
     if left.is_none() && right.is_none() {
         return None;

@@ -13,7 +13,7 @@ use crate::log::Log;
 pub(super) struct Groups(BTreeMap<String, BTreeSet<String>>);
 
 impl Groups {
-    /// Adds the group of an entry of `acls` for the clients of a consumer.
+    /// Adds the group in an entry of `acls` to the clients of a consumer.
     pub(super) fn add(
         &mut self,
         acl: &Node,
@@ -27,7 +27,7 @@ impl Groups {
         }
     }
 
-    /// The clients that an access list accepts.
+    /// Returns the clients that an access list accepts.
     pub(super) fn accepted_by(&self, list: &AccessList, clients: &[Consumer]) -> BTreeSet<String> {
         let is_in = |client: &str, list: &[String]| {
             let groups = self.0.get(client);

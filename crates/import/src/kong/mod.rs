@@ -1,4 +1,4 @@
-//! Kong: the entities of a declarative configuration, or of a decK file.
+//! Imports the entities of Kong's declarative configuration or of a decK file.
 
 mod access;
 mod plugins;
@@ -95,7 +95,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
 /// The secrets with which consumers sign tokens, each with the issuer of those tokens.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
-/// The name in a reference to an entity, which is the name itself, or `{name: ...}`.
+/// Returns the name in a reference to an entity: a plain name, or `{name: ...}`.
 pub(crate) fn name_in(node: &Node) -> Option<&str> {
     let named = node.get("name").or_else(|| node.get("id"));
     named.unwrap_or(node).text()

@@ -68,7 +68,7 @@ impl<'n> Plugin<'n> {
         !self.is_of_consumer() && bound.is_none()
     }
 
-    /// The priority by which Kong orders the plug-ins that become policies.
+    /// Returns the priority by which Kong orders the plug-ins that become policies.
     fn priority(&self) -> u32 {
         match self.name.as_str() {
             "jwt" => 1_450,
@@ -92,7 +92,7 @@ impl<'n> Plugin<'n> {
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
     pub(super) has_metrics: bool,
-    /// The groups that may send requests, which no policy restricts.
+    /// The groups that may send requests. There is no policy for them.
     pub(super) access: Option<AccessList>,
     pub(super) not_understood: Vec<String>,
 }
@@ -109,8 +109,8 @@ impl Effects {
         effects
     }
 
-    /// Without a plug-in that identifies the consumer, a limit is counted per client address, and a
-    /// load has only one address.
+    /// Converts limits per consumer to limits per route if no plug-in identifies the consumer. Kong
+    /// then counts per client address, and a load has only one address.
     fn count_together_without_consumers(&mut self) {
         let mut kinds = self.policies.iter().map(Policy::kind);
         if kinds.any(|it| matches!(it, "api_key" | "api_key_query" | "basic_auth" | "jwt")) {
@@ -196,7 +196,7 @@ fn key_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
     Some(std::iter::once(policy).chain(hidden).collect())
 }
 
-/// The edit that hides the credential from the upstream, if the plug-in hides it.
+/// Returns the edit that hides the credential from the upstream, if the plug-in hides it.
 fn hidden(keys: &mut Keys<'_>, header: &str, log: &mut Log<'_>) -> Option<Policy> {
     let is_hidden = keys.flag("hide_credentials", log) == Some(true);
     let edits = HeaderEdits {
@@ -250,7 +250,7 @@ fn rate_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> 
     let hides = keys.flag("hide_client_headers", log).unwrap_or(false);
     let span = keys.span.clone();
     if keys.text("policy", log).is_some_and(|it| it != "local") {
-        let what = "a rate limit shared by several gateways: here, requests are counted in memory";
+        let what = "a rate limit shared by several gateways: each gateway counts requests in its own memory";
         log.simplified(&span, what);
     }
     keys.ignore(&["fault_tolerant", "sync_rate", "error_message", "path"]);

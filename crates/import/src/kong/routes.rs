@@ -1,4 +1,4 @@
-//! Reads services and routes.
+//! Converts services and routes.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ pub(super) struct Reader<'n> {
     secrets: TokenSecrets,
     groups: Groups,
     routes: Routes,
-    /// The plug-ins of each service, by its name and its identifier.
+    /// The plug-ins of each service, by the service's name and identifier.
     of_service: BTreeMap<String, Vec<Plugin<'n>>>,
 }
 
@@ -107,7 +107,7 @@ impl<'n> Reader<'n> {
         api.not_understood.extend(keys.not_understood(&of, log));
     }
 
-    /// Reads a route that names its service.
+    /// Reads a route at the top level of the file, which names its service.
     pub(super) fn route_at_top(&mut self, node: &'n Node, api: &mut Api, log: &mut Log<'_>) {
         let service = node.get("service").and_then(name_in);
         let plugins = service.and_then(|name| self.of_service.get(name)).cloned();
@@ -176,7 +176,7 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// The plug-ins that apply to a route. Of several with the same name, only the plug-in with the
+/// Returns the plug-ins that apply to a route. Of several with the same name, only the one with the
 /// most specific binding applies.
 fn acting<'n>(
     all: &[Plugin<'n>],
@@ -255,10 +255,11 @@ impl Conditions {
     }
 }
 
-/// A path as a prefix and a sample; none if it is an expression for which no sample is known.
+/// Returns a path as a prefix and a sample, or `None` if it is an expression without a known
+/// sample.
 fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
     let text = log.text_of(node, "a path")?;
-    // Before format 3.0, expressions are recognised by their characters.
+    // Before format 3.0, expressions are recognized by their characters.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%".contains(c);
     let expression = match text.strip_prefix('~') {
         Some(expression) => expression,

@@ -18,10 +18,10 @@ const NAMESPACES: [(&str, &str); 2] = [
     ("soap12", "http://www.w3.org/2003/05/soap-envelope"),
 ];
 
-/// The upstream to which expressions route requests.
+/// The name of the upstream to which expressions route requests.
 const OTHER_UPSTREAM: &str = "soap2";
 
-/// The steps of one direction.
+/// Reads the steps of one direction.
 pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     let mut chain = SoapChain {
         xslt_transform_before: keys.text("xsltTransformBefore", log),
@@ -61,7 +61,7 @@ pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     }
     chain.route_xpath_targets = targets(keys, log);
     chain.route_xpath_register_ns = namespaces(keys, &chain.route_xpath_targets, log);
-    // Neither gateway fetches definitions while it is measured.
+    // No gateway fetches definitions while it is measured.
     keys.ignore(&["ExternalEntityLoader_Async", "ExternalEntityLoader_Timeout"]);
     chain
 }
@@ -86,7 +86,7 @@ fn targets(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Vec<XPathTarget> {
     targets
 }
 
-/// The namespaces of the prefixes used in the expressions.
+/// Returns the namespaces of the prefixes that the expressions use.
 fn namespaces(
     keys: &mut Keys<'_>,
     targets: &[XPathTarget],

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The policies of a transformer; none if it has an operation without a corresponding policy.
+/// Returns the policies for a transformer, or `None` if no policy corresponds to one of its
+/// operations.
 pub(super) fn policies(
     keys: &mut Keys<'_>,
     is_request: bool,
@@ -37,8 +38,8 @@ pub(super) fn policies(
             return None;
         }
     }
-    // `replace` needs a header that exists, and `add` needs one that does not exist. Together, the
-    // two operations set a header.
+    // `replace` applies only to a header that exists, and `add` only to one that does not.
+    // Together, the two operations set a header.
     let is_set = |text: &String| {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         headers.set.get(name).is_some_and(|set| set == value)

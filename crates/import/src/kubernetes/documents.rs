@@ -4,7 +4,7 @@ use gatebench_config::{Node, read_tree};
 
 use crate::error::ImportError;
 
-/// Reads all documents. Empty ones are omitted.
+/// Reads all documents except empty ones.
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     let mut nodes = Vec::new();
     let mut start = 0;
@@ -25,7 +25,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     Ok(nodes)
 }
 
-/// The end of each document, which is the beginning of the next marker.
+/// Returns the end of each document, which is the beginning of the next marker.
 fn ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;

@@ -50,7 +50,7 @@ impl Effects {
         }
     }
 
-    /// Reports whether the rewrite only removes the prefix.
+    /// Notes whether a rewrite removes the prefix. Returns true if it does nothing else.
     fn rewrite(&mut self, node: &Node) -> bool {
         let Some(rewrite) = node.get("urlRewrite") else {
             return false;

@@ -1,4 +1,4 @@
-//! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or more YAML documents.
+//! Imports Gateways and HTTPRoutes of the Gateway API from one or more YAML documents.
 
 pub(crate) mod documents;
 mod filters;
@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::regex_sample::{self, sample_of};
 use filters::Effects;
 
-/// The gateways of the suite, which support all policies of the Gateway API's core.
+/// The gateways of the suite, which support all core policies of the Gateway API.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
 /// Kinds of resources that do not affect requests.
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// Clients use TLS if all listeners use it.
+    /// Reads a Gateway. Clients use TLS if all of its listeners do.
     fn gateway(&mut self, node: &Node) {
         let listeners = node.at(&["spec", "listeners"]).map(Node::items);
         let listeners = listeners.unwrap_or_default();
@@ -173,7 +173,7 @@ struct Condition {
 }
 
 impl Condition {
-    /// The condition of a rule that states none.
+    /// The condition of a rule without conditions, which every request meets.
     fn any(node: &Node) -> Self {
         Self {
             span: node.head(),
@@ -184,7 +184,7 @@ impl Condition {
         }
     }
 
-    /// Reads a condition; none if no known request meets it.
+    /// Reads a condition. Returns `None` if no request is known that meets it.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);

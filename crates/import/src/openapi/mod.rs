@@ -1,5 +1,5 @@
-//! OpenAPI: a request for each operation of a document, and the policy that checks requests against
-//! the document.
+//! Imports an OpenAPI document as a request for each operation, and the policy that checks requests
+//! against the document.
 
 mod operation;
 mod resolve;
@@ -76,7 +76,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let scenario = scenario(&api, &operations, title, options);
     let file = &options.file;
     let comments = [format!(
-        "Imported from {file}: a request for each operation."
+        "Imported from {file}, with a request for each operation."
     )];
     folder.add_scenario("scenario.yaml", &comments, &scenario)?;
     let scenarios = vec!["./scenario.yaml".to_owned()];
@@ -107,7 +107,11 @@ fn read_head(root: &Node, document: &Document, log: &mut Log<'_>) -> String {
 fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -> Vec<Operation> {
     let mut operations = Vec::new();
     let Some(paths) = root.get("paths") else {
-        log.problem(&root.span, "the document has no `paths`", "add them");
+        log.problem(
+            &root.span,
+            "the document has no `paths`",
+            "add `paths:` with an operation",
+        );
         return operations;
     };
     for path in paths.entries() {
@@ -160,7 +164,10 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
         if let Some(body) = &operation.wrong_body {
             let mut wrong = request.clone();
             wrong.body = Some(gatebench_model::Body::new(body.as_str()));
-            let name = format!("{} with a body of another type is refused", operation.name);
+            let name = format!(
+                "{} with a body of the wrong type is refused",
+                operation.name
+            );
             parity.push(case(name, wrong, Some(400)));
         }
     }
@@ -169,7 +176,7 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
     scenario
 }
 
-/// A case: a request and, if it is to be refused, the status of the refusal.
+/// Returns the parity case for a request. If it is to be refused, `refused` is the expected status.
 fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
     if let Some(status) = refused {
         request.checks = vec![Check::Status(status)];
@@ -178,7 +185,7 @@ fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase 
     ParityCase::new(name, request, refused.is_none())
 }
 
-/// A path of the document with a method that the document does not describe.
+/// Returns a case that requests a path with a method that the document does not describe.
 fn unknown_method(operations: &[Operation], requests: &[Request]) -> Option<ParityCase> {
     let first = operations.first()?;
     let is_known = |method: &str| {

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::resolve::Document;
 use super::sample;
 
-/// The status of a response if the document names none.
+/// The expected status if the document names no successful one.
 const STATUS: u16 = 200;
 
-/// An operation, and the request that it allows.
+/// An operation, and a request that it allows.
 pub(super) struct Operation {
     /// Method and path as in the document.
     pub(super) name: String,
@@ -63,7 +63,7 @@ impl Operation {
     }
 }
 
-/// The lowest successful status that the document names.
+/// Returns the lowest successful status that the document names.
 fn status(operation: &Value) -> u16 {
     let responses = operation.get("responses").and_then(Value::as_object);
     let codes = responses.into_iter().flatten();
@@ -72,7 +72,7 @@ fn status(operation: &Value) -> u16 {
     successes.min().unwrap_or(STATUS)
 }
 
-/// Adds a JSON or form body. Returns a body that is not allowed.
+/// Adds a JSON or form body. Returns a body that is not allowed, if the body is a JSON object.
 fn add_body(
     document: &Document,
     body: &Value,
@@ -109,7 +109,7 @@ fn add_body(
     Ok(is_object.then(|| "[]".to_owned()))
 }
 
-/// Names and values as a query string.
+/// Joins names and values into a query string.
 fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     let pair = |(name, value): (&str, String)| format!("{}={}", encoded(name), encoded(&value));
     pairs.map(pair).collect::<Vec<_>>().join("&")
@@ -124,7 +124,7 @@ struct Target {
 }
 
 impl Target {
-    /// Adds a parameter if it is required. A parameter of the operation replaces one of the path.
+    /// Adds a parameter if it is required. A later query parameter replaces one with the same name.
     fn add(&mut self, document: &Document, parameter: &Value) -> Result<(), &'static str> {
         let word = |key: &str| parameter.get(key).and_then(Value::as_str);
         let name = word("name").ok_or("a parameter has no name")?;
@@ -167,7 +167,7 @@ impl Target {
     }
 }
 
-/// A value as written in a parameter; items are separated by commas.
+/// Returns a value as it is written in a parameter. Items are separated by commas.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -10,7 +10,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// The value at these keys; null if there is none.
+    /// Returns the value at these keys, or null if there is none.
     pub(super) fn at(&self, keys: &[&str]) -> Value {
         let value = keys
             .iter()
@@ -18,7 +18,7 @@ impl Document {
         self.resolved(value.unwrap_or(&Value::Null)).clone()
     }
 
-    /// The value, or the value to which it refers.
+    /// Follows references until a value is not a reference. Returns null if one cannot be resolved.
     pub(super) fn resolved<'v>(&'v self, value: &'v Value) -> &'v Value {
         let mut value = value;
         for _ in 0..HOPS_MAX {

@@ -8,10 +8,10 @@ use crate::regex_sample;
 /// The maximum nesting depth of a generated value.
 const DEPTH_MAX: usize = 8;
 
-/// The maximum length of a string, and the maximum number of items.
+/// The maximum length of a string, and the maximum number of items in an array.
 const LENGTH_MAX: u64 = 10_000;
 
-/// A value that matches a schema; none if it cannot be generated.
+/// Returns a value that matches a schema, or `None` if none can be generated.
 pub(super) fn of(document: &Document, schema: &Value) -> Option<Value> {
     value(document, schema, 0)
 }
@@ -50,7 +50,7 @@ fn value(document: &Document, schema: &Value, depth: usize) -> Option<Value> {
     }
 }
 
-/// The type, or the first one that is not null.
+/// Returns the type, or the first of several types that is not null.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,
@@ -77,7 +77,7 @@ fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<Strin
     Some(members)
 }
 
-/// An object with the members of all parts and of the schema itself.
+/// Returns an object with the members of all parts and of the schema itself.
 fn merged(document: &Document, schema: &Value, parts: &[Value], depth: usize) -> Option<Value> {
     let mut members = object(document, schema, depth)?;
     for part in parts {

@@ -11,8 +11,8 @@ use crate::log::Log;
 /// The consumer of an imported document. A document contains no credentials.
 const CONSUMER: &str = "someone";
 
-/// The policies for the security of the whole document, the consumers that pass these policies, and
-/// the schemes without a policy.
+/// Returns the policies for the security of the whole document, the consumers that pass these
+/// policies, and the schemes for which there is no policy.
 pub(super) fn read(
     document: &Document,
     root: &Node,

@@ -1,4 +1,4 @@
-//! The arguments of k6 in a TestRun: those that define a load replace the load of the script.
+//! The arguments of k6 in a TestRun. Those that define a load replace the load of the script.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ const IDLE: [&str; 7] = [
     "--paused",
 ];
 
-/// The changes of a load by the arguments.
+/// The changes that the arguments make to a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments {
     users: Option<u32>,
@@ -52,7 +52,7 @@ impl Arguments {
             false => args,
         };
         let mut arguments = Self::default();
-        // An option and its value are one word or two.
+        // An option and its value are either one word or two.
         let mut words = words.iter().flat_map(|it| match it.split_once('=') {
             Some((option, value)) if option.starts_with('-') => vec![option, value],
             _ => vec![it.as_str()],

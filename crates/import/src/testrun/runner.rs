@@ -8,7 +8,7 @@ use super::arguments::Arguments;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// Keys of `spec` without a meaning for gatebench: it starts its agents by itself, runs the script
+/// Keys of `spec` that have no meaning in gatebench, which starts its own agents, runs the script
 /// once, keeps all results and cleans up.
 const OF_OPERATOR: [&str; 8] = [
     "cleanup",
@@ -45,13 +45,13 @@ pub(super) struct Runner {
     pub(super) parallelism: u64,
     /// Labels and taints of the nodes, as `--agent-node` accepts them.
     nodes: Vec<String>,
-    /// The limits, as quantities by resource.
+    /// The resource limits, as quantities by resource.
     limits: BTreeMap<String, String>,
     pub(super) arguments: Arguments,
 }
 
 impl Runner {
-    /// Reads the keys of `spec` after `script`.
+    /// Reads the keys of `spec` other than `script`.
     pub(super) fn read(mut spec: Keys<'_>, log: &mut Log<'_>) -> Self {
         let mut runner = Self {
             parallelism: spec.count("parallelism", log).unwrap_or(1).max(1),
@@ -61,7 +61,7 @@ impl Runner {
         let _ = spec.flag("separate", log);
         runner.arguments = Arguments::read(&mut spec, log);
         if let Some(scuttle) = spec.entry("scuttle") {
-            log.simplified(&scuttle.key_span, "scuttle: agents have no sidecar to end");
+            log.simplified(&scuttle.key_span, "scuttle: agents have no sidecar to stop");
         }
         if let Some(mut pod) = spec.keys("runner", log) {
             runner.read_pod(&mut pod, log);
@@ -89,7 +89,7 @@ impl Runner {
                 Some(taint) => self.nodes.push(taint),
                 None => log.simplified(
                     &toleration.head(),
-                    "a toleration with neither key nor effect",
+                    "a toleration without a key or without an effect",
                 ),
             }
         }
@@ -103,13 +103,13 @@ impl Runner {
         if let Some(affinity) = pod.entry("affinity") {
             let node = affinity.value.get("nodeAffinity").is_some();
             if node {
-                let what = "nodeAffinity: name labels with --agent-node instead";
+                let what = "nodeAffinity: select nodes with --agent-node instead";
                 log.simplified(&affinity.key_span, what);
             }
         }
     }
 
-    /// The options of this runner: `--agent-node` and the limits.
+    /// Returns the options for this runner: `--agent-node` and the limits.
     fn options(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
@@ -126,7 +126,7 @@ impl Runner {
     }
 }
 
-/// A toleration as a taint: `KEY=VALUE:EFFECT`.
+/// Returns the taint of a toleration: `KEY=VALUE:EFFECT`.
 fn taint(toleration: &Node) -> Option<String> {
     let key = toleration.text_of("key")?;
     let effect = toleration.text_of("effect")?;
@@ -134,7 +134,7 @@ fn taint(toleration: &Node) -> Option<String> {
     Some(format!("{key}{}:{effect}", value.unwrap_or_default()))
 }
 
-/// A quantity of CPUs: `500m` is 0.5.
+/// Parses a quantity of CPUs; `500m` is 0.5.
 fn cpus(quantity: &str) -> Option<f64> {
     match quantity.strip_suffix('m') {
         Some(millis) => millis.parse::<f64>().ok().map(|it| it / 1_000.0),
@@ -142,7 +142,8 @@ fn cpus(quantity: &str) -> Option<f64> {
     }
 }
 
-/// The options of all runners: the largest number of agents, and the nodes and limits of the first.
+/// Returns the options for all runners: the largest number of agents, and the nodes and limits of
+/// the first runner.
 pub(super) fn words(runners: &[&Runner]) -> Vec<String> {
     let most = runners.iter().map(|it| it.parallelism).max().unwrap_or(1);
     let mut words = vec!["--agents".to_owned(), most.to_string()];
@@ -150,7 +151,7 @@ pub(super) fn words(runners: &[&Runner]) -> Vec<String> {
     words
 }
 
-/// Sentences about properties in which the TestRuns differ, but of which a run has only one value.
+/// Describes the properties in which the TestRuns differ, but of which a run has only one value.
 pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
     let mut facts = Vec::new();
     let mut numbers: Vec<u64> = runners.iter().map(|it| it.parallelism).collect();
@@ -158,13 +159,14 @@ pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
     numbers.dedup();
     if let [least, .., most] = numbers[..] {
         facts.push(format!(
-            "parallelism is {least} to {most}: all scenarios have {most} agents"
+            "parallelism is {least} to {most}: every scenario gets {most} agents"
         ));
     }
     let first = runners.first().map(|it| it.options());
     if runners.iter().any(|it| Some(it.options()) != first) {
-        facts
-            .push("the runners have different nodes or limits: those of the first are used".into());
+        facts.push(
+            "the runners have different nodes or limits: those of the first runner are used".into(),
+        );
     }
     facts
 }

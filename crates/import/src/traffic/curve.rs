@@ -93,13 +93,13 @@ impl Curve {
         self.total
     }
 
-    /// The number of requests in each hour of the whole log, by the beginning of the hour.
+    /// Returns the number of requests in each hour of the whole log, by the beginning of the hour.
     pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
         self.settle_hour();
         &self.hours.all
     }
 
-    /// The beginning and the length of the covered time, in milliseconds.
+    /// Returns the beginning and length of the covered time, in milliseconds.
     pub(super) fn span(&mut self) -> Option<(i64, i64)> {
         self.settle();
         let mut slots = self.slots.all.keys();
@@ -108,8 +108,8 @@ impl Curve {
         Some((first * self.width_ms, (last - first + 1) * self.width_ms))
     }
 
-    /// The number of requests in equal parts of a time span. A slot that overlaps several parts is
-    /// divided among them in proportion.
+    /// Returns the number of requests in equal parts of a time span. A slot that overlaps several
+    /// parts is divided among them in proportion.
     pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
         self.settle();
         let mut counts = vec![0.0; parts];
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_grow_with_the_time() {
+    fn slots_grow_with_the_covered_time() {
         let mut curve = Curve::default();
         (0..500_000).for_each(|second| curve.add(second * 1_000));
         let (_, length) = curve.span().unwrap_or_default();

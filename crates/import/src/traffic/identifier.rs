@@ -1,4 +1,4 @@
-//! Recognises path segments that are identifiers, which are replaced with made-up values.
+//! Recognizes path segments that are identifiers, which are replaced with made-up values.
 
 /// The kinds of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,10 +41,10 @@ impl Kind {
 const HASH_CHARS_MIN: usize = 16;
 /// Strings of at least this many characters may be tokens.
 const TOKEN_CHARS_MIN: usize = 20;
-/// A string with this many digits among other characters is an identifier.
+/// A string with at least this many digits among other characters is an identifier.
 const DIGITS_MIN: usize = 4;
 
-/// The kind of identifier; none if the segment seems to be a name.
+/// Returns the kind of identifier, or `None` if the segment seems to be a name.
 pub(super) fn kind_of(segment: &str) -> Option<Kind> {
     let bytes = segment.as_bytes();
     let digits = bytes.iter().filter(|it| it.is_ascii_digit()).count();
@@ -77,7 +77,8 @@ fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool 
     lengths.iter().all(fits) && groups.next().is_none()
 }
 
-/// Reports whether the segment is long, in an alphabet of Base64, and has letters of both cases.
+/// Reports whether the segment is long, contains letters of both cases, and has no characters other
+/// than those of Base64, dots, tildes and percent signs.
 fn is_token(bytes: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.~%".contains(byte);
     bytes.len() >= TOKEN_CHARS_MIN

@@ -34,13 +34,13 @@ const WEIGHT_MIN: f64 = 0.001;
 /// The maximum number of routes with a parity case.
 const PROVEN_MAX: usize = 50;
 
-/// The mix of recorded requests.
+/// The most frequent recorded requests, with their shares.
 pub(super) struct Mix {
     /// The requests, most frequent first.
     entries: Vec<Entry>,
     /// The number of requests in the log that can be replayed.
     total: u64,
-    /// Mean lengths of the identifiers.
+    /// The mean lengths of identifiers, by kind.
     lengths: Vec<(Kind, usize)>,
 }
 
@@ -49,13 +49,13 @@ pub(super) struct Mix {
 pub struct Shares {
     /// The share of the log that the scenario omits, 0 to 1.
     pub left_out: f64,
-    /// The largest difference between a request's share and its share in the log, 0 to 1.
+    /// The largest difference between a request's shares in the scenario and in the log, 0 to 1.
     pub difference_max: f64,
 }
 
 impl Mix {
     /// Reduces a record to the requests of a scenario. If that would omit too many requests, paths
-    /// are generalised.
+    /// are generalized.
     pub(super) fn of(mut tree: Tree) -> Self {
         for names_max in [usize::MAX, 50, 25, 12, 6, 3, 1, 0] {
             if names_max < usize::MAX {
@@ -101,7 +101,7 @@ impl Mix {
         }
     }
 
-    /// The scenario that sends this mix.
+    /// Returns the scenario that sends this mix.
     pub(super) fn scenario(&self, name: &str, title: &str) -> Scenario {
         let mut data: BTreeMap<String, Source> = BTreeMap::new();
         let mut requests = Vec::new();
@@ -185,7 +185,7 @@ fn proof(route: &Route) -> ParityCase {
     ParityCase::new(name, request, true)
 }
 
-/// A path with a template for each identifier.
+/// Returns a path with a template for each identifier.
 fn path_of(segments: &[Segment]) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{}", template::escape(name)),
@@ -195,7 +195,7 @@ fn path_of(segments: &[Segment]) -> String {
     segments.iter().map(part).collect()
 }
 
-/// The name in reports: `GET /users/{number}`, and the status unless it is 200.
+/// Returns the name in reports: `GET /users/{number}`, and the status unless it is 200.
 fn name_of(entry: &Entry) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{name}"),
@@ -210,7 +210,7 @@ fn name_of(entry: &Entry) -> String {
     format!("{} {path}{status}", METHODS[entry.tally.method])
 }
 
-/// The leading names of a path, in characters that every gateway accepts.
+/// Returns the leading names of a path that consist of characters that every gateway accepts.
 fn prefix_of(segments: &[Segment]) -> String {
     let mut prefix = String::new();
     for segment in segments {

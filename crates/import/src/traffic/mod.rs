@@ -1,8 +1,8 @@
 //! Recorded traffic from any source: the mix of requests, the curve of the rate, and the think
 //! times of clients.
 //!
-//! A record contains no address and no body, replaces identifiers in paths, and contains values of
-//! queries only if the user requests them.
+//! A record contains no addresses and no bodies, replaces identifiers in paths, and keeps the
+//! values in queries only if the user asks for them.
 
 mod curve;
 mod identifier;
@@ -46,7 +46,7 @@ pub(crate) struct Recorder {
     curve: Curve,
     think: Think,
     keeps_queries: bool,
-    /// The hour to record; if none, all hours.
+    /// The hour to record; all hours if `None`.
     hour: Option<Hour>,
     /// The number of requests that cannot be replayed, such as CONNECT.
     skipped: u64,
@@ -86,7 +86,7 @@ impl Recorder {
     }
 }
 
-/// The path and the query of a target; none if the target has no path.
+/// Returns the path and query of a target, or `None` if the target has no path.
 fn absolute_path(target: &str) -> Option<&str> {
     if target.starts_with('/') {
         return Some(target);

@@ -1,4 +1,5 @@
-//! The replay of recorded traffic: the load profiles, and the folder with all files.
+//! Turns recorded traffic into load profiles, and writes them with the scenario and the suite to
+//! the folder of the import.
 
 use std::time::Duration;
 
@@ -18,10 +19,10 @@ use crate::time::{self, HOUR_MS};
 /// The maximum number of stages of a replayed curve.
 const STAGES_MAX: usize = 60;
 
-/// The length of a replay, unless the user chooses another or the log is shorter.
+/// The length of a replay, unless the user chooses another one or the log is shorter.
 const OVER: Duration = Duration::from_secs(60);
 
-/// The maximum difference between the mix and the log without a warning.
+/// The maximum difference between the mix and the log that causes no warning.
 const DIFFERENCE_MAX: f64 = 0.01;
 
 /// The shortest stage.
@@ -30,7 +31,8 @@ const STAGE_MIN: Duration = Duration::from_millis(100);
 /// The rate for a part of the log in which there are no requests.
 const RATE_MIN: f64 = 0.001;
 
-/// The number of connections per request per second: enough for responses that take 100 ms.
+/// The number of connections for each request per second, which is enough for responses that take
+/// 100 ms.
 const CONNECTIONS_PER_RATE: f64 = 0.1;
 const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
@@ -40,7 +42,7 @@ const HOURS_MAX: usize = 48;
 /// The maximum number of connections in the closed-loop load.
 const USERS_MAX: f64 = 10_000.0;
 
-/// The time that a replay covers, and its description.
+/// The part of the log that a replay covers, and its description.
 struct Covered {
     start_ms: i64,
     length_ms: i64,
@@ -74,7 +76,7 @@ fn covered(traffic: &mut Recorder, replay: &Replay) -> Option<Covered> {
     })
 }
 
-/// Writes the scenario, the load profiles and the suite of recorded traffic.
+/// Writes the scenario, the load profiles and the suite for recorded traffic.
 pub(crate) fn write(
     mut traffic: Recorder,
     options: &Options,
@@ -103,9 +105,9 @@ pub(crate) fn write(
         folder.facts.push(fact);
     }
     let comment = format!(
-        "Imported from {file}: the weight of a request is its share of the log in per cent. \
-         Identifiers, query values and bodies are made up; the sizes of responses are those in \
-         the log."
+        "Imported from {file}. The weight of a request is its share of the log in percent. \
+         Identifiers, query values and bodies are made up; the sizes of responses are as in the \
+         log."
     );
     folder.add_scenario("scenario.yaml", &[comment], &scenario)?;
     let rates = open(&mut traffic, &covered, options.replay.times);
@@ -119,7 +121,7 @@ pub(crate) fn write(
     let gateways = defaults::gateways(&["reference", "nginx", "haproxy"]);
     let scenarios = vec!["./scenario.yaml".into()];
     let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
-    let mut lines = vec!["Requests in each hour of the log; `--hour` selects one:".to_owned()];
+    let mut lines = vec!["Requests in each hour of the log; `--hour` selects an hour:".to_owned()];
     let shown = hours.iter().take(HOURS_MAX);
     lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
     folder.add(SUITE_FILE, &lines, &suite)?;
@@ -162,7 +164,7 @@ fn profile(name: &str, title: &str, shape: Shape, over: Duration) -> LoadProfile
     }
 }
 
-/// The curve as stages of an open load, each with the mean rate of its part of the log.
+/// Returns the curve as stages of an open load, each with the mean rate of its part of the log.
 fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     let most = (covered.over.as_secs_f64() / STAGE_MIN.as_secs_f64()) as usize;
     let seconds = usize::try_from(covered.length_ms / 1_000).unwrap_or(1);
@@ -190,8 +192,8 @@ fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     Shape::Open(open)
 }
 
-/// A closed load with the average number of concurrent users in the log (Little's law) and with the
-/// same mean think time; none if no client returned.
+/// Returns a closed load with the average number of concurrent users in the log (Little's law) and
+/// the same mean think time, or `None` if no client returned.
 fn users(traffic: &Recorder, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;

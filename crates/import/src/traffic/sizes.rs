@@ -44,8 +44,8 @@ impl Sizes {
         }
     }
 
-    /// `parts` sizes in ascending order, each the mean of an equal number of recorded sizes. A
-    /// single size if all are equal; empty if nothing was recorded.
+    /// Returns `parts` sizes in ascending order, each the mean of an equal number of recorded
+    /// sizes; a single size if all are equal, and none if nothing was recorded.
     pub(super) fn quantiles(&self, parts: u32) -> Vec<u64> {
         let total: u64 = self.0.iter().map(|bucket| bucket.count).sum();
         if total == 0 {
@@ -69,7 +69,7 @@ impl Sizes {
                 }
                 left.pop();
             }
-            // The last part may be missing because of rounding.
+            // The last part may be empty because of rounding.
             let rest = means.last().copied().unwrap_or(0);
             let mean = match count_taken > 1e-6 {
                 true => (sum / count_taken).round() as u64,

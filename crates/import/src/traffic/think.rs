@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 /// The maximum pause within a visit.
 const PAUSE_MS_MAX: i64 = 120_000;
 
-/// The maximum number of clients whose last request is kept.
+/// The maximum number of clients whose last request is remembered.
 const CLIENTS_MAX: usize = 200_000;
 
 /// The pauses of all clients. Clients are kept only as hashes, with a key unique to this process.
@@ -38,7 +38,7 @@ impl Think {
         }
     }
 
-    /// The mean pause in milliseconds; none if no client returned.
+    /// Returns the mean pause in milliseconds, or `None` if no client returned.
     pub(super) fn mean_ms(&self) -> Option<u64> {
         (self.pauses > 0).then(|| self.sum_ms / self.pauses)
     }

@@ -1,4 +1,4 @@
-//! Paths as a tree of segments. If a node has too many names, they are merged into one.
+//! Paths as a tree of segments. If a node has too many names, they are merged.
 
 use std::collections::HashMap;
 
@@ -140,7 +140,8 @@ impl Tree {
         new
     }
 
-    /// The child for a query: the names of its parameters in order, or the whole text.
+    /// Returns the child for a query, of which either the whole text or only the names of the
+    /// parameters are kept.
     fn query_child(&mut self, at: usize, query: &str, keeps_queries: bool) -> usize {
         let text: Box<str> = match keeps_queries {
             true => query.into(),
@@ -169,7 +170,7 @@ impl Tree {
     fn collapse(&mut self, at: usize) {
         let names = std::mem::take(&mut self.nodes[at].names);
         self.nodes[at].is_collapsed = true;
-        // The names are sorted, because the result must not depend on a hash.
+        // The names are sorted, because the result must not depend on the order of a hash map.
         let mut names: Vec<_> = names.into_iter().collect();
         names.sort_unstable();
         for (name, child) in names {
@@ -178,7 +179,7 @@ impl Tree {
         }
     }
 
-    /// Adds everything below one node to another.
+    /// Moves everything in and below one node to another.
     fn merge(&mut self, into: usize, from: usize) {
         let node = std::mem::take(&mut self.nodes[from]);
         for tally in node.tallies {
@@ -255,7 +256,7 @@ impl Tree {
         is_changed
     }
 
-    /// Every path, method and status.
+    /// Returns an entry for every path, method and status.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut open = vec![(ROOT, Vec::new())];
@@ -285,14 +286,15 @@ impl Tree {
         entries
     }
 
-    /// The mean number of characters of the identifiers of a kind.
+    /// Returns the mean length of the identifiers of a kind, in bytes.
     pub(super) fn length_of(&self, kind: Kind) -> usize {
         let (chars, count) = self.lengths[kind as usize];
         usize::try_from(chars / count.max(1)).unwrap_or(1).max(1)
     }
 }
 
-/// The parameters with made-up values. Parameters whose names look like values are omitted.
+/// Returns the parameters of a query with made-up values. A parameter whose name looks like a value
+/// is omitted.
 fn names_of(query: &str) -> String {
     let is_plain = |name: &str| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-[]".contains(&byte);

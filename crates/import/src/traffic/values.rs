@@ -1,4 +1,4 @@
-//! Made-up values that replace identifiers, of the same kinds and lengths.
+//! Made-up values that replace identifiers of the same kinds and mean lengths.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const VALUES: u64 = 200;
 /// The maximum length of a value.
 const CHARS_MAX: usize = 200;
 
-/// The sources of values of these kinds and mean lengths, by name.
+/// Returns sources of values of these kinds and mean lengths, by name.
 pub(super) fn sources(kinds: impl IntoIterator<Item = (Kind, usize)>) -> BTreeMap<String, Source> {
     let source = |(kind, length): (Kind, usize)| (kind.name().to_owned(), source(kind, length));
     kinds.into_iter().map(source).collect()
@@ -35,7 +35,7 @@ fn source(kind: Kind, length: usize) -> Source {
     uniform(rows)
 }
 
-/// A source of values that are equally likely.
+/// Returns a source whose values are equally likely.
 pub(super) fn uniform(values: Rows) -> Source {
     Source::List(List {
         columns: Vec::new(),

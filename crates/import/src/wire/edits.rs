@@ -1,4 +1,4 @@
-//! Replacements in a document, and the changed lines.
+//! Edits a document, and lists the changed lines.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct Change {
     pub why: &'static str,
 }
 
-/// The beginning of the marker of a replacement.
+/// The prefix of the marker that stands for a replacement.
 const MARK: &str = "gatebench-replacement-";
 
 /// Replacements in the text of one file.
@@ -44,7 +44,7 @@ struct Edit {
 }
 
 impl Edit {
-    /// A value with the text around it.
+    /// Returns a value with the text around it.
     fn whole(&self, value: &str) -> String {
         format!("{}{value}{}", self.around.0, self.around.1)
     }
@@ -79,7 +79,7 @@ impl<'t> Edits<'t> {
         self.push(&(at..at), new.into(), why, false);
     }
 
-    /// Inserts an entry into a mapping; its value is a template.
+    /// Inserts an entry into a mapping. Its value is a template.
     pub(super) fn insert_entry(&mut self, entry: NewEntry, value: &str, why: &'static str) {
         let NewEntry { at, before, after } = entry;
         self.push(&(at..at), value.to_owned(), why, false);
@@ -115,7 +115,7 @@ impl<'t> Edits<'t> {
         });
     }
 
-    /// The text as a template, and the changed lines.
+    /// Returns the text as a template, and the changed lines.
     pub(super) fn finish(mut self) -> (String, Vec<Change>) {
         self.sort();
         let out = self.edited(0, self.text.len(), literal, |_, edit| edit.whole(&edit.new));
@@ -129,8 +129,8 @@ impl<'t> Edits<'t> {
             .sort_by_key(|edit| (edit.span.start, edit.span.end));
     }
 
-    /// The text, which is YAML or JSON, as a JSON template, and the changed lines. Every
-    /// replacement must be a template of a JSON value.
+    /// Returns the text, which is YAML or JSON, as a JSON template, and the changed lines. Every
+    /// replacement must be a template for a JSON value.
     pub(super) fn finish_as_json(mut self) -> (String, Vec<Change>) {
         self.sort();
         let mark = |number: usize| format!("{MARK}{number}.");
@@ -139,7 +139,7 @@ impl<'t> Edits<'t> {
             false => edit.whole(&mark(number)),
         };
         let marked = self.edited(0, self.text.len(), str::to_owned, marked);
-        // The text has already been parsed, and markers are plain words.
+        // Parsing cannot fail: the text has been parsed before, and markers are plain words.
         let value = gatebench_config::yaml_value(&marked).unwrap_or_default();
         let mut out = literal(&format!("{value:#}"));
         for (number, edit) in self.all.iter().enumerate() {
@@ -165,7 +165,7 @@ impl<'t> Edits<'t> {
             let before = if is_new { "" } else { &self.text[start..end] };
             let after = match edit.is_include {
                 _ if is_new => edit.whole(&edit.new),
-                true => "(its text)".to_owned(),
+                true => "(the included text)".to_owned(),
                 false => self.edited(start, end, str::to_owned, |_, edit| edit.whole(&edit.new)),
             };
             let shown = |text: &str| mask::without_secrets(first_line(text));
@@ -180,8 +180,8 @@ impl<'t> Edits<'t> {
         changes
     }
 
-    /// These bytes with the edits applied. `kept` converts the text between edits, and `new`
-    /// returns the text of an edit.
+    /// Returns these bytes with the edits applied. `kept` converts the text between edits, and
+    /// `new` returns the text of an edit.
     fn edited(
         &self,
         start: usize,
@@ -206,13 +206,13 @@ fn is_within(edit: &Edit, start: usize, end: usize) -> bool {
     start <= edit.span.start && edit.span.end <= end
 }
 
-/// The first non-blank line, without surrounding white space.
+/// Returns the first non-blank line, without surrounding white space.
 fn first_line(text: &str) -> &str {
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// A string that a template renders unchanged.
+/// Escapes a string so that a template renders it unchanged.
 pub(super) fn literal(text: &str) -> String {
     if !text.contains('{') {
         return text.to_owned();

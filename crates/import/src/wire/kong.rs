@@ -13,9 +13,9 @@ use crate::log::Log;
 use crate::name::path_of_url;
 
 const ONE_TARGET: &str = "gatebench's upstream has one address, which Kong accepts only once";
-const DECK: &str = "only decK reads it";
-const LOCAL: &str = "a limit counts in memory, not in the user's Redis";
-const OUTSIDE: &str = "plug-ins reach only gatebench's upstream";
+const DECK: &str = "only decK accepts this";
+const LOCAL: &str = "requests are counted in memory, not in the user's Redis";
+const OUTSIDE: &str = "plug-ins may reach only gatebench's upstream";
 
 /// Keys that decK adds to a declarative configuration.
 const OF_DECK: [&str; 5] = ["_info", "_konnect", "_workspace", "_comment", "_ignore"];
@@ -62,7 +62,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
             mappings(config).for_each(|config| plugin_addresses(config, &mut edits));
         }
     }
-    // Kong recognises a JSON file by its name.
+    // Kong recognizes a JSON file by its name.
     let (text, changes) = edits.finish_as_json();
     Ok(OwnConfig {
         language: Language::Kong,
@@ -85,7 +85,7 @@ fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Kong loads a plug-in only if it is on this list; `bundled` means its own plug-ins.
+/// Returns the list of the plug-ins that Kong is to load; `bundled` means Kong's own plug-ins.
 fn environment(plugins: &BTreeSet<String>) -> BTreeMap<String, String> {
     let own = plugins
         .iter()
@@ -131,8 +131,8 @@ fn service_addresses(
     }
 }
 
-/// Replaces addresses in the settings of a plug-in: a measurement must not send anything to the
-/// user's servers.
+/// Replaces addresses in the settings of a plug-in, because a measurement must not send anything to
+/// the user's servers.
 fn plugin_addresses(config: &Node, edits: &mut Edits<'_>) {
     for entry in config.entries() {
         let (target, why) = match entry.key == "URL" {

@@ -19,7 +19,7 @@ const WORDS: [&str; 12] = [
 /// The replacement of a secret.
 const MASK: &str = "***";
 
-/// The line without the values after such words, and without credentials in URLs.
+/// Masks the values after such words, and the credentials in URLs.
 pub(super) fn without_secrets(line: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut is_secret = false;
@@ -45,7 +45,8 @@ pub(super) fn without_secrets(line: &str) -> String {
     out.join(" ")
 }
 
-/// The position in a word from which on it may name a secret. A URL names one only in its query.
+/// Returns the position in a word after which it may name a secret. A URL may do so only in its
+/// query.
 fn start_of_names(word: &str) -> usize {
     let query = |at: usize| word[at..].find('?').map_or(word.len(), |query| at + query);
     word.find("://").map_or(0, query)

@@ -1,6 +1,6 @@
-//! Adapts the configuration of a user's gateway so that it runs in a trial: listening ports,
-//! addresses of upstreams, and the paths of files and sockets become those of the trial. Nothing
-//! else changes.
+//! Adapts the configuration of a user's gateway so that it runs in a trial. Listening ports,
+//! certificates, addresses of upstreams, and the paths of files and sockets become those of the
+//! trial. Settings that cannot apply to a trial are removed. Nothing else changes.
 //!
 //! The result is a template of a gateway folder.
 
@@ -34,8 +34,8 @@ pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
 /// The port of the upstream.
 pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 
-/// Reads the files that a configuration includes: all files that match a pattern such as
-/// `conf.d/*.conf`, each with its path. A relative pattern is relative to the configuration.
+/// Returns the path and the text of each file that matches the pattern of an `include`, such as
+/// `conf.d/*.conf`. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
 /// The reasons for changes that apply to several languages.
@@ -43,10 +43,10 @@ const PORT: &str = "each trial has its own port";
 const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
 const CERTIFICATE: &str = "each trial has its own certificate";
-const UPSTREAM: &str = "the upstream is gatebench's";
+const UPSTREAM: &str = "requests go to gatebench's upstream";
 const PLAIN: &str = "gatebench's upstream speaks HTTP without TLS";
 const MOVED: &str = "files are written to the folder of the trial";
-const OWN_PROCESS: &str = "gatebench starts and places the process";
+const OWN_PROCESS: &str = "gatebench starts the process and chooses its cores";
 
 /// A word of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a configuration; none if it is not known.
+    /// Returns the language of a configuration, or `None` if it is not known.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
@@ -100,12 +100,13 @@ impl Language {
         text.lines().any(is_block).then_some(Self::Nginx)
     }
 
-    /// The gateway that reads this language, by the name of its folder.
+    /// Returns the gateway that reads this language, by the name of its folder.
     pub fn gateway(self) -> &'static str {
         self.names().0
     }
 
-    /// The rendered file that the configuration replaces, by its name in the working folder.
+    /// Returns the rendered file that the configuration replaces, by its name in the working
+    /// folder.
     pub fn replaces(self) -> &'static str {
         self.names().1
     }
@@ -143,8 +144,8 @@ fn is_template(text: &str) -> bool {
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
 }
 
-/// Adapts a configuration so that it runs in a trial. None if its language is not known, or if it
-/// is a template, which is used unchanged.
+/// Adapts a configuration so that it runs in a trial. Returns `None` if its language is not known,
+/// or if it is a template, which is used unchanged.
 ///
 /// # Errors
 /// All mistakes in the text, and parts that cannot run in a trial, each with its line and its

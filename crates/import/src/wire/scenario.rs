@@ -1,4 +1,4 @@
-//! The scenario for a configuration: a request for each route that leads to an upstream.
+//! The scenario for a configuration, with a request for each route that leads to an upstream.
 
 use gatebench_model::{Check, Scenario, UpstreamKind, When};
 
@@ -15,7 +15,7 @@ const ROUTES_MAX: usize = 50;
 pub(super) struct Hint {
     /// The name of a server, if requests must name one.
     pub(super) host: Option<String>,
-    /// The literal beginning of its paths.
+    /// The literal text with which its paths begin.
     pub(super) prefix: String,
     /// A path that matches it.
     pub(super) sample: String,
@@ -31,7 +31,7 @@ impl Hint {
         }
     }
 
-    /// A route for a regular expression; none if no known path matches it.
+    /// A route for a regular expression, or `None` if no known path matches it.
     pub(super) fn expression(host: Option<String>, expression: &str) -> Option<Self> {
         Some(Self {
             host,
@@ -41,8 +41,8 @@ impl Hint {
     }
 }
 
-/// The scenario for the routes; none if there are none. A request beyond a limit of the
-/// configuration gets the status `beyond`.
+/// Returns the scenario for the routes, or `None` if there are none. A request that exceeds a limit
+/// of the configuration gets the status `beyond`.
 pub(super) fn of_hints(
     file: &str,
     hints: &[Hint],
@@ -71,7 +71,7 @@ pub(super) fn of_hints(
         for request in &mut scenario.requests {
             request.checks = vec![Check::StatusIn(vec![200, beyond])];
         }
-        // The load uses up the limit.
+        // The load uses up the limit, so parity is checked only before it.
         for case in &mut scenario.parity {
             case.when = When::Before;
         }
@@ -79,7 +79,7 @@ pub(super) fn of_hints(
     Some(scenario)
 }
 
-/// The scenario for an API; none if it has no route.
+/// Returns the scenario for an API, or `None` if it has no route.
 pub(super) fn of_api(file: &str, api: &Api) -> Option<Scenario> {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use gatebench_config::{Data, Entry, Node};
 
-/// All mappings in a node, outer ones first.
+/// Returns all mappings in a node, outer ones first.
 pub(super) fn mappings(node: &Node) -> impl Iterator<Item = &Node> {
     let all = node.all();
     all.filter(|it| matches!(it.data, Data::Map(_)))
 }
 
-/// The bytes to remove so that an entry disappears and the mapping stays valid: the entry and its
-/// separator.
+/// Returns the bytes to remove so that an entry disappears and the mapping stays valid: the entry
+/// and its separator.
 pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usize> {
     let entries = mapping.entries();
     let place = entries
@@ -42,7 +42,7 @@ pub(super) struct NewEntry {
     pub(super) after: String,
 }
 
-/// A new entry of a mapping, before the first one.
+/// Returns the position and text of a new entry, before the first one of a mapping.
 pub(super) fn new_entry(text: &str, mapping: &Node, key: &str) -> NewEntry {
     let first = mapping.entries().first();
     let at = first.map_or(mapping.span.start, |entry| entry.key_span.start);

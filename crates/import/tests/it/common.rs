@@ -46,7 +46,7 @@ pub fn assert_golden(path: &Path, found: &str) {
     let golden = fs::read_to_string(path).unwrap_or_default();
     assert!(
         golden == found,
-        "{}: run with GATEBENCH_BLESS=1 if this is right:\n{found}",
+        "{}: run with GATEBENCH_BLESS=1 to accept this text:\n{found}",
         path.display()
     );
 }

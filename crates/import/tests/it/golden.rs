@@ -32,7 +32,7 @@ fn in_words(folder: &Folder) -> String {
 }
 
 #[test]
-fn each_input_makes_its_files() {
+fn each_input_generates_its_files() {
     for (file, kind) in [
         ("kong-shop.yml", TextKind::Kong),
         ("kong-old.yml", TextKind::Kong),

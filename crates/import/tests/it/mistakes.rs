@@ -1,5 +1,5 @@
-//! Invalid input: each mistake with its line, the expectation and the remedy, and all of them at
-//! once.
+//! Invalid input. All mistakes are reported at once, each with its line, the expectation and the
+//! remedy.
 
 use gatebench_import::{ImportError, Options, TextKind, import};
 
@@ -30,7 +30,7 @@ fn every_mistake_is_reported_at_once() {
     assert_eq!(
         mistakes(TextKind::Kong, text),
         [
-            "x:6:30: the user name `$USER` cannot be that of a client; write letters, digits and . _ @ + - only; \
+            "x:6:30: `$USER` is not a valid user name for a client; use only letters, digits and . _ @ + -; \
              replace placeholders such as $USER before the import",
         ]
     );

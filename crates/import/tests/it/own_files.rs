@@ -1,4 +1,4 @@
-//! Users' own configurations: compares `inputs/own-NAME` with their templates and changes in
+//! Compares the templates and changes for users' own configurations (`inputs/own-NAME`) with
 //! `inputs/own-NAME.txt`.
 
 use std::fmt::Write as _;
@@ -71,7 +71,7 @@ fn templates_and_unknown_languages_are_left_as_they_are() {
 }
 
 #[test]
-fn parts_that_cannot_run_here_are_refused_with_their_line() {
+fn parts_that_cannot_run_in_a_trial_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "http {\n  server { listen 80\n}\n",

@@ -1,5 +1,5 @@
-//! Tests that a scenario, rendered by a gateway's folder and imported again, is the same scenario:
-//! for every scenario of the repository that the folder supports.
+//! Tests that a scenario is the same after a gateway's folder has rendered it and it has been
+//! imported again, for every scenario of the repository that the folder supports.
 
 use std::net::SocketAddr;
 use std::path::Path;

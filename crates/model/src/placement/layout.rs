@@ -8,7 +8,7 @@ use crate::topology::{Core, Topology};
 /// more would be idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores with which the load generator and the upstream need not share a core.
+/// The number of cores that the load generator and the upstream need in order not to share one.
 const ENDS: usize = 2;
 
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
@@ -37,14 +37,14 @@ pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     }
 }
 
-/// CPUs for the load generator and the upstream on a machine without a gateway.
+/// Chooses CPUs for the load generator and the upstream on a machine without a gateway.
 pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>, Vec<usize>) {
     let all = topology.cores();
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// The cores of the fastest kind on the last node that has enough of them. Otherwise, the cores of
-/// one kind on several nodes.
+/// Returns the cores of the fastest kind on the last node that has enough of them. If no node has
+/// enough, returns the cores of one kind on several nodes.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
@@ -63,7 +63,7 @@ fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<
     })
 }
 
-/// One thread of each of `count` cores, and the remaining cores.
+/// Returns one thread of each of `count` cores, and the remaining cores.
 fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     let from = narrowed(pool, count, None).unwrap_or_else(|| pool.to_vec());
     let own = &from[from.len() - count..];
@@ -75,7 +75,8 @@ fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     )
 }
 
-/// All threads of the last cores, and the remaining cores; if none remains, the remaining threads.
+/// Returns all threads of the last cores, and the remaining cores. If no core remains, returns the
+/// remaining threads as one core.
 fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     // The load generator and the upstream get the smallest core.
     let mut pool = pool.to_vec();
@@ -94,9 +95,9 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     (own.to_vec(), rest)
 }
 
-/// The load generator and the upstream each get half of the cores, the fast ones first. If their
-/// number is odd, the load generator gets one more, because it must not be the bottleneck. They
-/// share a single core, on separate threads if it has several.
+/// Divides cores between the load generator and the upstream, beginning with the fastest. If the
+/// number of cores is odd, the load generator gets one more, because it must not be the bottleneck.
+/// The two share a single core, on separate threads if it has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

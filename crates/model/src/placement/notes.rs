@@ -3,7 +3,7 @@
 use super::{Placement, SHARED_CORE_REMEDY, cores, ranges};
 use crate::topology::Topology;
 
-/// The cores of each component, and what they share.
+/// Describes the cores of each component, and which of them are shared.
 pub(super) fn of(placed: &Placement, topology: &Topology) -> String {
     let sentences = [
         Some(shares(placed)),
@@ -26,22 +26,22 @@ fn shares(placed: &Placement) -> String {
     if placed.gateway_has_siblings() {
         return format!(
             "The gateway ({gateway}) and the load generator ({engine}) or the upstream ({upstream}) run on threads \
-             of one physical core, and no other layout exists: they slow each other down, so every figure is \
+             of one physical core, because no other layout exists. They slow each other down, so every figure is \
              limited; {SHARED_CORE_REMEDY}."
         );
     }
     if engine != upstream && !placed.engine_is_alone() {
         return format!(
-            "The gateway has {gateway} and shares no physical core; the load generator ({engine}) and the upstream \
-             ({upstream}) run on threads of one core: a gateway too fast for them is reported as limited; its CPU \
-             per request stays valid."
+            "The gateway has {gateway} and shares no physical core. The load generator ({engine}) and the upstream \
+             ({upstream}) run on threads of one core, so a gateway that is too fast for them is reported as \
+             limited; its CPU per request stays valid."
         );
     }
     let [gateway, engine, upstream] = lists.map(|list| cores(list));
     if engine == upstream {
         return format!(
-            "The gateway has {gateway} to itself; the load generator and the upstream share {engine}: a gateway too \
-             fast for them is reported as limited; its CPU per request stays valid."
+            "The gateway has {gateway} to itself. The load generator and the upstream share {engine}, so a gateway \
+             that is too fast for them is reported as limited; its CPU per request stays valid."
         );
     }
     format!(
@@ -50,7 +50,7 @@ fn shares(placed: &Placement) -> String {
     )
 }
 
-/// Workers on two threads of one core are slower than workers on two cores.
+/// Notes that workers on two threads of one core are slower than workers on two cores.
 fn threads_of_gateway(placed: &Placement) -> Option<String> {
     let is_shared = |threads: &Vec<usize>| {
         let own = threads.iter().filter(|cpu| placed.gateway.contains(cpu));
@@ -62,7 +62,7 @@ fn threads_of_gateway(placed: &Placement) -> Option<String> {
     })
 }
 
-/// Threads that must stay idle, because they would slow down the cores in use.
+/// Lists the threads that must stay idle, because they would slow down the cores in use.
 fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     let idle: Vec<usize> = unused_threads(placed)
         .filter(|cpu| topology.numbers().contains(cpu))
@@ -77,7 +77,7 @@ fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     })
 }
 
-/// Threads that other programs may use.
+/// Lists the threads that only other programs may use.
 fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
     let others: Vec<usize> = unused_threads(placed)
         .filter(|cpu| !topology.numbers().contains(cpu))

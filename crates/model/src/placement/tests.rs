@@ -22,8 +22,8 @@ fn small_machines_share_and_larger_ones_leave_unneeded_cores_idle() {
     let two = Placement::automatic(&Topology::flat(&[0, 1]));
     assert_eq!(
         two.note,
-        "The gateway has core 1 to itself; the load generator and the upstream share core 0: a gateway too fast for them \
-         is reported as limited; its CPU per request stays valid."
+        "The gateway has core 1 to itself. The load generator and the upstream share core 0, so a gateway that is too \
+         fast for them is reported as limited; its CPU per request stays valid."
     );
     let four = Placement::with_gateway_cores(&Topology::flat(&sixteen), 4).unwrap();
     assert_eq!(
@@ -90,7 +90,7 @@ fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize
 }
 
 #[test]
-fn without_siblings_cores_are_shared_out_by_number() {
+fn without_siblings_cores_are_divided_by_number() {
     for len in 2..20 {
         let cpus: Vec<usize> = (0..len).map(|cpu| cpu * 2 + 1).collect();
         for count in 1..len {

@@ -71,7 +71,7 @@ fn the_order_depends_only_on_the_seed_and_more_blocks_begin_the_same() {
 }
 
 #[test]
-fn the_null_gateway_is_measured_where_bytes_only_pass() {
+fn the_null_gateway_is_measured_where_bytes_pass_unchanged() {
     let mut plan = plan(7, 1, true);
     plan.variants.push(Variant::null());
     let trials = interleave(&plan.scenarios, &plan.variants, 7, 1);
@@ -162,7 +162,7 @@ fn deciding_phases_come_first_and_the_others_in_separate_blocks() {
     let is_right = |(block, name): &(u32, String)| (*block <= 3) == (name == "a");
     assert!(all.iter().all(is_right), "{all:?}");
     let own: Vec<&Trial> = plan.trials.iter().filter(|it| it.block == 4).collect();
-    assert_eq!(plan.turns(&own[..2]).len(), 2, "one phase, of two trials");
+    assert_eq!(plan.turns(&own[..2]).len(), 2, "one phase with two trials");
     plan.cut_deciding_after_block(1);
     let blocks: BTreeSet<u32> = plan.trials.iter().map(|it| it.block).collect();
     assert_eq!((blocks, plan.blocks), (BTreeSet::from([1, 4, 5]), 3));

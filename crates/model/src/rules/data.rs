@@ -63,7 +63,7 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
             }
             (columns, true) if columns != count => {
                 let message = format!(
-                    "this row does not have one value for each column: {count}, not {columns}"
+                    "the row length ({count}) differs from the number of columns ({columns})"
                 );
                 wrong(&message, &format!("write {columns} values"));
             }
@@ -77,7 +77,7 @@ fn sequence(sequence: &Node, problems: &mut Vec<Problem>) {
         && step.number() == Some(0.0)
     {
         let message = "a sequence with a step of 0 is always the same number";
-        let help = "write another step, or the number in place of the template";
+        let help = "use another step, or write the number in place of the template";
         problems.push(step.problem(message, help));
     }
 }

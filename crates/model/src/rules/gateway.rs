@@ -48,7 +48,7 @@ fn contract(root: &Node, problems: &mut Vec<Problem>) {
         let message =
             format!("this program supports contracts 1 and {CONTRACT_VERSION}, not {version}");
         let help = format!(
-            "write `contract: {CONTRACT_VERSION}` and use what `gatebench schema gateway-input` lists"
+            "write `contract: {CONTRACT_VERSION}`, and use the values that `gatebench schema gateway-input` lists"
         );
         problems.push(node.problem(message, help));
     }
@@ -87,7 +87,7 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
     stay_in(named, WORKING_FOLDER, "nginx.conf", problems);
 }
 
-/// The name of the resulting file in the working folder.
+/// Returns the name of the resulting file in the working folder.
 fn made(file: &Node) -> Option<&str> {
     let template = || file.text_of("template")?.rsplit('/').next();
     file.get("to").map_or_else(template, Node::text)
@@ -100,7 +100,7 @@ fn libraries(root: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     let folders = maven.list("libraries");
-    stay_in(folders, "what Maven builds", "target/lib", problems);
+    stay_in(folders, "Maven's build folder", "target/lib", problems);
     if let Some(digest) = maven.get("libraries_sha256")
         && folders.is_empty()
     {
@@ -123,7 +123,7 @@ fn each(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that actions write only files of the folder.
+/// Checks that actions render only files that the folder lists.
 fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files").iter();
     let names: Vec<&str> = files.filter_map(made).collect();
@@ -137,7 +137,7 @@ fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
             continue;
         };
         let all = || "name one of the `files` by its name in the working folder".into();
-        let message = format!("none of the `files` becomes `{name}`");
+        let message = format!("none of the `files` is rendered to `{name}`");
         let help = did_you_mean(name, names.iter().copied(), all);
         problems.push(node.problem(message, help));
     }
@@ -160,8 +160,8 @@ fn actions(root: &Node) -> impl Iterator<Item = &Node> {
     entries.map(|entry| &entry.value)
 }
 
-/// Checks that the features that need a database exist, and that a control plane and the feature of
-/// this name are stated together.
+/// Checks that the features that need a database exist, and that a control plane and the feature
+/// with this name are stated together.
 fn roles(root: &Node, words: &Words<'_>, problems: &mut Vec<Problem>) {
     for node in root
         .at(&["database", "postgres"])
@@ -173,7 +173,8 @@ fn roles(root: &Node, words: &Words<'_>, problems: &mut Vec<Problem>) {
     }
     let claim = root.at(&["features", CONTROL_PLANE]);
     let claim = claim.filter(|feature| is_claim(feature));
-    let help = "state both: the section contains the command, and the feature states the means";
+    let help =
+        "write both: the section contains the command, and the feature states how it is supported";
     match (root.entry(CONTROL_PLANE), claim) {
         (Some(section), None) => {
             let message = "`features` does not claim `control_plane`";
@@ -215,7 +216,7 @@ fn stay_in<'n>(
     for node in paths {
         let Some(path) = node.text() else { continue };
         if path.is_empty() || !is_inside(path) {
-            let message = format!("`{path}` does not stay in {folder}");
+            let message = format!("`{path}` is not inside {folder}");
             let help = format!("write a relative path without `..`, as in {example}");
             problems.push(node.problem(message, help));
         }

@@ -50,10 +50,11 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
             let help = "remove it: gatebench frames each request itself";
             problems.push(entry.problem(message, help));
         } else if folded == HOST && value.text().is_some_and(|text| text.contains("{{")) {
-            let help = "write it out; use a request for each host";
+            let help = "write the host out, and use a separate request for each host";
             problems.push(value.problem("`Host` cannot be a template", help));
         } else if !seen.insert(folded) {
-            let message = format!("the header `{key}` is given twice, in different case");
+            let message =
+                format!("the header `{key}` is given twice, with different capitalization");
             let help = "keep one: header names are case-insensitive";
             problems.push(entry.problem(message, help));
         }
@@ -77,7 +78,7 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
         let help = "write letters, digits and hyphens only, as in X-Mine";
         problems.push(Problem::new(span.clone(), message, help));
     } else if is_fixed(name) {
-        let message = format!("no policy can change `{name}`, which frames the message");
+        let message = format!("no policy can change the header `{name}`");
         problems.push(Problem::new(span.clone(), message, "remove it"));
     }
 }

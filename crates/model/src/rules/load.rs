@@ -38,7 +38,7 @@ fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
     };
     for key in ["warm_up", "change", "failure", "side_by_side"] {
         if let Some(entry) = first.entry(key) {
-            let message = format!("`{key}` in the first phase of a cold load");
+            let message = format!("the first phase of a cold load cannot have `{key}`");
             problems.push(entry.problem(message, "remove it, or write it in a later phase"));
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     if open.get("stages").is_some() {
-        let help = "remove the ramp, or write it as a stage over the whole measurement";
+        let help = "remove the ramp, or write it as a stage that takes the whole measurement";
         problems.push(ramp.problem(
             "`stages` and `ramp_to_per_second` are mutually exclusive",
             help,
@@ -128,7 +128,8 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     }
 }
 
-/// Checks the times of a failure like those of a change, and that it lasts at least a second.
+/// Checks the times of a failure like those of a change, and that the failure lasts at least a
+/// second.
 fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;
@@ -154,7 +155,7 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     let [from_s, until_s, measure_s] = [from, until, measure].map(|it| it.as_secs_f64());
     if from_s < 1.0 || until_s < from_s + 1.0 || until_s > measure_s - 1.0 {
         let message =
-            format!("the failure lasts from {from} to {until} of a measurement of {measure}");
+            format!("the failure lasts from {from} to {until} in a measurement of {measure}");
         let help = "leave at least a second before it, during it and after it for the comparison";
         problems.push(Problem::new(failure.head(), message, help));
     }
@@ -214,7 +215,7 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
         && arrivals(open, measure.as_secs_f64()).is_some_and(|arrivals| arrivals < 1.0)
         && !measure.is_zero()
     {
-        let message = "at this rate no request is sent during the measurement";
+        let message = "at this rate, no request is sent during the measurement";
         problems.push(node.problem(message, "raise the rate, or measure for longer"));
     }
 }
@@ -233,9 +234,9 @@ fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
         };
         if phase.get(other).is_some() && phase.get(wanted).is_none() {
             let message = format!(
-                "a sweep over `{numbers}` is valid only with `{wanted}:`, and this load is `{other}:`"
+                "a sweep over `{numbers}` is valid only with `{wanted}:`, but this load is `{other}:`"
             );
-            let help = format!("write `{wanted}:` in place of `{other}:`, or another sweep");
+            let help = format!("write `{wanted}:` in place of `{other}:`, or use another sweep");
             problems.push(entry.problem(message, help));
         }
         let settings = phase.get(wanted);

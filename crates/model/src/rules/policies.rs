@@ -88,7 +88,7 @@ fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
 fn quotable(realm: &Node, problems: &mut Vec<Problem>) {
     if realm.text().is_some_and(|text| text.contains(['"', '\\'])) {
         let message = "the realm contains a quote or a backslash, which gateways treat differently";
-        problems.push(realm.problem(message, "write it without quotes and backslashes"));
+        problems.push(realm.problem(message, "write it without quotes or backslashes"));
     }
 }
 
@@ -110,8 +110,7 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
             && public_key.text().is_some_and(|text| !is_pem(text))
         {
             let message = "this is not a public key in PEM";
-            let help =
-                "write it from -----BEGIN PUBLIC KEY----- on, as `openssl pkey -pubout` prints it";
+            let help = "write the whole key, beginning with -----BEGIN PUBLIC KEY-----, as `openssl pkey -pubout` prints it";
             problems.push(public_key.problem(message, help));
         }
     }
@@ -155,7 +154,7 @@ fn redis(settings: &Node, problems: &mut Vec<Problem>) {
         && redis.text().is_some_and(is_wrong)
     {
         let message = "this is not an IP address with a port";
-        problems.push(redis.problem(message, "write it as 127.0.0.1:6379"));
+        problems.push(redis.problem(message, "write an address such as 127.0.0.1:6379"));
     }
 }
 

@@ -100,7 +100,7 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
         && targets < 2.0
     {
         let help = "write how many processes the upstream has, as in `targets: 3`";
-        problems.push(entry.problem("with one target there is nothing to weight", help));
+        problems.push(entry.problem("with one target, weights have no effect", help));
     }
 }
 
@@ -111,8 +111,8 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         && let Some(count) = node.number()
         && count > routes as f64
     {
-        let message = format!("there are {count} upstreams, but {routes} routes");
-        let help = "write at least as many routes; each leads to one upstream";
+        let message = format!("there are {count} upstreams, but only {routes} routes");
+        let help = "add routes, because each route leads to only one upstream";
         problems.push(node.problem(message, help));
     }
 }
@@ -176,7 +176,7 @@ fn prefix(path: &Node, problems: &mut Vec<Problem>) {
     let text = path.text().unwrap_or_default();
     let bare = text.trim_end_matches('/');
     if text.contains("{{") {
-        let help = "write it out; `{{ index }}` is a number under `repeat:`";
+        let help = "write the path out; `{{ index }}` is a number under `repeat:`";
         problems.push(path.problem("the path of a route cannot be a template", help));
     } else if text.contains('?') {
         let help = "end the prefix before the `?`";
@@ -199,7 +199,7 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
             problems.push(key.problem("a key is empty", help));
         } else if text.is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic())) {
             let message = "a key contains a space or a character outside ASCII, which gateways treat differently";
-            let help = "write it in ASCII letters, digits and punctuation, without spaces";
+            let help = "use ASCII letters, digits and punctuation, without spaces";
             problems.push(key.problem(message, help));
         }
     }
@@ -244,7 +244,7 @@ fn direct_differs(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The direct request, which earlier files call `floor`.
+/// Returns the direct request, which earlier files call `floor`.
 fn direct_of(request: &Node) -> Option<&Entry> {
     request.entry("direct").or_else(|| request.entry("floor"))
 }
@@ -279,14 +279,14 @@ fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The paths of all routes.
+/// Returns the paths of all routes.
 fn prefixes(root: &Node) -> impl Iterator<Item = &str> + Clone {
     let routes = root.list("routes").iter();
     routes.filter_map(|route| route.text_of("path"))
 }
 
-/// The route of a request, which is the one with the longest prefix. Returns `Err` if a mistake in
-/// the routes or in the path makes it ambiguous.
+/// Returns the route of a request, which is the one with the longest prefix. Returns `Err` if a
+/// mistake in the routes or in the path makes it ambiguous.
 fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
     let path = request.text_of("path").ok_or(())?;
     let mut best: Option<(&str, &Node)> = None;
@@ -333,7 +333,7 @@ fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>)
         && route.list("policies").iter().any(is_mock)
     {
         let help = "write `reaches_upstream: false`, or remove `mock` from the route";
-        let message = "this cannot reach the upstream: the route's `mock` responds to it";
+        let message = "this request cannot reach the upstream: the route's `mock` responds to it";
         problems.push(reaches.value.problem(message, help));
     }
 }

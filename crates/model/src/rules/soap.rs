@@ -49,7 +49,7 @@ pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         if entry.key == ORIGIN || entry.key.is_empty() || !entry.key.bytes().all(is_plain) {
             let message = format!("an upstream cannot be called `{}`", entry.key);
-            let help = "use lower-case letters and digits, and not the name `origin`";
+            let help = "use only lowercase letters and digits, and a name other than `origin`";
             problems.push(entry.problem(message, help));
         }
     }

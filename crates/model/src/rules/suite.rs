@@ -32,7 +32,7 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
         let own = scenario.entry("as_published");
         if let Some(own) = own.filter(|_| root.get("as_published").is_none()) {
             let message = "a scenario has a published load, but the suite has none";
-            let help = "add to the suite `as_published: {load: NAME, blocks: 1}`";
+            let help = "add `as_published: {load: NAME, blocks: 1}` to the suite";
             problems.push(own.problem(message, help));
         }
         let is_plain =

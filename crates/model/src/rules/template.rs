@@ -164,15 +164,16 @@ impl<'n> Sources<'n> {
             let of_data = references
                 .find(|it| self.known.contains_key(it.source.as_str()) || it.source == INDEX);
             if let Some(it) = of_data {
-                let message = "a check is the same for every response, and has no values of `data`";
+                let message =
+                    "a check is the same for every response, so it cannot use values of `data`";
                 let help = "check what all responses have in common";
                 problems.push(Problem::new(self.culprit(node, &it.span), message, help));
             }
         }
     }
 
-    /// The position of a part of a node's text, or of the node if the file does not contain its
-    /// text literally.
+    /// Returns the position of a part of a node's text, or of the node if the file does not contain
+    /// its text literally.
     fn culprit(&self, node: &Node, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let part = node.text().and_then(|text| text.get(part.clone()));
@@ -185,7 +186,7 @@ impl<'n> Sources<'n> {
 }
 
 impl Known<'_> {
-    /// The first value that is not permitted in this place.
+    /// Returns the first value that is not permitted in this place.
     fn value_against(&self, column: usize, place: Place) -> Option<(usize, &str)> {
         let rows = self.rows.as_ref()?;
         (0..rows.len())
@@ -218,7 +219,7 @@ fn template(node: &Node) -> Option<Result<Template, crate::template::TemplateErr
     Some(Template::parse(node.text()?))
 }
 
-/// The strings of a request that are templates.
+/// Returns the strings of a request that are templates.
 fn templates(request: &Node) -> impl Iterator<Item = (&Node, Place)> {
     let headers = request.mapping("headers").iter();
     let path = request.get("path").map(|node| (node, Place::Path));

@@ -29,7 +29,7 @@ const DESCRIPTIVE: [&str; 7] = [
     "format",
     "patternErrorMessage",
 ];
-/// Supported together with `oneOf`: keys other than those of the mapping and its choice are unknown
+/// Allowed next to `oneOf`, because keys other than those of the mapping and its choice are unknown
 /// anyway.
 const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
 
@@ -62,7 +62,7 @@ fn check_keywords(schema: &Value) {
         });
         assert!(
             words || tagged,
-            "oneOf is understood as words or as tagged settings only"
+            "`oneOf` may contain only words or tagged settings"
         );
     }
 }

@@ -53,7 +53,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The load at the beginning of every trial, including those of the direct variant: saturation.
+    /// The saturation load at the beginning of every trial, including those of the direct variant.
     pub fn load(&self) -> LoadProfile {
         let closed = Shape::Closed(Closed::new(self.connections));
         let measure = HumanDuration(self.step.0 / SATURATION_PART);

@@ -26,7 +26,7 @@ pub enum NotIsolable {
     #[error("'{scenario}' has no second group whose requests could fail")]
     OneGroup { scenario: String },
     /// None of the scenario's groups has the given name.
-    #[error("'{scenario}' has no group '{group}', but {known}")]
+    #[error("'{scenario}' has no group '{group}'; its groups are {known}")]
     NoSuchGroup {
         scenario: String,
         /// The requested name.
@@ -68,7 +68,7 @@ impl Isolation {
             let mut scenario = failing.clone();
             scenario.scenario = format!("{}-{suffix}", failing.scenario);
             scenario.title = format!(
-                "{}: with every group sending what '{}' sends",
+                "{}, with every group sending the requests of '{}'",
                 failing.title, good.name
             );
             for group in &mut scenario.groups {

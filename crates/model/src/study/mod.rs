@@ -1,5 +1,5 @@
-//! The studies that a run can have, and their settings. Settings with methods have a separate
-//! module.
+//! The studies that a run can have, and their settings. Settings with methods are in separate
+//! modules.
 //!
 //! Callers use the methods of [`Study`] and do not match on its kind. `gatebench_studies` has a
 //! folder for each study, with everything that follows from the settings.
@@ -53,7 +53,7 @@ pub enum Study {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColdStart {
-    /// The tolerance for the steady state, in per cent.
+    /// The tolerance for the steady state, in percent.
     #[serde(default = "within_percent")]
     #[schemars(range(min = 1, max = 50))]
     pub within_percent: u32,
@@ -76,7 +76,7 @@ pub struct Soak {
 /// The sampling of stacks during measurements, to find where a gateway spends CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flame {
-    /// Samples per second of each core.
+    /// Samples per second on each core.
     pub samples_per_second: u32,
     /// How stacks are read.
     pub stacks: Stacks,
@@ -228,7 +228,7 @@ impl Study {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteStudy {
-    /// Also measures at these shares of each gateway's saturation, in per cent, like `--at`.
+    /// Also measures at these shares of each gateway's saturation, in percent, like `--at`.
     At(#[schemars(length(min = 1), inner(range(min = 1, max = 99)))] Vec<u32>),
     /// Measures cold starts. The load must be `cold`.
     ColdStart(ColdStart),

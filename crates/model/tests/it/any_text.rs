@@ -126,7 +126,7 @@ fn texts_that_expand_without_limit_are_refused() {
 }
 
 #[test]
-fn places_count_characters_and_accept_windows_line_ends() {
+fn positions_count_characters_and_accept_windows_line_ends() {
     let text = "\u{feff}suite: s\r\ntitle: grün 🦀\r\ngateways: [a]\r\nscenarios: [a]\r\nload: l # ü\r\nblocks: 0\r\n";
     let mistakes = parse::<Suite>("any.yaml", text).unwrap_err();
     let [mistake] = mistakes.all() else {

@@ -105,7 +105,7 @@ fn a_percentile_needs_ten_beyond_it() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused_at_a_place_in_it(text in ".{0,40}") {
+    fn any_text_is_read_or_refused_at_a_position_in_it(text in ".{0,40}") {
         if let Err(error) = text.parse::<Bounds>() {
             prop_assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");
         }

@@ -29,11 +29,11 @@ fn a_step_is_long_enough_for_its_percentile() {
     };
     assert_eq!(seconds("p99<10ms", 20_000.0), 4.0);
     assert_eq!(seconds("p99<10ms", 200.0), 5.0, "1,000 requests");
-    assert_eq!(seconds("p99.9<10ms", 200.0), 16.0, "no longer than this");
+    assert_eq!(seconds("p99.9<10ms", 200.0), 16.0, "the maximum");
 }
 
 #[test]
-fn a_search_without_arrivals_had_uniform_ones() {
+fn an_earlier_search_without_arrivals_had_uniform_arrivals() {
     let mut json = serde_json::to_value(capacity("p99<10ms")).unwrap();
     assert_eq!(json["arrivals"], "poisson");
     json.as_object_mut().unwrap().remove("arrivals");

@@ -28,7 +28,11 @@ fn the_healthy_twin_sends_the_good_requests_in_every_group() {
             .collect()
     };
     assert_eq!(paths(&healthy), ["/ping", "/ping"]);
-    assert_eq!(healthy.groups[0].share, Some(3.0), "the rates stay");
+    assert_eq!(
+        healthy.groups[0].share,
+        Some(3.0),
+        "the shares stay the same"
+    );
     assert_eq!(healthy.groups, again.groups);
     let named = Isolation::of(&failing, Some("bad")).unwrap().0;
     assert_eq!(named.group, "bad");
@@ -44,5 +48,8 @@ fn a_scenario_that_cannot_show_isolation_is_an_error() {
     );
     let two = scenario("{name: a, requests: [{path: /a}]}, {name: b, requests: [{path: /b}]}");
     let error = Isolation::of(&two, Some("c")).unwrap_err();
-    assert_eq!(error.to_string(), "'s' has no group 'c', but 'a', 'b'");
+    assert_eq!(
+        error.to_string(),
+        "'s' has no group 'c'; its groups are 'a', 'b'"
+    );
 }

@@ -52,7 +52,7 @@ fn every_mistake_is_reported_as_in_its_golden_text() {
     }
     assert!(
         wrong.is_empty(),
-        "run with GATEBENCH_BLESS=1 if this is right:\n{}",
+        "run with GATEBENCH_BLESS=1 to accept this text:\n{}",
         wrong.join("\n")
     );
 }
@@ -71,7 +71,7 @@ fn five_mistakes_give_five_errors_with_their_places() {
 }
 
 #[test]
-fn colour_is_optional() {
+fn color_is_optional() {
     let found = diagnose("suite-x.yaml", "suite: A");
     assert!(found.render(true, 80).contains('\u{1b}'));
     assert!(!found.render(false, 80).contains('\u{1b}'));

@@ -10,7 +10,7 @@ fn objectives_are_read_in_their_usual_notation() {
     assert_eq!(
         written("p99 < 10ms"),
         "p99<10ms, errors<0.1%",
-        "one in a thousand is meant"
+        "the default is one in a thousand"
     );
     assert_eq!(
         written("errors<1 %,p99.9<1s,p50<250us"),
@@ -21,7 +21,7 @@ fn objectives_are_read_in_their_usual_notation() {
 }
 
 #[test]
-fn bounds_without_a_search_are_reported_with_their_place_and_remedy() {
+fn bounds_that_a_search_does_not_support_are_reported_with_their_place_and_remedy() {
     for (text, column, reason) in [
         ("p99<10ms,  mean<1ms", 12, "'mean' is neither"),
         ("p99>1s", 1, "has no '<'"),
@@ -51,7 +51,7 @@ fn bounds_without_a_search_are_reported_with_their_place_and_remedy() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused_at_a_place_in_it(text in ".{0,40}") {
+    fn any_text_is_read_or_refused_at_a_position_in_it(text in ".{0,40}") {
         if let Err(error) = text.parse::<Objective>() {
             prop_assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");
         }

@@ -58,7 +58,7 @@ fn every_mistake_is_reported_at_its_line() {
 }
 
 #[test]
-fn a_limit_per_consumer_needs_a_policy_that_identifies_it() {
+fn a_limit_per_consumer_needs_a_policy_that_identifies_the_consumer() {
     let limit = "      - rate_limit: {limit: 1, window: 1s, per: consumer}\n";
     assert_eq!(mistakes(limit).len(), 1);
     assert_eq!(

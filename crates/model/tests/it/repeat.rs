@@ -19,7 +19,7 @@ groups:
 ";
 
 #[test]
-fn a_hundred_groups_over_a_hundred_routes_are_a_few_lines() {
+fn a_hundred_groups_on_a_hundred_routes_are_a_few_lines() {
     let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
     assert_eq!((scenario.routes.len(), scenario.groups().len()), (100, 100));
     let last = &scenario.groups[99];

@@ -156,7 +156,7 @@ fn echo_posts_345_bytes() {
 }
 
 #[test]
-fn changing_loads_describe_their_purpose() {
+fn a_sweep_has_a_phase_for_each_number() {
     let loads = all::<LoadProfile>("profile");
     let phases = |name: &str| {
         let (_, load) = loads.iter().find(|(_, it)| it.profile == name).unwrap();
@@ -175,7 +175,7 @@ fn a_hundred_groups_have_a_hundred_routes() {
     assert_eq!((scenario.groups.len(), scenario.parity.len()), (100, 100));
 }
 
-/// The YAML blocks of a section of the documentation.
+/// The YAML blocks of a section of the guide.
 fn blocks(section: &str) -> Vec<&'static str> {
     let page = include_str!("../../../../docs/guide/WRITE-A-SCENARIO.md");
     let section = page
@@ -189,7 +189,7 @@ fn blocks(section: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_document_of_the_documentation_is_valid() {
+fn the_published_document_in_the_guide_is_valid() {
     let page = include_str!("../../../../docs/guide/PUBLISHED.md");
     let text = page.split("```yaml\n").nth(1).unwrap();
     let text = text.split("```").next().unwrap();
@@ -204,7 +204,7 @@ fn the_document_of_the_documentation_is_valid() {
 }
 
 #[test]
-fn the_examples_of_the_documentation_are_valid() {
+fn the_examples_in_the_guide_are_valid() {
     let load = blocks("Load profiles").concat();
     let profile = parse::<LoadProfile>("docs", &load)
         .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));

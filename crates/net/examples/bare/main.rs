@@ -1,6 +1,6 @@
-//! The lowest cost of a request: a client that parses nothing, checks nothing and records nothing
-//! but a count. The benchmarks run it next to the engine; the difference is the cost of correct
-//! measurement.
+//! Measures the lowest cost of a request, with a client that parses nothing, checks nothing and
+//! records only a count. The benchmarks run it next to the engine; the difference is the cost of
+//! correct measurement.
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
@@ -44,7 +44,7 @@ fn main() -> Result<(), Failure> {
         ("spin", 1) => one::run(&work, true)?,
         ("block", 1) => one::run(&work, false)?,
         ("spin" | "block", _) => return Err("spin and block have one connection".into()),
-        _ => return Err(format!("there is no mode '{mode}': ring, spin or block").into()),
+        _ => return Err(format!("there is no mode '{mode}'; choose ring, spin or block").into()),
     };
     println!(
         "{{\"requests\":{},\"seconds\":{:.6},\"answer_bytes\":{}{}}}",
@@ -106,7 +106,7 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// The size of the response: all bytes before a pause.
+/// The size of the response, which is all bytes before a pause.
 fn first_response(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
     let mut stream = connect(address)?;
     stream.write_all(request)?;

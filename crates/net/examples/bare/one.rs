@@ -1,4 +1,4 @@
-//! One connection: the duration of a round trip without other load.
+//! Measures the duration of a round trip on one connection without other load.
 
 use std::io::{ErrorKind, Read, Write};
 use std::time::Instant;

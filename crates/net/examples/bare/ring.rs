@@ -13,13 +13,13 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::{Failure, Found, Work};
 
-/// The number of receive buffers, a power of two: one small response for each of 4,096 connections.
+/// The number of receive buffers, a power of two. They hold one small response for each of 4,096
+/// connections.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
 
-/// The number of submissions, and thus completions, that fit in the queue: several for each
-/// connection.
+/// The number of submissions, and thus completions, that fit in the queue.
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 16 * 1024;
 
@@ -93,7 +93,7 @@ impl<'a> Client<'a> {
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: a receive points to no memory of its own; a send points to the request, which
+        // SAFETY: a receive entry points to no memory; a send entry points to the request, which
         // outlives the ring, because `work` outlives this client.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             // The queue is full; an error is reported again by the next wait.

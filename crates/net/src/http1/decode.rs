@@ -1,4 +1,4 @@
-//! The decoder: assigns each byte to a part of a message.
+//! The decoder, which assigns each byte to a part of a message.
 
 use super::chunked::{ChunkDecoder, ChunkStep};
 use super::framing::Framing;

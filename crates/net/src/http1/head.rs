@@ -82,8 +82,8 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Every field line in wire order: name and value as bytes, for callers that only copy or
-    /// compare them.
+    /// The name and value of every field line as bytes, in wire order, for callers that only copy
+    /// or compare them.
     pub fn raw_fields(
         &self,
     ) -> impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])> + Clone + use<'a> {

@@ -53,7 +53,7 @@ pub(super) struct HeadFacts {
     pub(super) connection_lists_fields: bool,
 }
 
-/// Space for the fields of one head, on the stack and never initialised.
+/// Space for the fields of one head, on the stack and never initialized.
 type Slots<'b> = [MaybeUninit<Header<'b>>; Limits::FIELDS_MAX];
 
 /// Reads a request's head from the front of `bytes`; `None` if its end has not arrived.

@@ -24,7 +24,7 @@ impl ErrorCode {
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
     /// The request was not processed; it may be sent again.
     pub const REFUSED_STREAM: Self = Self(0x7);
-    /// The stream is cancelled.
+    /// The stream is canceled.
     pub const CANCEL: Self = Self(0x8);
     /// A header block could not be decoded.
     pub const COMPRESSION_ERROR: Self = Self(0x9);

@@ -1,4 +1,4 @@
-//! One end of a connection, in either role: its state, and the events derived from its bytes.
+//! The state of one end of a connection in either role, and the events derived from its bytes.
 
 use super::event::{Event, StreamId};
 use super::fields::Fields;
@@ -79,7 +79,7 @@ pub(super) enum Reading {
 /// A DATA frame whose payload is being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IncomingData {
-    /// `None`: the bytes are discarded.
+    /// The stream of the bytes; if `None`, the bytes are discarded.
     pub(super) stream: Option<StreamId>,
     pub(super) data_left: u32,
     pub(super) padding_left: u32,

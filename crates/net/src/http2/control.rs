@@ -8,7 +8,7 @@ use super::frame::{
 use super::streams::Closed;
 use super::{ErrorCode, Flood, ProtocolError, StreamError};
 
-/// The result of a frame: at most one immediate event.
+/// The result of a frame, with at most one immediate event.
 pub(super) type Outcome = Result<Option<Step<'static>>, ProtocolError>;
 
 impl Connection {

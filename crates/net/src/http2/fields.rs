@@ -101,7 +101,7 @@ impl FieldKind {
     }
 }
 
-/// The bytes that a name may contain: those of a token (RFC 9110 5.6.2) without upper case.
+/// The bytes that a name may contain: those of a token (RFC 9110 5.6.2) except upper-case letters.
 static IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

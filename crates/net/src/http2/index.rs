@@ -1,7 +1,7 @@
 //! Maps a stream's number to its slot.
 
 /// An open-addressing table whose hash is the number itself: streams opened in order are adjacent,
-/// as in a ring, and a stream that outlives its neighbours costs additional probes instead of
+/// as in a ring, and a stream that outlives its neighbors costs additional probes instead of
 /// blocking the ring.
 #[derive(Debug)]
 pub(super) struct Index {

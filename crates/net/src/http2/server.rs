@@ -103,8 +103,9 @@ impl Server {
         self.connection.sending.sent_bytes
     }
 
-    /// Pauses the client on one stream: once its window is used up, no more of the request arrives
-    /// until the stream is resumed. Other streams continue.
+    /// Pauses the client on one stream if `is_held`, and otherwise lets it continue. Once the
+    /// window of a paused stream is used up, no more of its request arrives. Other streams
+    /// continue.
     pub fn hold(&mut self, stream: StreamId, is_held: bool, out: &mut Vec<u8>) {
         self.connection.hold(stream, is_held, out);
     }

@@ -33,7 +33,8 @@ pub(super) struct Stream {
     pub(super) received: u32,
     /// The window is not increased, because the user has paused the peer.
     pub(super) is_held: bool,
-    /// The send window without the peer's initial window: WINDOW_UPDATEs minus DATA bytes sent.
+    /// The difference between the send window and the peer's initial window: WINDOW_UPDATEs minus
+    /// DATA bytes sent.
     pub(super) credit: i64,
     /// Bytes that wait for the peer's windows.
     pub(super) unsent: Unsent,

@@ -66,7 +66,7 @@ impl Default for ClientSettings {
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
-    /// The settings and the host from which it was made.
+    /// The settings and the host from which the context was made.
     made_from: Arc<(ClientSettings, String)>,
 }
 
@@ -100,12 +100,12 @@ impl ClientContext {
         })
     }
 
-    /// The settings from which it was made.
+    /// The settings from which the context was made.
     pub fn settings(&self) -> &ClientSettings {
         &self.made_from.0
     }
 
-    /// The host for which it was made.
+    /// The host for which the context was made.
     pub fn host(&self) -> &str {
         &self.made_from.1
     }

@@ -465,7 +465,7 @@ impl Io for Uring {
             return;
         };
         if std::mem::replace(&mut entry.paused, false) {
-            // If the cancelled receive is still ending, its last completion starts the next one.
+            // If the canceled receive is still ending, its last completion starts the next one.
             self.arm_receive(conn);
         }
     }

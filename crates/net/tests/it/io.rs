@@ -1,4 +1,4 @@
-//! Tests that both backends fulfil the contract of `Io`, over real sockets.
+//! Tests that both backends fulfill the contract of `Io`, over real sockets.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -148,7 +148,7 @@ on_both!(
                 Event::Sent { bytes, .. } => Some(bytes),
                 _ => None,
             });
-            assert!(back == bytes, "the vector comes back unchanged");
+            assert!(back == bytes, "the vector is returned unchanged");
             io.shutdown(conn);
             let mut peer = reader.join().unwrap();
             // Sending FIN needs no further poll.
@@ -267,7 +267,7 @@ on_both!(
         assert_eq!(
             back.as_deref(),
             Some(&b"six"[..]),
-            "a small send is done at once"
+            "a small send completes at once"
         );
         let mut got = [0; 3];
         peer.read_exact(&mut got).unwrap();

@@ -77,7 +77,7 @@ fn the_error_names_an_address_in_use() {
     assert!(error.to_string().contains(&address.to_string()), "{error}");
     assert!(
         !stop.load(Ordering::Relaxed),
-        "the owner's flag is not ours to set"
+        "the workers must not set the owner's flag"
     );
 }
 

@@ -65,7 +65,7 @@ fn of_json_lines() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 4, "a trial's end has no line");
+    assert_eq!(lines.len(), 4, "the end of a trial has no line");
     let requests = lines
         .iter()
         .filter_map(|it| it["second"]["requests"].as_f64());

@@ -1,4 +1,4 @@
-//! Facts of a small load.
+//! The facts of a small load, for the tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub fn fact(load: &Arc<Load>, second: Second) -> Fact {
     }
 }
 
-/// A second with these statuses and errors, all with the same times.
+/// A second with these numbers of responses and errors, all with the same times.
 pub fn second(number: u32, statuses: &[(u16, u64)], errors: &[(&str, u64)]) -> Second {
     let mut second = Second {
         number,

@@ -1,4 +1,4 @@
-//! Converts random histograms to native ones and back.
+//! Tests that random histograms can be converted to native histograms and back.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use prost::Message as _;
 use crate::facts::{fact, load};
 use crate::prometheus::received;
 
-/// The buckets of a native histogram as Prometheus reads them: upper bound and count.
+/// The upper bound and count of each bucket of a native histogram, as Prometheus reads them.
 fn buckets(histogram: &Histogram) -> Vec<(f64, u64)> {
     let mut deltas = histogram.positive_deltas.iter();
     let (mut index, mut count) = (0, 0);
@@ -46,8 +46,7 @@ fn second_of(number: u32, times: Distribution) -> Second {
 }
 
 proptest! {
-    /// The cumulative counts never decrease, and every value stays within one bucket of its
-    /// position.
+    /// Tests that cumulative counts never decrease and that every value is in its bucket.
     #[test]
     fn counts_are_kept_in_their_buckets(
         seconds in vec(vec(0_u64..60_000_000_000, 0..50), 1..5),
@@ -91,7 +90,7 @@ proptest! {
         }
     }
 
-    /// OTLP's buckets are the same as those of Prometheus, with values in milliseconds.
+    /// Tests that OTLP's buckets, whose values are in milliseconds, contain every value.
     #[test]
     fn otlp_keeps_every_value(values in vec(0_u64..60_000_000_000, 1..100)) {
         let mut hdr = Hdr::<u64>::new(3).unwrap();

@@ -1,11 +1,11 @@
-//! Line protocol, parsed as InfluxDB parses it.
+//! Tests the line protocol, which is parsed as InfluxDB parses it.
 
 use gatebench_outputs::{Class, Fact};
 use gatebench_outputs::{Distribution, Duration, Encoder, Format, Second, Trend};
 
 use crate::facts::{BEGIN_NS, SECOND_NS, fact, load, second};
 
-/// A line: measurement and tags as written, value, and time.
+/// A line. `series` is the measurement with its tags, as written.
 struct Line {
     series: String,
     value: f64,
@@ -34,7 +34,7 @@ fn of<'a>(all: &'a [Line], measurement: &str) -> Vec<&'a Line> {
 }
 
 #[test]
-fn counts_are_sums_and_each_request_has_its_point() {
+fn counts_are_sums_and_each_request_has_a_point() {
     let load = load();
     let all = lines(
         &[
@@ -54,7 +54,7 @@ fn counts_are_sums_and_each_request_has_its_point() {
     assert_eq!(
         keys.len(),
         703,
-        "points of one series and time replace each other"
+        "points of a series that have the same time would replace each other"
     );
     let second = BEGIN_NS + 1..=BEGIN_NS + 2 * SECOND_NS;
     assert!(times.iter().all(|it| second.contains(&it.time_ns)));
@@ -84,7 +84,7 @@ fn percentiles_of_points_are_those_of_the_requests() {
     assert_eq!(times.len(), 500);
     let p95 = times[474];
     assert!((p95 / 47.5 - 1.0).abs() < 0.002, "{p95}");
-    assert_eq!(times[499], 50.0, "the maximum is among them");
+    assert_eq!(times[499], 50.0, "the maximum is included");
 }
 
 #[test]

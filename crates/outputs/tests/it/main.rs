@@ -1,4 +1,4 @@
-//! Tests of the formats: the output of each encoder is decoded again.
+//! Tests of the formats, which decode the output of each encoder.
 #![allow(clippy::unwrap_used)]
 
 mod counts;

@@ -1,5 +1,5 @@
-//! OTLP, decoded by the official Python messages, and the dashboards, read by Grafana's own types.
-//! `scripts/install-test-deps` installs both.
+//! Decodes OTLP with the official Python messages, and reads the dashboards with Grafana's own
+//! types. `scripts/install-test-deps` installs both.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::facts::{BEGIN_NS, SECOND_NS, ending, fact, load, second};
 
-/// Prints the message as JSON, and fails if a byte of it is unknown.
+/// Prints the message as JSON. Fails if it contains unknown fields.
 const DECODE: &str = "
 import sys
 from google.protobuf import json_format, unknown_fields
@@ -27,7 +27,7 @@ known(message)
 print(json_format.MessageToJson(message))
 ";
 
-/// Reads a dashboard and writes it again. This drops everything that the schema does not define.
+/// Reads a dashboard and writes it again, which drops everything that the schema does not define.
 const DASHBOARD: &str = "
 import json, sys
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -35,7 +35,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 print(JSONEncoder().encode(Dashboard.from_json(json.load(sys.stdin))))
 ";
 
-/// The folder with the packages.
+/// The folder in which the Python packages are installed.
 fn packages() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
@@ -45,7 +45,7 @@ fn packages() -> PathBuf {
     let place = folder.display();
     assert!(
         folder.is_dir(),
-        "{place} is not there: scripts/install-test-deps"
+        "{place} is missing: run scripts/install-test-deps"
     );
     folder
 }
@@ -65,7 +65,7 @@ fn python(program: &str, input: &[u8]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Everything that `written` has and `read` lacks.
+/// The places at which `read` differs from `written` or lacks something.
 fn lost(written: &Value, read: &Value, place: &str) -> Vec<String> {
     match (written, read) {
         (Value::Object(written), Value::Object(read)) => {

@@ -1,4 +1,4 @@
-//! Remote write, decoded as Prometheus decodes it.
+//! Tests remote write, which is decoded as Prometheus decodes it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Received {
     pub histograms: Vec<Histogram>,
 }
 
-/// All series that result from these facts, by their labels in the order of the message.
+/// All series that result from these facts, by their labels in the order in which they were sent.
 pub fn received(facts: &[Fact], native: Option<i32>) -> BTreeMap<Vec<(String, String)>, Received> {
     let format = Format::RemoteWrite {
         stats: Stat::DEFAULT.to_vec(),
@@ -65,14 +65,17 @@ fn samples(facts: &[Fact], name: &str, wanted: &[(&str, &str)]) -> Vec<(i64, f64
     let (_, series) = found
         .next()
         .unwrap_or_else(|| panic!("no series {name} {wanted:?}"));
-    assert!(found.next().is_none(), "several series {name} {wanted:?}");
+    assert!(
+        found.next().is_none(),
+        "more than one series {name} {wanted:?}"
+    );
     let begin_ms = (BEGIN_NS / 1_000_000) as i64;
     let since = |it: Sample| (it.timestamp - begin_ms, it.value);
     series.samples.into_iter().map(since).collect()
 }
 
 #[test]
-fn counters_begin_at_zero_and_hold_every_request() {
+fn counters_begin_at_zero_and_include_every_request() {
     let facts = facts();
     let requests = |status| samples(&facts, "k6_http_reqs_total", &[("status", status)]);
     assert_eq!(requests("200"), [(0, 0.0), (1_000, 300.0), (2_000, 800.0)]);
@@ -125,7 +128,7 @@ fn requests_in_flight_end_at_zero_and_gauges_are_stale() {
     assert_eq!(users[3].1.to_bits(), 0x7ff0_0000_0000_0002);
     let requests = samples(&facts, "k6_http_reqs_total", &[("status", "200")]);
     assert!(requests.iter().all(|(_, value)| !value.is_nan()));
-    // A percentile that was never sent has no series to end.
+    // A percentile that was never sent has no series that could end.
     let stale = received(&facts, None).into_iter().filter(|(labels, _)| {
         let is = |name: &str, value: &str| labels.contains(&(name.into(), value.into()));
         is("__name__", "k6_http_req_duration_p99") && is("status", "404")

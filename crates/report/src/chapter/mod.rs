@@ -17,7 +17,7 @@ pub use parts::{
 };
 pub use text::{Entry, Head, Line, Lines, Span, Text};
 
-/// A set of forms of the report: a sum of [`TERMINAL`] and the constants below.
+/// A set of report forms: [`TERMINAL`] and the constants below, combined with `|`.
 pub type Forms = u8;
 
 /// Plain lines for a terminal, without charts; explanations follow the tables.
@@ -35,10 +35,10 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// In addition to [`TERMINAL`], restricts the report to its first screen, if it has one.
+/// Combined with [`TERMINAL`], restricts the report to its first screen, if it has one.
 pub const BRIEF: Forms = 32;
 
-/// The layout of charts side by side.
+/// The CSS classes that place charts side by side.
 pub const PANELS: &str = "panels wide purposes";
 
 /// A report that can be written in every form.
@@ -47,7 +47,7 @@ pub trait Report {
     fn document(&self, form: Forms) -> Document;
 }
 
-/// A report.
+/// The blocks of a report by chapter, with its title and other text around the chapters.
 #[derive(Default, Serialize)]
 pub struct Document {
     /// The text that follows the program's name in the page header.
@@ -58,17 +58,17 @@ pub struct Document {
     pub chip: Option<&'static str>,
     /// Names and values below the title.
     pub facts: Vec<[String; 2]>,
-    /// The content.
     pub chapters: Vec<Chapter>,
     /// The sections of docs/METHOD.md that the page appends.
     #[serde(skip)]
     pub methods: Vec<&'static str>,
-    /// The number of chapters that a comment shows before it folds the rest; none if it shows all.
+    /// The number of chapters that a pull-request comment shows before it folds the rest; `None` if
+    /// it shows all.
     #[serde(skip)]
     pub unfolded: Option<usize>,
     /// The last line, or empty.
     pub foot: Text,
-    /// The version of the program.
+    /// The version of gatebench that wrote the report.
     pub gatebench: String,
 }
 
@@ -79,15 +79,14 @@ pub struct Chapter {
     pub id: &'static str,
     /// The text of links to the chapter.
     pub link: &'static str,
-    /// The chapter's heading, or empty. A terminal prints headings that are blocks instead, as does
-    /// Markdown if the first block is a heading.
+    /// The chapter's heading, or empty. It is left out on a terminal, and in Markdown if the first
+    /// block is a heading.
     pub heading: String,
     /// True if a terminal shows the chapter before the results of the scenarios, and even in a
     /// smoke run.
     pub leads: bool,
     /// The sections of docs/METHOD.md that the page appends for the chapter.
     pub methods: &'static [&'static str],
-    /// The content.
     pub blocks: Vec<Block>,
 }
 
@@ -96,7 +95,6 @@ pub struct Chapter {
 pub struct Block {
     #[serde(skip)]
     forms: Forms,
-    /// The content.
     pub part: Part,
 }
 
@@ -119,9 +117,8 @@ pub enum Part {
     Foot(Text),
     /// A list of separate sentences.
     Facts {
-        /// The class of the list on the page.
+        /// The CSS class of the list on the page.
         class: &'static str,
-        /// The sentences.
         facts: Vec<Fact>,
     },
     /// A table of medians and ranges.
@@ -130,23 +127,16 @@ pub enum Part {
     Lines(Lines),
     /// Drawings, only on the page.
     Charts {
-        /// CSS classes that lay the drawings out; empty to place the drawings below each other.
+        /// CSS classes that arrange the drawings; if empty, the drawings are stacked.
         layout: &'static str,
-        /// The drawings.
         charts: Vec<Chart>,
     },
     /// Graphs in separate files.
-    Files {
-        /// The graphs.
-        files: Vec<FlameGraph>,
-    },
-    /// Failures, and limits of the results, each with its remedy.
+    Files { files: Vec<FlameGraph> },
+    /// Failures and limits of the results, each with its remedy.
     Notes { notes: Vec<Note> },
     /// Names and values, only on the page.
-    Terms {
-        /// The names and values.
-        terms: Vec<[String; 2]>,
-    },
+    Terms { terms: Vec<[String; 2]> },
     /// The text of a file, only on the page.
     Code(Code),
     /// Test results, only for a CI system.
@@ -161,14 +151,14 @@ pub enum Part {
     },
     /// Blocks that belong together, framed as a card.
     Card {
-        /// The CSS class of the colour, or empty.
+        /// The CSS class of the color, or empty.
         class: String,
         /// The blocks, which must not be cards.
         blocks: Vec<Block>,
     },
     /// Blocks of a card that belong together.
     Row {
-        /// The CSS classes of colour and layout, or empty.
+        /// The CSS classes of color and layout, or empty.
         class: String,
         /// The blocks, which must not be cards, rows or folds.
         blocks: Vec<Block>,
@@ -253,7 +243,7 @@ impl Block {
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// A heading, preceded by the colour of its card.
+    /// A heading after a mark in the color of its card.
     pub fn coloured_heading(text: impl Into<Text>) -> Self {
         let (text, key) = (text.into(), true);
         Part::Heading(Heading { text, key }).into()
@@ -286,7 +276,7 @@ impl Block {
         Part::Code(code).into()
     }
 
-    /// Blocks of a card that belong together, with CSS classes for colour and layout.
+    /// Blocks of a card that belong together, with CSS classes for color and layout.
     pub fn row(class: impl Into<String>, blocks: Vec<Self>) -> Self {
         let class = class.into();
         Part::Row { class, blocks }.into()
@@ -298,7 +288,8 @@ impl Block {
         Part::Lead(words.into().computed_as(method)).into()
     }
 
-    /// The explanation twice: once for the page, and once for Markdown, where it names the section.
+    /// The explanation as two blocks: one for the page, and one for Markdown that names the section
+    /// in its text.
     pub fn explanation(words: &str, method: &str) -> [Self; 2] {
         let written = format!("{words} How this is computed: docs/METHOD.md, {method}.");
         [
@@ -317,13 +308,13 @@ impl Block {
         Part::Foot(words.into().computed_as(method)).into()
     }
 
-    /// Drawings in the layout of a CSS class.
+    /// Drawings, arranged by CSS classes.
     pub fn charts(layout: &'static str, charts: impl IntoIterator<Item = Chart>) -> Self {
         let charts = charts.into_iter().collect();
         Part::Charts { layout, charts }.into()
     }
 
-    /// Blocks framed as a card, in the colour of a CSS class.
+    /// Blocks framed as a card, in the color of a CSS class.
     pub fn card(class: impl Into<String>, blocks: Vec<Self>) -> Self {
         let class = class.into();
         Part::Card { class, blocks }.into()

@@ -1,4 +1,4 @@
-//! The contents of blocks.
+//! The types that the parts of a chapter consist of.
 
 use serde::Serialize;
 
@@ -11,11 +11,11 @@ use crate::table_view::{TableView, table_view};
 #[derive(Serialize)]
 pub struct Heading {
     pub text: Text,
-    /// True if the colour of the heading's card precedes it.
+    /// True if a mark in the color of its card precedes the heading.
     pub key: bool,
 }
 
-/// The weight of a sentence.
+/// How much attention a sentence deserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
@@ -33,31 +33,32 @@ pub enum Tone {
 #[derive(Serialize)]
 pub struct Fact {
     pub text: Text,
-    /// The tone; none for a remark.
+    /// The tone; `None` for a remark.
     pub tone: Option<Tone>,
 }
 
-/// A failure, or a limit of the results, with its remedy.
+/// A failure or a limit of the results, with its remedy.
 #[derive(Serialize)]
 pub struct Note {
     /// The severity, which is also the CSS class on the page.
     pub word: &'static str,
-    /// The observations and their places.
+    /// The observations, each with the place that it concerns.
     pub places: Vec<Place>,
-    /// The output of a failed trial; none for a limit.
+    /// The output of a failed trial; `None` for a limit.
     pub reason: Option<String>,
     pub remedy: String,
 }
 
-/// The place of an observation.
+/// An observation, and where in the run it was made.
 #[derive(PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The CSS class of the subject's colour, or empty.
+    /// The CSS class of the gateway's color, or empty.
     pub class: String,
+    /// The gateway, or empty if the observation applies everywhere.
     pub subject: String,
-    /// The rest of the place.
+    /// The scenario and, if they are known, the phase or the blocks.
     pub place: String,
-    /// The observation.
+    /// The observation, as a sentence.
     pub message: String,
 }
 
@@ -87,26 +88,24 @@ pub struct Code {
     /// The caption, or empty.
     pub caption: Text,
     pub text: String,
-    /// True if the text is a command line, which is wrapped.
+    /// True if the text is a command line; the page wraps its lines.
     pub is_command: bool,
 }
 
 /// Results of tests that belong together.
 #[derive(Serialize)]
 pub struct Cases {
-    /// The name of the suite.
+    /// The name of the JUnit test suite.
     pub suite: String,
-    /// The tests.
     pub cases: Vec<Case>,
 }
 
-/// The result of a test.
+/// A test with its result.
 #[derive(Serialize)]
 pub struct Case {
     /// The group to which the test belongs.
     pub class: String,
     pub name: String,
-    /// The result.
     pub outcome: Outcome,
     /// The result as a sentence.
     pub text: String,
@@ -115,11 +114,9 @@ pub struct Case {
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Outcome {
-    /// The test passed.
     Passed,
-    /// The test failed.
     Failed,
-    /// The result is not known.
+    /// The test has no result.
     Skipped,
 }
 
@@ -134,19 +131,19 @@ pub struct TableBlock {
     /// The name for screen readers.
     label: String,
     class: &'static str,
-    /// The meaning of a limited cell, or empty for the usual meaning.
+    /// The meaning of the mark of a limited cell, or empty for the usual meaning.
     limits: &'static str,
-    /// True if the sentences above the table explain its symbols. A terminal then prints one line
-    /// for each row, if the lines fit.
+    /// True if the sentences above the table explain its symbols. If the lines fit, a terminal then
+    /// prints each row on one line.
     pub is_summary: bool,
-    /// The headers of columns and rows on the page, if some rows are parts of others.
+    /// The headers of columns and rows on the page; `None` unless some rows are parts of others.
     matrix: Option<Matrix>,
 }
 
-/// Headers for the variants, one per column, and for rows, some of which are parts of others.
+/// The headers of a table with a column for each variant, in which some rows are parts of others.
 #[derive(Serialize)]
 pub struct Matrix {
-    /// Class and name of each column.
+    /// The CSS class and the name of each column.
     pub heads: Vec<[String; 2]>,
     pub rows: Vec<MatrixRow>,
 }
@@ -154,7 +151,7 @@ pub struct Matrix {
 /// The header of a row.
 #[derive(Serialize)]
 pub struct MatrixRow {
-    /// CSS class of the header.
+    /// The CSS class of the header.
     pub class: &'static str,
     pub name: String,
     /// The symbol before the name.
@@ -170,19 +167,18 @@ pub struct MatrixRow {
 pub struct Chart {
     /// The CSS class of the figure.
     pub class: String,
-    /// True if the class is a colour, which then precedes the caption.
+    /// True if the class sets a color, and a mark in it precedes the caption.
     pub key: bool,
     pub caption: String,
     /// The remark after the caption.
     pub aside: Text,
     /// The sentences below the drawing.
     pub notes: Vec<Text>,
-    /// The drawing.
+    /// The drawing as an SVG element.
     pub svg: String,
 }
 
-/// Blocks that are hidden until they are unfolded. A terminal shows them as if they were not
-/// folded.
+/// Blocks that are hidden until they are unfolded. A terminal always shows them.
 #[derive(Default, Serialize)]
 pub struct Fold {
     /// The line that is shown while the blocks are hidden.
@@ -192,11 +188,11 @@ pub struct Fold {
     /// The summary in Markdown, or empty if the blocks are not folded there.
     #[serde(skip)]
     pub markdown: String,
-    /// The classes of the fold's colour and style, or empty.
+    /// The CSS classes of the fold's color and style, or empty.
     pub class: String,
-    /// True if the colour precedes the summary.
+    /// True if a mark in that color precedes the summary.
     pub key: bool,
-    /// True if the blocks are shown initially.
+    /// True if the page shows the blocks initially.
     pub is_open: bool,
     /// True if the fold is a card itself.
     pub is_card: bool,
@@ -224,25 +220,25 @@ impl TableBlock {
         self.kind("")
     }
 
-    /// Lays the table out with these CSS classes.
+    /// Sets the CSS classes that lay the table out.
     pub fn kind(mut self, class: &'static str) -> Self {
         self.class = class;
         self
     }
 
-    /// Marks the table as a summary, whose symbols are explained above it.
+    /// Marks the table as a summary whose symbols are explained above it.
     pub fn summary(mut self) -> Self {
         self.is_summary = true;
         self.kind(" summary")
     }
 
-    /// Sets the meaning of limited cells.
+    /// Sets the text that explains the mark of limited cells.
     pub fn limits(mut self, words: &'static str) -> Self {
         self.limits = words;
         self
     }
 
-    /// Sets headers for rows, some of which are parts of others.
+    /// Sets the headers of a table in which some rows are parts of others.
     pub fn matrix(mut self, matrix: Matrix) -> Self {
         self.matrix = Some(matrix);
         self
@@ -271,7 +267,7 @@ impl Chart {
         self
     }
 
-    /// Shows the colour of a CSS class before the caption.
+    /// Shows a mark in the color of a CSS class before the caption.
     pub fn coloured(self, class: String) -> Self {
         let key = true;
         Self { class, key, ..self }

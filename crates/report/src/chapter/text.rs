@@ -1,4 +1,4 @@
-//! Styled text, and tables of it.
+//! Styled text, and tables of styled text.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::method::anchor;
 pub struct Text {
     /// The parts, in order.
     pub spans: Vec<Span>,
-    /// The anchor of the method on the page, or empty.
+    /// The anchor, on the page, of the section that describes the method; or empty.
     method: String,
 }
 
@@ -30,10 +30,10 @@ pub struct Lines {
     pub label: String,
     /// The CSS class of the layout on the page, or empty.
     pub class: &'static str,
-    /// The column headers; the first is that of the names.
+    /// The column headers, beginning with that of the names.
     pub heads: Vec<Head>,
     pub lines: Vec<Line>,
-    /// The column with plots, and the axis below it; none if there are no plots.
+    /// The index of the column with plots, and the axis below it; `None` if there are no plots.
     pub axis: Option<(usize, String)>,
 }
 
@@ -43,30 +43,28 @@ pub struct Head {
     pub words: String,
     /// True for text, false for numbers.
     pub is_text: bool,
-    /// The CSS class of the colour before the text, or empty.
+    /// The CSS class of the color of the mark before the text, or empty for no mark.
     pub class: String,
 }
 
 /// A line in a table of text.
 #[derive(Default, Serialize)]
 pub struct Line {
-    /// A heading over this line and those that follow, or empty. A terminal and Markdown have no
-    /// room for it.
+    /// A heading above this line and those that follow, or empty. Only the page shows it.
     pub above: Text,
-    /// The name of the line.
     pub name: Text,
-    /// The CSS class of the colour, or empty.
+    /// The CSS class of the color, or empty.
     pub class: String,
-    /// The line as a sentence, shown as a tooltip; may be empty.
+    /// The line as a sentence, which the page shows as a tooltip; or empty.
     pub hint: String,
-    /// True if the verdict rests on the line.
+    /// True if the verdict is based on the line.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells for a terminal, which then shows no headers. If there are none, the terminal shows
-    /// the headers and the other cells.
+    /// The cells that a terminal shows instead of the headers and the other cells. If there are
+    /// none, it shows those.
     #[serde(skip)]
     pub brief: Vec<Text>,
-    /// The cells that get lines of their own on a terminal.
+    /// The cells that a terminal shows on separate lines.
     #[serde(skip)]
     pub more: Vec<String>,
 }
@@ -95,7 +93,7 @@ impl Head {
         Self::coloured(words, String::new())
     }
 
-    /// The header of a number column, preceded by the colour of a CSS class.
+    /// The header of a number column, after a mark in the color of a CSS class.
     pub fn coloured(words: impl Into<String>, class: String) -> Self {
         Self {
             words: words.into(),
@@ -114,7 +112,7 @@ impl Head {
         line.split('|').map(head).collect()
     }
 
-    /// The header of a column of names, followed by headers of number columns.
+    /// The header of a column of names, followed by the headers of number columns.
     pub fn numbers<'a>(first: &str, heads: impl IntoIterator<Item = &'a str>) -> Vec<Self> {
         let numbers = heads.into_iter().map(Self::number);
         std::iter::once(Self::text(first)).chain(numbers).collect()
@@ -160,7 +158,7 @@ impl Line {
         }
     }
 
-    /// Sets the CSS class of the colour.
+    /// Sets the CSS class of the color.
     pub fn class(self, class: String) -> Self {
         Self { class, ..self }
     }
@@ -200,7 +198,7 @@ impl Text {
         Self::default().and_styled(class, words)
     }
 
-    /// A verdict in the colour of its CSS class.
+    /// A verdict in the color of its CSS class.
     pub fn chip(class: &str, words: &str) -> Self {
         Self::styled(&format!("chip {class}"), words)
     }
@@ -236,7 +234,7 @@ impl Text {
         Self::from(before).and_strong(strong).and(after)
     }
 
-    /// Makes all of the text bold if `is_strong`.
+    /// Makes all of the text bold if `is_strong` is true.
     pub fn strong_if(mut self, is_strong: bool) -> Self {
         for span in &mut self.spans {
             span.is_strong |= is_strong;

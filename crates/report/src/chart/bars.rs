@@ -1,34 +1,33 @@
-//! Values as bars with their ranges, one per row. The bar of a part begins where the previous part
-//! of the whole ends.
+//! Values and their ranges as bars, one per row. The bar of a part begins where the bar of the
+//! previous part ends.
 
 use super::{BAR, BELOW, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
-/// The space above the first row of a group.
+/// The space above the first row of a group, in pixels.
 const GAP: f64 = 9.0;
 /// The indentation of the name of a part, in pixels.
 const INDENT: f64 = 12.0;
 
 /// A chart of bars.
 pub struct Bars {
-    /// The names of the chart.
     pub names: Names,
-    /// The axis.
+    /// The horizontal axis.
     pub across: Ticked,
     pub rows: Vec<Bar>,
 }
 
 /// A bar with its name and value.
 pub struct Bar {
-    /// The CSS class that sets the colour.
+    /// The CSS class that sets the color.
     pub class: String,
     pub name: String,
-    /// True if the bar is a part of the closest preceding bar that is not a part itself.
+    /// True if the bar is a part of a whole: the nearest bar above it that is not a part.
     pub is_part: bool,
     /// True if there is a gap before the bar.
     pub is_apart: bool,
-    /// Both ends of the bar; none if there is no value.
+    /// Both ends of the bar; `None` if there is no value.
     pub span: Option<(f64, f64)>,
     /// The ends of the value's interval or range.
     pub ends: (f64, f64),

@@ -7,23 +7,22 @@ use crate::svg::{Anchor, Svg};
 
 /// A chart of points.
 pub struct Dots {
-    /// The names of the chart.
     pub names: Names,
-    /// The axis.
+    /// The horizontal axis.
     pub across: Ticked,
     pub rows: Vec<Row>,
 }
 
 /// The points of a subject.
 pub struct Row {
-    /// The CSS class that sets the colour.
+    /// The CSS class that sets the color.
     pub class: String,
     pub name: String,
     /// Distinguishes several rows with the same name; otherwise empty.
     pub which: &'static str,
     /// The range that is drawn behind the points.
     pub span: Option<(f64, f64)>,
-    /// The points: position, style and tooltip.
+    /// The value, CSS class and tooltip of each point.
     pub dots: Vec<(f64, &'static str, String)>,
     pub median: Option<f64>,
     /// The median as text, or the reason for its absence.

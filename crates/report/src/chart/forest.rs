@@ -1,4 +1,4 @@
-//! Each comparison as a point with whiskers on an axis of ratios, which all rows of a table share.
+//! Comparisons as points with whiskers, one per row, on an axis of ratios that all rows share.
 
 use gatebench_stats::{Comparison, Interval};
 
@@ -27,13 +27,14 @@ pub struct Point<'a> {
     pub text: &'a str,
     /// The ratio with its interval.
     pub result: &'a Comparison,
-    /// The noise of the machine: the interval of the comparison of a baseline with its second
-    /// process.
+    /// The noise of the machine: the interval that results from comparing a baseline with its
+    /// second process.
     pub noise: Option<Interval>,
 }
 
 impl Forest {
-    /// An axis that covers these ratios with their intervals, and the effect that matters.
+    /// An axis that covers the ratios and intervals of these results, and the smallest effect that
+    /// matters.
     pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
         let ends = results.flat_map(|result| {
@@ -46,7 +47,7 @@ impl Forest {
         Self { axis, ticks, band }
     }
 
-    /// Draws the row of a comparison; `class` sets the colour.
+    /// Draws the row of a comparison. The CSS class `class` sets its color.
     pub fn point(&self, id: &str, point: &Point<'_>, class: &str) -> String {
         let mut svg = Svg::new(id, (WIDTH, ROW), point.title, point.text);
         self.backdrop(&mut svg, ROW);

@@ -1,30 +1,29 @@
-//! Values over an axis as lines, points and ranges, in one panel or in several that share the axis.
+//! Lines, points and ranges in one panel, or in several panels that share the horizontal axis.
 
 use super::{BELOW, GAP, LABEL_GAP, Names, Ticked, WIDE, label, room, spread};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
 const TOP: f64 = 10.0;
-/// The space above a panel for its title.
+/// The space for the title above a panel.
 const TITLE: f64 = 26.0;
-/// The space at the right of a chart whose lines have no labels.
+/// The space to the right of a chart whose lines have no labels.
 const RIGHT: f64 = 12.0;
 const LABEL_COLUMNS: usize = 14;
-/// The width of bold labels, relative to other labels.
+/// The width of bold labels relative to other labels.
 const BOLD: f64 = 1.2;
 
 /// A chart of lines.
 pub struct Lines<'a> {
-    /// The names of the chart.
     pub names: Names,
     pub width: f64,
-    /// The CSS class that sets the colour of elements without a class.
+    /// The CSS class that sets the color of elements without a class.
     pub class: &'a str,
-    /// The axis that the panels share.
+    /// The horizontal axis that the panels share.
     pub across: Ticked,
     /// Ranges of that axis that are shaded in all panels.
     pub bands: Vec<(f64, f64)>,
-    /// Positions on that axis at which a line with this style crosses all panels.
+    /// The CSS class and the position of each vertical line that crosses all panels.
     pub rules: Vec<(&'static str, f64)>,
     /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
@@ -34,9 +33,9 @@ pub struct Lines<'a> {
 pub struct Panel {
     /// The caption, or empty.
     pub title: &'static str,
-    /// The minimum height.
+    /// The minimum height, in pixels.
     pub height: f64,
-    /// The axis.
+    /// The vertical axis.
     pub up: Ticked,
     /// Limits that the values should not exceed, each with its label.
     pub bounds: Vec<(f64, String)>,
@@ -46,15 +45,15 @@ pub struct Panel {
 /// A series of values.
 #[derive(Default)]
 pub struct Series {
-    /// The CSS class that sets the colour.
+    /// The CSS class that sets the color.
     pub class: String,
     /// The label at the end of the line, or empty.
     pub label: String,
-    /// The style of the line.
+    /// The CSS class of the line.
     pub style: &'static str,
     /// The points of the line.
     pub line: Vec<(f64, f64)>,
-    /// Vertical ranges: position, low end and high end.
+    /// The position, low end and high end of each vertical range.
     pub ranges: Vec<(f64, f64, f64)>,
     /// Single points.
     pub dots: Vec<Dot>,
@@ -62,7 +61,7 @@ pub struct Series {
 
 /// A point.
 pub struct Dot {
-    /// The position.
+    /// The values on the horizontal and the vertical axis.
     pub at: (f64, f64),
     /// The CSS class of the mark.
     pub style: &'static str,
@@ -71,7 +70,7 @@ pub struct Dot {
     pub tip: String,
 }
 
-/// The pixels of a panel and of its axes.
+/// The edges of a panel in pixels, and its axes.
 #[derive(Clone, Copy)]
 struct Area {
     top: f64,

@@ -1,5 +1,5 @@
 //! The charts of the page. Each of the five kinds draws its data as one SVG element and does not
-//! depend on a study. Margins follow from the labels, so no label is cut and no two overlap.
+//! depend on a study. The margins depend on the labels, so that no label is cut and no two overlap.
 
 pub mod bars;
 pub mod dots;
@@ -14,7 +14,7 @@ use crate::{Unit, text};
 
 /// The width of most charts; small ones have [`NARROW`].
 pub const WIDE: f64 = 520.0;
-/// The width of charts that are shown three in a row.
+/// The width of charts that are shown three to a row.
 pub const NARROW: f64 = 350.0;
 
 /// The width of a label character, in pixels.
@@ -25,13 +25,14 @@ const GAP: f64 = 8.0;
 const LABEL_GAP: f64 = 13.0;
 /// The height of the labels below an axis.
 const BELOW: f64 = 24.0;
-/// The height of a row, and of the bar in it.
+/// The height of a row.
 const ROW: f64 = 24.0;
+/// The height of the bar in a row.
 const BAR: f64 = 12.0;
 /// The maximum number of characters in a row name.
 const NAME_COLUMNS: usize = 30;
 
-/// The names of a chart: an id that is unique in the page, and the text for screen readers.
+/// The id of a chart, which is unique on the page, and the text for screen readers.
 pub struct Names {
     id: String,
     title: String,
@@ -39,7 +40,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The unique id, the title, and the figures as sentences.
+    /// Takes an id that is unique on the page, the title, and the figures as sentences.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -71,7 +72,7 @@ impl Ticked {
         Self::with(axis, ticks.collect())
     }
 
-    /// An axis with given ticks.
+    /// An axis with these ticks, each with its label.
     pub fn with(axis: Axis, ticks: Vec<(f64, String)>) -> Self {
         Self {
             axis,
@@ -80,7 +81,7 @@ impl Ticked {
         }
     }
 
-    /// Labels all ticks in the unit of the largest.
+    /// Labels all ticks in the unit that suits the end of the axis.
     pub fn scaled(axis: Axis, unit: Unit) -> Self {
         let scale = UnitScale::of(axis.domain().1, unit);
         Self::new(axis, |tick| scale.tick(tick))
@@ -93,12 +94,12 @@ impl Ticked {
         Self::new(Axis::covering_log(values), label)
     }
 
-    /// Adds a name below the labels.
+    /// Adds the name of the axis below the labels.
     pub fn named(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// Writes the labels below `bottom`, except labels that would touch the previous one.
+    /// Writes the labels below `bottom`, except those that would touch the previous label.
     fn below(&self, svg: &mut Svg, axis: Axis, bottom: f64, width: f64) {
         let mut free = f64::NEG_INFINITY;
         for (value, label) in &self.ticks {
@@ -133,8 +134,8 @@ fn label(name: &str, columns: usize) -> String {
     text::truncate(&text::clean(name), columns)
 }
 
-/// Moves labels so that no two are closer than `gap`. They keep their order, stay as close as
-/// possible to their places, and stay between `low` and `high`.
+/// Moves labels so that no two are closer than `gap`. They keep their order, stay near their places
+/// and, if there is room, between `low` and `high`.
 fn spread(places: &mut [f64], gap: f64, low: f64, high: f64) {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));

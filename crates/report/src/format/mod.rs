@@ -12,7 +12,7 @@ pub use unit::{Unit, UnitScale, quantity, range, short, split_quantity};
 /// The minus sign, which is a different character from the dash of a range.
 const MINUS: &str = "−";
 
-/// A whole number with commas.
+/// The value, rounded to a whole number, with commas between groups of three digits.
 pub fn grouped(value: f64) -> String {
     let whole = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -54,7 +54,7 @@ pub fn round_to_three(value: f64) -> f64 {
         return value;
     }
     let places = 2 - value.abs().log10().floor() as i32;
-    // Dividing by a power of ten is exact more often than multiplying by its inverse.
+    // Dividing by a power of ten is more accurate than multiplying by its inexact inverse.
     if places >= 0 {
         let power = 10_f64.powi(places);
         (value * power).round() / power
@@ -64,9 +64,10 @@ pub fn round_to_three(value: f64) -> f64 {
     }
 }
 
-/// A ratio and its interval, `0.61×` and `0.58–0.64`; the interval is empty if there is none.
+/// A ratio and its interval, such as `0.61×` and `0.58–0.64`. Without an interval, the second text
+/// is empty.
 pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
-    // A comparison without a block has no ratio.
+    // A comparison without blocks has no ratio.
     if result.ratio.is_nan() {
         return ("–".into(), String::new());
     }
@@ -79,8 +80,8 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
     (format!("{}×", number(result.ratio)), interval.collect())
 }
 
-/// A difference with its sign, `+1.24` or `−0.310`, and the ends of its interval, `1.10–1.38`.
-/// `number` formats the values. An interval that reaches below zero is written `−0.1 to +0.2`.
+/// A difference with its sign, such as `+1.24`, and the ends of its interval, such as `1.10–1.38`.
+/// An interval that reaches below zero is written `−0.1 to +0.2`. `number` formats the values.
 pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
     let sign = |value: f64| if value < 0.0 { MINUS } else { "+" };
     let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
@@ -132,7 +133,7 @@ pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     Vec::from_iter(items).join(", ")
 }
 
-/// A share in per cent, with enough decimals that a small share does not become 0.
+/// A share as a percentage, with more decimals if it is small.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = match value.abs() {
@@ -157,7 +158,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The text with its first letter in upper case.
+/// The text with its first letter in uppercase.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

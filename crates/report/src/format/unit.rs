@@ -1,4 +1,4 @@
-//! Units and their scales. A column or an axis has one scale for all its values, so that they are
+//! Units and their scales. All values of a column or an axis have the same scale, so that they are
 //! easy to compare.
 
 use gatebench_stats::Estimate;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{counted, ends, grouped, round_to_three, three_figures};
 
-/// Decides the scale, the decimals and the symbol of a number.
+/// The unit of a number, which determines its scale, decimals and symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -24,7 +24,7 @@ pub enum Unit {
     Count,
 }
 
-/// A unit and its divisor.
+/// A unit with a prefix, such as ms, and the number of base units in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitScale {
     /// A value is divided by this before it is written.
@@ -33,7 +33,7 @@ pub struct UnitScale {
     pub letter: &'static str,
     /// The unit, for the header of the column; empty for a plain count.
     pub unit: &'static str,
-    /// The smallest value for which the scale is used.
+    /// The smallest value to which the scale applies.
     from: f64,
 }
 
@@ -99,14 +99,14 @@ impl UnitScale {
     /// The most readable scale for a value.
     pub fn of(value: f64, unit: Unit) -> Self {
         let steps = unit.scales();
-        // 999.6 µs is written 1.00 ms, not 1,000 µs: the scale is chosen after rounding.
+        // The scale is chosen after rounding, so 999.6 µs is written as 1.00 ms, not as 1,000 µs.
         let size = round_to_three(value).abs();
         let fits = |step: &&Self| size >= step.from;
         *steps.iter().rev().find(fits).unwrap_or(&steps[0])
     }
 
-    /// A common scale for several values: that of the largest value, or a smaller one in which the
-    /// smallest value other than zero is at least a tenth.
+    /// A common scale for several values: that of the largest value, or a finer one if the smallest
+    /// nonzero value would otherwise be less than 0.1.
     pub fn of_all(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
         let sizes: Vec<f64> = values
             .into_iter()
@@ -121,8 +121,9 @@ impl UnitScale {
         *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
     }
 
-    /// The scale in which the longest of these values, as written, is as short as possible. The
-    /// letter is part of the unit: `k/s`. In this scale, every value is at least a tenth.
+    /// The scale that makes the longest of these values, as written, as short as possible. The
+    /// letter is part of the unit, as in `k/s`. Every nonzero value is at least 0.1 in this scale,
+    /// if there is such a scale.
     pub fn shortest(values: &[f64], unit: Unit) -> Self {
         let sizes = || values.iter().filter(|it| it.is_finite() && **it != 0.0);
         let keeps_figures = |scale: &Self| sizes().all(|it| it.abs() / scale.divisor >= 0.1);
@@ -159,7 +160,7 @@ impl UnitScale {
         self.with_unit(self.number(value))
     }
 
-    /// A range without its unit, with the letter only once: `39.8–41.6k`.
+    /// A range without its unit, with the letter only at its end: `39.8–41.6k`.
     pub fn range(self, low: f64, high: f64) -> String {
         let (low, high) = (self.number(low), self.number(high));
         ends(low.strip_suffix(self.letter).unwrap_or(&low), &high)

@@ -1,6 +1,6 @@
-//! The page: one file that needs no network and no script, in light and dark, for screens of any
-//! width and for paper. It is also well-formed XML, so that tests can parse it and verify that all
-//! text is escaped.
+//! The page: one file that needs no network and no scripts, has a light and a dark theme, and suits
+//! screens of any width and paper. It is also well-formed XML, so that tests can parse it and
+//! verify that all text is escaped.
 
 mod pages;
 
@@ -16,7 +16,7 @@ pub use pages::{STYLE, fill};
 pub struct Page {
     #[serde(flatten)]
     pub document: Document,
-    /// The sections of docs/METHOD.md that the document rests on.
+    /// The sections of docs/METHOD.md that explain the document's figures.
     pub method: Vec<Section>,
 }
 

@@ -1,4 +1,4 @@
-//! Fills the templates of all kinds of pages.
+//! Fills in the templates of all kinds of pages.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -24,11 +24,11 @@ const TEMPLATES: [(&str, &str); 5] = templates!(
 /// The style sheet of every page.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// Fills in a template of the report, or one of the `further` templates. These are given with their
-/// names, and may include templates of the report. Templates refer to the view as `page`.
+/// Fills in a template of the report or one of the `further` templates, which are pairs of name and
+/// text and may include templates of the report. Templates refer to the view as `page`.
 ///
 /// # Panics
-/// A template is not valid, or it uses a field that the view lacks.
+/// A template is not valid, or uses a field that the view lacks.
 pub fn fill(
     further: &[(&'static str, &'static str)],
     template: &str,
@@ -55,8 +55,8 @@ pub fn fill(
     without_hostile(&text)
 }
 
-/// Replaces characters that may occur in a gateway's log but not in a page: those that XML forbids,
-/// and those that would reverse the reading direction of the text after them.
+/// Replaces characters that may occur in a gateway's log but must not occur in a page: those that
+/// XML forbids, and those that would change the direction of the text after them.
 fn without_hostile(text: &str) -> String {
     text.replace(|c| is_forbidden(c) || is_direction(c), "\u{fffd}")
 }

@@ -1,10 +1,10 @@
-//! Formatting of numbers in reports.
+//! Tests the formatting of numbers in reports.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{duration, quantity};
 
 #[test]
-fn quantities_have_three_digits_and_a_unit() {
+fn quantities_have_three_significant_digits_and_a_unit() {
     for (value, unit, text) in [
         (41_234.0, Unit::RequestsPerSecond, "41.2k requests/s"),
         (5_000.0, Unit::RequestsPerSecond, "5,000 requests/s"),

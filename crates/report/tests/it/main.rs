@@ -1,3 +1,3 @@
-//! The integration tests of this crate in one binary: a module for each subject.
+//! The integration tests of this crate in one binary, with a module for each subject.
 
 mod format;

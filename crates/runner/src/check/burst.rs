@@ -17,18 +17,18 @@ use crate::parity::proof;
 use crate::phase::target;
 
 const NAME: &str = "concurrent requests get the right responses";
-/// The tag of the nonces; the cases use others.
+/// The tag of the nonces, which differs from the tags of the cases.
 const TAG: u16 = 2;
 const CONNECTIONS: u32 = 32;
 const REQUESTS: u64 = 640;
-/// The largest body, because the burst tests concurrency and not bandwidth.
+/// The largest body in the burst, which tests concurrency, not bandwidth.
 const BYTES_MAX: u64 = 64 << 10;
-/// The time limits. A fast gateway needs a tenth of a second.
+/// The time limit for sending. A fast gateway needs a tenth of a second.
 const BURST: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends the cases of a scenario concurrently, in turn, on connections that stay open. Returns none
-/// if the scenario has no case that can be repeated.
+/// Sends the cases of a scenario in turn, on concurrent connections that stay open. Returns none if
+/// the scenario has no case that can be repeated.
 pub(super) fn burst(
     scenario: &Scenario,
     running: &Running,
@@ -78,8 +78,7 @@ pub(super) fn burst(
     Ok(Some(proof(NAME, true, failure)))
 }
 
-/// The requests of those cases whose responses are always the same, no matter how many requests are
-/// sent.
+/// Returns the requests of the cases whose responses do not depend on the number of requests sent.
 fn repeatable(scenario: &Scenario) -> Vec<Request> {
     let mut policies = scenario.routes.iter().flat_map(|route| &route.policies);
     if policies.any(|it| matches!(it, Policy::RateLimit(_) | Policy::RedisRateLimit(_))) {
@@ -111,7 +110,7 @@ fn is_template(request: &Request) -> bool {
     parts.any(|part| part.windows(2).any(|pair| pair == b"{{"))
 }
 
-/// Describes the wrong responses; none if there are none.
+/// Describes the wrong responses; none if all are right.
 fn wrong(outcome: &Outcome) -> Option<String> {
     let counts = &outcome.counts;
     let mut lines = Vec::new();

@@ -101,20 +101,20 @@ impl PreparedGenerator {
         if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
             let name = &scenario.scenario;
             let message = format!(
-                "{generator} is supported only over plain HTTP/1.1, but '{name}' has a `transport`"
+                "{generator} is supported only over plain HTTP/1.1, but the scenario '{name}' has a `transport`"
             );
             return Some((message, "use the built-in load generator for it"));
         }
         let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
         if let Some(Phase { name, .. }) = plan.phases().find(disturbed) {
             let message = format!(
-                "'{name}' is judged by figures per second, which {generator} does not report"
+                "the load '{name}' is judged by figures per second, which {generator} does not report"
             );
             return Some((message, "use the built-in load generator for it"));
         }
         if let Some(Phase { name, .. }) = plan.phases().find(|phase| phase.side_by_side) {
             let message = format!(
-                "'{name}' loads all gateways of a block side by side, but {generator} loads one at a time"
+                "the load '{name}' runs against all gateways of a block side by side, but {generator} can load only one at a time"
             );
             return Some((
                 message,
@@ -124,7 +124,7 @@ impl PreparedGenerator {
         let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
         let name = &loads.find(|load| load.cold)?.profile;
         let message = format!(
-            "'{name}' begins at the first correct response, but {generator} starts too late for it"
+            "the load '{name}' begins at the gateway's first correct response, but {generator} takes too long to start"
         );
         let remedy = "choose a load without `cold` (--load), or use the built-in load generator";
         Some((message, remedy))

@@ -46,7 +46,7 @@ pub(crate) fn again(
     let generator: Generator = before.name.parse().map_err(|_| {
         RunnerError::words(
             format!(
-                "the run used the load generator '{}', which this gatebench does not support",
+                "the run used the load generator '{}', which this version of gatebench does not support",
                 before.name
             ),
             "finish it with the version of gatebench that started it",

@@ -1,4 +1,4 @@
-//! Tests once before the load whether a gateway forwards messages in parts.
+//! Tests, once before the load, whether a gateway forwards messages in parts.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub(crate) fn buffering(
         Some(_) => sees_the_beginning(request, place, begun)?,
         None => None,
     };
-    // The parity cases and the load detect any error here.
+    // An error is ignored, because the parity cases or the load will detect it.
     let passes_responses = response_ahead(request, place).unwrap_or(None);
     Ok(Buffering {
         passes_requests,

@@ -9,7 +9,7 @@ use crate::http_probe::{exchange, render};
 use crate::ledger;
 
 /// The expected number of requests for the target with the lowest weight. A gateway that chooses
-/// randomly among ten targets misses one of them with a probability of one in ten million.
+/// randomly among ten targets misses one with a probability of less than one in ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target; none if there is only one target, or no ledger can
@@ -36,7 +36,7 @@ pub(crate) fn prove(
     let bytes = render(request, &place.target.address.to_string(), None);
     let asked = enough(scenario);
     for _ in 0..asked {
-        // Earlier cases proved that the gateway responds; the ledgers show if a request is lost.
+        // The response is ignored, because the ledgers show whether a request was lost.
         let _ = exchange(
             &place.target,
             &bytes,

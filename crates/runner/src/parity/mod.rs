@@ -30,7 +30,7 @@ use crate::numbers::count;
 const SHOWN_CHARS: usize = 2_000;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of threads that send requests to routes. Sequential requests to thousands of routes
-/// would wait for every response.
+/// would take too long.
 const ASKERS: usize = 8;
 /// Statuses from a gateway that lacks the route, or has no connection to the upstream.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
@@ -40,10 +40,10 @@ pub(crate) struct Place<'a> {
     /// The target of the requests.
     pub(crate) target: Wire,
     /// The targets of the upstream, with their ledgers; empty for the user's own upstream. In that
-    /// case, a request counts as having reached the upstream if the response carries the upstream's
-    /// times.
+    /// case, a request counts as having reached the upstream if the response contains the
+    /// upstream's times.
     pub(crate) upstream: Vec<Wire>,
-    /// Tag of the nonces.
+    /// The tag of the nonces.
     pub(crate) tag: u16,
     /// True for the proof after the load.
     pub(crate) is_after: bool,
@@ -73,7 +73,7 @@ pub(crate) fn proof(
 }
 
 /// Runs the scenario's cases against a gateway, and counts the routes that respond to the `samples`
-/// of the load's requests. The pass stops at the first case without a response, because if the
+/// of the load's requests. The proof stops at the first case without a response, because if the
 /// gateway hangs, every further case would wait for the timeout.
 ///
 /// An attached gateway gets only the cases that are on routes of the scenario.
@@ -235,7 +235,7 @@ impl<'a> Prover<'a> {
         }
         let mut expected = match &response {
             Ok(response) => response.failed_checks(&case.request.checks),
-            Err(_) => vec!["a whole response".into()],
+            Err(_) => vec!["a complete response".into()],
         };
         if response.is_ok() && reached != case.reaches_upstream {
             let not = if case.reaches_upstream { "" } else { "not " };
@@ -259,8 +259,8 @@ impl<'a> Prover<'a> {
     }
 
     /// Returns the number of routes that respond to these requests, one for each route. All are
-    /// sent concurrently; those without proof that they reached the upstream are repeated one by
-    /// one.
+    /// sent concurrently; those without proof that they reached the upstream are then repeated
+    /// sequentially.
     fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Abort> {
         let first = self.sequence;
         self.sequence += requests.len() as u64;
@@ -310,7 +310,7 @@ impl<'a> Prover<'a> {
             .as_ref()
             .is_ok_and(|response| response.times.is_some_and(|times| times.nonce == nonce));
         let reached = if came_back {
-            // The ledger need not be read, which saves time if there are thousands of routes.
+            // There is no need to read the ledger, which saves time with thousands of routes.
             self.known += 1;
             true
         } else {

@@ -1,9 +1,9 @@
 //! Divides a load into bins of a tenth of a second, each with its responses and CPU time, so that
-//! decisions take only seconds.
+//! a few seconds of load are enough for a decision.
 
 use gatebench_store::BinsRecord;
 
-/// Length of a bin.
+/// The length of a bin.
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
 /// The maximum number of bins of a measurement. A longer measurement has none, because its figures
@@ -33,8 +33,8 @@ pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     (offset_ns <= measure_ns).then_some(offset_ns)
 }
 
-/// The bins between glances; the first glance is at the start of the measurement. If a glance was
-/// so late that it replaced the next one, its bin is longer.
+/// Returns the bins between the glances, the first of which is taken at the start of the
+/// measurement. If a glance was so late that it replaced the next one, its bin is longer.
 pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
     let begin_ns = glances.first()?.at_ns;
     let between = |pick: fn(&Glance) -> Option<u64>| {

@@ -45,7 +45,8 @@ pub(crate) fn measure(
     record.ok()
 }
 
-/// Returns the connections of all groups of a load with a fixed number of connections.
+/// Returns the total number of connections of the load's groups; none if a group has no fixed
+/// number of connections.
 fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32> {
     let shapes = divide(&loading.phase.shape, &context.scenario.groups()).ok()?;
     let each = shapes.iter().map(|shape| match shape {

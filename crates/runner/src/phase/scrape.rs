@@ -38,7 +38,7 @@ impl Source<'_> {
             return (0, None);
         };
         let bytes = response.body_bytes as u64;
-        // A partial body yields no sum.
+        // Sums over a partial page would be wrong.
         let is_whole = response.body.len() == response.body_bytes;
         let page = is_whole.then(|| {
             let text = String::from_utf8_lossy(&response.body);
@@ -70,7 +70,7 @@ pub(crate) struct Scrape {
     responses: u64,
     /// The sizes of the gateway's pools, by the name of the series.
     pools: BTreeMap<String, u64>,
-    /// The counters of its further figures, by name.
+    /// The counters of the gateway's other figures, by name.
     counters: BTreeMap<String, Counter>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn record(all: &[Scrape], audit: Option<OwnAuditRecord>) -> Option<Ow
     })
 }
 
-/// Returns the further figures by second, each over the time since the previous fetch.
+/// Returns the other figures by second; each covers the time since the previous fetch.
 fn figures(all: &[Scrape]) -> HashMap<u32, BTreeMap<String, u64>> {
     let pairs = all.iter().zip(all.iter().skip(1));
     let of_pair = |(earlier, later): (&Scrape, &Scrape)| {

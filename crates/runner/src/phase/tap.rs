@@ -50,7 +50,7 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// Adds the judgement and ends the load.
+    /// Adds the validity, and ends the load.
     pub(crate) fn ended(&self, reasons: &[Reason]) {
         self.feed.judged(reasons);
         self.feed.ended();

@@ -33,7 +33,7 @@ pub(crate) struct Timeline<'a> {
 /// Receives the seconds of the measurement as they become complete.
 pub(crate) struct Onlooker<'a> {
     pub(crate) observer: &'a dyn Observer,
-    /// Name of the phase.
+    /// The name of the phase.
     pub(crate) phase: &'a str,
     pub(crate) measure_ns: u64,
 }
@@ -59,8 +59,8 @@ impl Timed {
 }
 
 impl Timeline<'_> {
-    /// Creates a timeline that merges the histograms of this number of seconds, because a load of a
-    /// day must not need more memory than one of a minute.
+    /// Creates a timeline that merges the histograms of this number of seconds, because a load that
+    /// lasts a day must not need more memory than one that lasts a minute.
     pub(crate) fn new(workers: usize, stretch_seconds: u32) -> Self {
         Self {
             merge: Merge::new(workers),

@@ -97,7 +97,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
-    /// The number of glances that later ones replaced.
+    /// The number of glances that were skipped because an earlier one was late.
     pub(crate) late_glances: usize,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Watched {
     pub(crate) moments: Vec<Moment>,
     /// Glances at the start of the measurement and at each of its tenths of a second.
     pub(crate) glances: Vec<Glance>,
-    /// The end of the warm-up.
+    /// The record of the warm-up.
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// The death of a process, or another failure.
     pub(crate) death: Option<Failure>,
@@ -121,8 +121,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Drops all samples of the machine but the first, before another is added, because a day has
-    /// 86,400 of them.
+    /// Drops the latest sample of the machine, unless it is the first, before another is added,
+    /// because a day has 86,400 of them.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();

@@ -1,4 +1,5 @@
-//! Counts the requests and resources that a load causes beyond those of the scenario.
+//! Counts the requests that reach the upstream during a load, the gateway's threads, and the bytes
+//! that the gateway writes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use gatebench_upstream::Snapshot;
 
 use crate::numbers::count;
 
-/// A thread counts as a worker if it did at least this part of the work: one twentieth.
+/// A thread counts as a worker if it did at least one twentieth of the work.
 const BUSY_PART: u64 = 20;
 
 /// Returns the growth of the upstream's ledger.

@@ -1,4 +1,4 @@
-//! The needs of a run in a cluster, known before anything starts there.
+//! The requirements of a run in a cluster, which are known before anything starts there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use super::selection::Selection;
 use super::suite::suite_of;
 use crate::error::RunnerError;
 
-/// The pods may exist for this time in addition to twice the expected duration of the run.
+/// The time, in addition to twice the expected duration of the run, for which the pods may exist.
 const SPARE: Duration = Duration::from_secs(1_800);
 
-/// The needs of a run in a cluster.
+/// The requirements of a run in a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
     pub cluster: Cluster,
@@ -36,7 +36,7 @@ pub struct ClusterPlan {
 }
 
 impl ClusterPlan {
-    /// Returns the needs of a selection; none if it does not run in a cluster.
+    /// Returns the requirements of a selection; none if it does not run in a cluster.
     ///
     /// # Errors
     /// A name is unknown, a file contains mistakes, or a gateway has no image.
@@ -62,7 +62,8 @@ impl ClusterPlan {
             suite: &suite,
             base: &base,
             known: library,
-            // Several sizes have no common published load, but a similar duration.
+            // A published load may be for one size only. The loads of all sizes take about equally
+            // long, so the first one is enough here.
             sizes: &sizes[..sizes.len().min(1)],
         };
         let loads = asked.loads(&scenarios)?;
@@ -86,7 +87,7 @@ impl ClusterPlan {
         }))
     }
 
-    /// Returns the needs of a plan that is resumed; none if it does not run in a cluster.
+    /// Returns the requirements of a plan that is resumed; none if it does not run in a cluster.
     ///
     /// # Errors
     /// A folder is missing, or a gateway has no image.
@@ -119,8 +120,8 @@ impl ClusterPlan {
         }))
     }
 
-    /// Creates the pods of the run, and waits until they run. Until the run begins, nobody catches
-    /// signals: they end gatebench, and the pods are deleted.
+    /// Creates the pods of the run, and waits until they run. Until the run begins, signals are not
+    /// caught, so they end gatebench, and the pods are deleted.
     ///
     /// # Errors
     /// The cluster's own message, with a remedy.
@@ -228,15 +229,15 @@ fn pod_of(
     })
 }
 
-/// Removes further pods for a gateway that is measured twice, with the same size.
+/// Keeps one pod for a gateway that is measured several times with the same size.
 fn without_duplicates(pods: Vec<GatewayPod>) -> Vec<GatewayPod> {
     let mut places = BTreeSet::new();
     let is_new = |pod: &GatewayPod| places.insert(pod.place());
     pods.into_iter().filter(is_new).collect()
 }
 
-/// The image of a gateway: gatebench's own for its own gateways, the user's choice, or that of the
-/// folder.
+/// The image of a gateway: the user's choice (except for the null gateway), otherwise that of the
+/// folder, otherwise gatebench's own if the gateway is part of gatebench.
 fn image_of(folder: &Folder, cluster: &Cluster) -> Result<String, RunnerError> {
     let name = &folder.spec.gateway;
     let chosen = &cluster.gateway.image;

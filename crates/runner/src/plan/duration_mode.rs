@@ -25,7 +25,7 @@ const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 /// The maximum warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
-/// The maximum share of the warm-up in a requested duration: one tenth.
+/// The maximum share of a requested duration that is warm-up: one tenth.
 const WARM_UP_PART: u32 = 10;
 
 /// The loads of a plan.
@@ -282,7 +282,8 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     // Only loads that differ from the common one are kept.
     of_each.retain(|_, load| *load != loads.common);
     loads.of_scenarios = of_each;
-    let mut words = vec!["one user for each group, who sends each of its requests once".to_owned()];
+    let mut words =
+        vec!["one user for each group, who sends each of the group's requests once".to_owned()];
     if has_disturbed {
         let longer =
             "a few seconds if something happens to the gateway or the upstream during the load";

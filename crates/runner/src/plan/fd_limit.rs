@@ -1,5 +1,5 @@
 //! The limit on file descriptors, which is raised for a load's connections. If that is impossible,
-//! the load is reduced.
+//! sweeps are reduced, and other loads are refused.
 //!
 //! Gateways inherit this process's limit. A proxy needs more descriptors than the load generator:
 //! one for each side of a connection.

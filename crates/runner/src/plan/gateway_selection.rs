@@ -23,15 +23,15 @@ const ATTACHED: &str = "attached";
 /// The requested setups for every gateway of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// The user's configurations, one variant for each; empty for the rendered one.
+    /// The user's configurations, each of which is a variant; empty for the rendered one.
     pub(crate) configs: Vec<String>,
-    /// Sizes, one variant for each; empty for no limits.
+    /// The sizes, each of which is a variant; empty for no limits.
     pub(crate) sizes: Vec<Limits>,
     /// The host on which the gateways run; none for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
     /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
-    /// Numbers of cores, one variant for each; empty for those of the size.
+    /// The numbers of cores, each of which is a variant; empty if the size determines the number.
     pub(crate) cores: Vec<usize>,
 }
 
@@ -112,7 +112,7 @@ impl GatewaySelection {
             false => word.to_owned(),
         };
         let word = kept(word, is_path(word));
-        // The version of an image is a reference, not a path.
+        // A version with a colon is a reference to an image, not a path.
         let version = version.map(|it| kept(it, is_path(it) && !it.contains(':')));
         self.add_folder(&word, &wanted.setups(version.as_deref()), named, places)
     }

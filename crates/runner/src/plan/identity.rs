@@ -1,4 +1,4 @@
-//! The identity of a gateway: version, digests of its program and its folder.
+//! The identity of a gateway: its version, and the digests of its program and folder.
 
 use std::path::Path;
 

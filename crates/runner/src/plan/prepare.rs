@@ -31,7 +31,7 @@ use crate::warning::Warning;
 use crate::workload;
 
 /// The default seed is fixed, so that the same arguments always result in the same plan and
-/// `--dry-run` shows the run.
+/// `--dry-run` shows the plan of the run.
 const DEFAULT_SEED: u64 = 1;
 
 /// Resolves a user's request before anything starts.
@@ -193,7 +193,7 @@ pub fn prepare_resume(
     })
 }
 
-/// The refusals of the cluster that do not prevent the run.
+/// Returns warnings about the objects that the cluster refused but the run does not need.
 fn refused_objects(testbed: &Testbed) -> impl Iterator<Item = Warning> {
     let refusals = testbed.pods().map_or(&[][..], |pods| pods.warnings());
     let refusals = refusals.iter().cloned();
@@ -218,7 +218,8 @@ fn agents(
     )?)))
 }
 
-/// Returns the address of this machine for load generators on others; none if there are none.
+/// Returns the address of this machine for load generators on other machines; none without such
+/// load generators.
 fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
     let here = agents?.here()?;
     Some(plan.places.address.unwrap_or(here))
@@ -301,7 +302,7 @@ fn check_workload(
     if engine.is_some_and(|it| it.identity.script.is_some()) {
         return Ok(());
     }
-    // The phases that are known in advance.
+    // Only the phases that are known in advance can be checked.
     let phases_of = |scenario: &Scenario| {
         let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
         own.chain(plan.study.known_load()).collect()
@@ -405,7 +406,7 @@ fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerErr
 /// Renders the templates for every gateway and scenario, with placeholders for ports and folders.
 ///
 /// # Errors
-/// Templates have mistakes; the error lists all, without duplicates.
+/// Templates have mistakes; the error lists all of them, without duplicates.
 fn dry_render(prepared: &Prepared) -> Result<(), RunnerError> {
     let mut mistakes: Vec<RunnerError> = Vec::new();
     for (label, gateway) in &prepared.gateways {

@@ -34,7 +34,7 @@ pub struct Selection {
     pub keep_awake: bool,
     /// A gateway that is already running.
     pub attach: Option<Attach>,
-    /// Load profile by name or file, which replaces the suite's.
+    /// The load profile by name or file, which replaces the suite's.
     pub load: Option<String>,
     /// The number of blocks, which replaces the suite's.
     pub blocks: Option<u32>,
@@ -42,12 +42,12 @@ pub struct Selection {
     pub seed: Option<u64>,
     /// The number of cores for the gateway [default: 1].
     pub gateway_cores: Option<usize>,
-    /// Limits of each gateway, one variant for each.
+    /// The limits of gateways; each gateway has a variant for each size.
     pub sizes: Vec<Limits>,
-    /// The user's configurations for the only named gateway, one variant for each.
+    /// The user's configurations for the only named gateway, which has a variant for each.
     pub configs: Vec<String>,
-    /// A scenario without a file that replaces the suite's: it has the routes of the
-    /// configurations.
+    /// A scenario that replaces the suite's. It has no file, because it is made from the routes of
+    /// a configuration.
     pub scenario: Option<Scenario>,
     /// The host on which the gateways run; none for this machine.
     pub elsewhere: Option<Elsewhere>,
@@ -63,7 +63,7 @@ pub struct Selection {
     pub study: Box<dyn StudyChoice>,
     /// The specification of the run.
     pub specification: Option<Listed<Specification>>,
-    /// Numbers of cores; each gateway has a variant for each.
+    /// The numbers of cores; each gateway has a variant for each number.
     pub cores: Vec<usize>,
     /// The shape of every phase, which replaces that of the load profile.
     pub shape: Option<Shape>,
@@ -72,8 +72,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reports whether the user chose what to run, apart from configurations. The suite of another
-    /// study, such as an A/B test, is only a default.
+    /// Reports whether the user chose scenarios, other than by a configuration. The suite of a
+    /// study such as an A/B test does not count, because it is only the study's default.
     pub(super) fn has_scenarios(&self) -> bool {
         let has_words = !self.words.is_empty() && self.study().only_measures();
         has_words || !self.scenarios.is_empty() || self.specification.is_some()
@@ -126,7 +126,7 @@ pub struct Attach {
     pub url: String,
     /// The root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
-    /// The pod in which it runs, if CPU and memory can be read there.
+    /// The pod in which the gateway runs, if CPU and memory can be read there.
     pub pod: Option<AttachedPod>,
 }
 

@@ -14,8 +14,8 @@ use crate::warning::Warning;
 /// Sets the requests of each scenario to those of the specification.
 ///
 /// # Errors
-/// Scenarios have no route for them; the error lists all, with the specification's file as the
-/// culprit.
+/// Some scenarios have no route for these requests; the error lists all of them, with the
+/// specification's file as the culprit.
 pub(crate) fn ask(
     specification: &Listed<Specification>,
     scenarios: &mut [Listed<Scenario>],

@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(asked, [false, false, false, true, false, false, true]);
         let mut resumed = EarlyStop::new(Study::default(), None);
         let asked = [4, 4, 5].map(|done| resumed.is_at_a_boundary(done));
-        assert_eq!(asked, [false, false, true], "the fourth was done before");
+        assert_eq!(asked, [false, false, true], "four were complete before");
     }
 
     #[test]

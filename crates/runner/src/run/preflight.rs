@@ -33,7 +33,7 @@ pub(crate) fn check(prepared: &Prepared) -> Result<(), RunnerError> {
                 "the plan needs core {}, which this process may not use",
                 missing.join(", ")
             ),
-            "resume it on the machine on which it began, or start a new run here",
+            "resume the run on the machine on which it began, or start a new run here",
         ));
     }
     if needs_perf(prepared) {

@@ -7,7 +7,7 @@ use gatebench_testbed::probe::EnvironmentFacts;
 use crate::warning::Warning;
 
 /// Returns the backend for a resumed run: the requested one, otherwise the original one if this
-/// gatebench supports it.
+/// version of gatebench supports it.
 pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Backend> {
     let began_with = [Backend::Uring, Backend::Epoll]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Whole runs with real processes: the files that they write, and their behaviour after failures.
+//! Whole runs with real processes: the files that they write, and their behavior after failures.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -399,7 +399,7 @@ fn a_resumed_run_keeps_its_backend_and_reports_changes() {
 #[test]
 fn a_second_interrupt_ends_a_gateway_that_ignores_the_first() {
     let bench = Bench::new();
-    // The shell ignores SIGTERM and delays the gateway's end by a minute.
+    // The shell ignores SIGTERM, and the gateway has a minute to stop.
     let stubborn = bench.gateway("stubborn", |_, text| {
         let start = r#"start: [ sh, -c, "trap '' TERM; \"$0\" gateway \"$1\" & while :; do sleep 1; done", "{{ binary }}", "{{ work }}/gateway.json" ]"#;
         let text = text.replace(r#"start: [ "{{ binary }}", gateway, "{{ work }}/gateway.json" ]"#, start);

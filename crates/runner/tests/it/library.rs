@@ -23,7 +23,7 @@ fn embedded_files_are_valid_and_found_by_their_own_names() {
 }
 
 #[test]
-fn an_overlaying_directory_adds_and_replaces() {
+fn an_overlay_directory_adds_and_replaces_documents() {
     let folder = tempfile::tempdir().unwrap();
     let text = "{scenario: proxy-json, title: mine, upstream: ping, routes: [{name: r, path: /ping}], \
                 requests: [{path: /ping}]}";
@@ -45,7 +45,7 @@ fn an_overlaying_directory_adds_and_replaces() {
 }
 
 #[test]
-fn two_files_of_an_overlay_cannot_have_one_name() {
+fn two_files_of_an_overlay_cannot_have_the_same_name() {
     let folder = tempfile::tempdir().unwrap();
     let text = "scenario: twice\ntitle: t\nupstream: ping\nroutes: [{name: r, path: /ping}]\n\
                 requests: [{path: /ping}]\n";
@@ -56,13 +56,13 @@ fn two_files_of_an_overlay_cannot_have_one_name() {
         .scenarios()
         .unwrap_err();
     assert!(
-        error.to_string().contains("has the name 'twice' too"),
+        error.to_string().contains("also has the name 'twice'"),
         "{error}"
     );
 }
 
 #[test]
-fn a_family_stands_for_its_scenarios_where_several_are_possible() {
+fn a_family_names_all_its_scenarios_where_several_are_allowed() {
     let library = Library::default();
     assert_eq!(scenario(&library, "routes-1000").routes.len(), 1_000);
     assert_eq!(

@@ -18,7 +18,7 @@ const TIGHT: Limits = Limits {
 };
 
 fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
-    // The process that uses CPU is below the same supervisor, and therefore in the same group.
+    // The same supervisor starts the busy process, which is therefore in the same group.
     let gateway = bench.gateway("sized", |file, text| match file {
         "gateway.yaml" => text.replace(
             "start: [ \"{{ binary }}\", gateway, \"{{ work }}/gateway.json\" ]",

@@ -66,7 +66,7 @@ fn the_same_gateway_twice_has_two_labels() {
 }
 
 #[test]
-fn no_gateway_is_labelled_like_the_direct_variant() {
+fn no_gateway_has_the_label_of_the_direct_variant() {
     for name in ["direct", "floor"] {
         let at = tempfile::tempdir().unwrap();
         let path = folder(at.path(), "mine", "{}");
@@ -179,7 +179,7 @@ fn contradictory_arguments_are_refused() {
 }
 
 #[test]
-fn an_attached_gateway_stands_alone_next_to_direct() {
+fn an_attached_gateway_is_measured_only_with_direct() {
     let attach = Attach {
         url: "http://127.0.0.1:9".into(),
         pid: None,

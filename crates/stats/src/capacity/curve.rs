@@ -1,16 +1,16 @@
 //! The logistic curve of a search: the probability that a step holds its objective, as a function
 //! of the logarithm of its rate.
 //!
-//! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
-//! logarithm of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the
-//! middles m of the processes are normally distributed around the middle of the curve. The steps
-//! determine four parameters: the width of the steps, the width of the processes, the lapses and
-//! the middle. Each combination of them on a grid is weighted by the likelihood of all steps, with
-//! a prior that is uniform for the middle and log-uniform for the others (the prior under which
-//! intervals for a normal quantile are exact). A quantile of the curve over processes and steps
-//! follows from each combination; the median and the middle 95 % of the weighted quantiles are the
-//! estimate and its interval. No rate is held with a higher probability than 1 − λ: the sustained
-//! rate is computed from those combinations whose lapses allow one.
+//! Within a process, a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
+//! logarithm of its rate and λ is the share of steps that miss at every rate ([`super::lapses`]).
+//! The middles m of the processes are normally distributed around the middle of the curve. The
+//! curve has four parameters: the width s of the steps, the width of the processes, the lapses λ
+//! and the middle. Each combination of them on a grid is weighted by the likelihood of all steps,
+//! with a prior that is uniform for the middle and log-uniform for the others (the prior under
+//! which intervals for a normal quantile are exact). Each combination determines a quantile of the
+//! curve over processes and steps. The estimate is the median of the weighted quantiles, and its
+//! interval contains the middle 95 % of them. No step holds with a probability above 1 − λ, so the
+//! sustained rate is computed only from combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -23,14 +23,14 @@ use super::lapses::{self, Lapses};
 use super::response::{REPEATS_MIN, Rate, Response, Sustained};
 use crate::Interval;
 
-/// The probability that a step holds at the reported rate.
+/// The probability with which a step holds at the sustained rate.
 pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// The number of widths on the grid, both of steps and of processes, as logarithms of rates: from a
-/// thousandth to a fifth.
+/// The number of widths on the grid, both for steps and for processes. Widths are differences of
+/// the logarithms of rates, from a thousandth to a fifth.
 const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
@@ -38,13 +38,13 @@ const WIDTH_MAX: f64 = 0.2;
 /// A combination is omitted if its weight is below this fraction of the largest weight.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Number of places on the grid of the middle.
+/// The number of places on the grid of the middle.
 const PLACES: usize = 141;
 
 /// A normal distribution is assumed to be zero beyond this number of standard deviations.
 const FAR: f64 = 5.0;
 
-/// The required probability is reached within this number of widths below the middle.
+/// A step holds with the required probability within this number of widths below the middle.
 const FURTHEST: f64 = 6.0;
 
 /// The width at `index` on the grid.
@@ -52,14 +52,14 @@ fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
 
-/// A probability that a step holds.
+/// The probability with which a step holds.
 #[derive(Clone, Copy)]
 enum Held {
     Half,
     Sustained,
 }
 
-/// Widths and lapses, by their indices on the grid.
+/// A combination of widths and lapses, as indices on the grid.
 #[derive(Clone, Copy, Default)]
 struct Combination {
     steps: usize,
@@ -75,8 +75,8 @@ impl Combination {
         (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
     }
 
-    /// The distance below the middle at which steps hold with that probability; none if lapses make
-    /// it impossible.
+    /// The distance below the middle at which steps hold with that probability; `None` if the
+    /// lapses make it impossible.
     fn below(self, held: Held) -> Option<f64> {
         static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
             [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
@@ -94,18 +94,18 @@ impl Combination {
 pub(super) struct Curve {
     low: f64,
     spacing: f64,
-    /// Each combination with the weights of all places.
+    /// The combinations, each with the weights of all places.
     weights: Vec<(Combination, Vec<f64>)>,
 }
 
 impl Curve {
-    /// Fits the curve to these repeats. None if all steps held or all missed. `resolution` is the
-    /// distance within which middles need not be distinguished.
+    /// Fits the curve to these repeats. Returns `None` if all steps held or all missed.
+    /// `resolution` is the distance below which middles need not be distinguished.
     pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Response> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
-        // A single outcome far from the others makes the grid wide. The grid is narrowed to the
-        // places with weight.
+        // A single outcome far from the others makes the grid wide, so the grid is narrowed to the
+        // places that have weight.
         for _ in 0..3 {
             if curve.spacing < resolution / 5.0 {
                 break;
@@ -142,7 +142,7 @@ impl Curve {
             spacing,
             weights: Vec::new(),
         };
-        // Fewer repeats do not show how much processes differ.
+        // With fewer repeats, it is unknown how much processes differ.
         let widths = if repeats.len() >= REPEATS_MIN {
             WIDTHS
         } else {
@@ -162,7 +162,7 @@ impl Curve {
                     .map(|(repeat, holds)| likelihood(repeat, holds, lapses::share(cell)))
                     .collect();
                 let most = |of: &Vec<f64>| of.iter().copied().fold(0.0, f64::max);
-                // No place can have more weight than this.
+                // The weight of no place can exceed this.
                 let most: f64 = likelihoods.iter().map(most).product();
                 if most * lapses::prior(cell) < NEGLIGIBLE * largest {
                     continue;
@@ -187,13 +187,13 @@ impl Curve {
         curve
     }
 
-    /// The probability that each step of a repeat holds without lapses, as a function of the middle
-    /// of its process.
+    /// For each step of a repeat, the probability that it would hold without lapses, as a function
+    /// of the middle of its process.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
             let middle = self.place(place);
             let holds = |tried: &Tried| {
-                // A mean over a longer time varies less.
+                // The result of a longer step varies less.
                 let width = width / tried.length.sqrt();
                 logistic((middle - tried.rate_per_second.ln()) / width)
             };
@@ -202,8 +202,8 @@ impl Curve {
         (0..PLACES).map(at).collect()
     }
 
-    /// A normal distribution on the grid, from its middle outwards; together with its other half it
-    /// sums to one.
+    /// One half of a normal distribution on the grid, from its middle outward. Both halves together
+    /// sum to one.
     fn kernel(&self, width: f64) -> Vec<f64> {
         let reach = ((FAR * width / self.spacing).ceil() as usize).min(PLACES - 1);
         let density = |place: usize| (-0.5 * (place as f64 * self.spacing / width).powi(2)).exp();
@@ -216,13 +216,14 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, from the combinations that have such a
-    /// rate.
+    /// The rate at which steps hold with that probability, computed from the combinations that have
+    /// such a rate.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, from the combinations that have such a distance.
+    /// The rate at this distance below the middle, computed from the combinations that have such a
+    /// distance.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
@@ -266,7 +267,7 @@ impl Curve {
         Lapses::of(cells)
     }
 
-    /// The widths and lapses that are most likely.
+    /// The most likely widths and lapses.
     fn likeliest(&self) -> Combination {
         let total = |weights: &[f64]| weights.iter().sum::<f64>();
         let most = self
@@ -276,7 +277,7 @@ impl Curve {
         most.map(|it| it.0).unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, given the middles of the others, at the likeliest
+    /// The middle of each repeat's process, given the middles of the others, for the most likely
     /// widths.
     fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
         let spread = width(self.likeliest().processes);
@@ -288,15 +289,15 @@ impl Curve {
         own.into_iter().map(rate).collect()
     }
 
-    /// The middle of each repeat's process, estimated from its own steps alone, at the likeliest
-    /// widths; `None` if a repeat has no steps.
+    /// The middle of each repeat's process, estimated from its own steps alone, for the most likely
+    /// widths; empty if a repeat has no steps.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, with a prior weight for each place; `None` if no place
-    /// has a weight.
+    /// The middle of each repeat's process, given a prior weight for each place; `None` if no place
+    /// has weight.
     fn own_middles(
         &self,
         repeats: &[Vec<Tried>],
@@ -322,8 +323,8 @@ impl Curve {
     }
 }
 
-/// The likelihood of a repeat's steps as a function of the middle of its process, computed from the
-/// probabilities that the steps hold without lapses.
+/// The likelihood of a repeat's steps as a function of the middle of its process. `holds` are the
+/// probabilities that the steps would hold without lapses.
 fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     let at = |holds: &Vec<f64>| {
         let steps = repeat.iter().zip(holds);
@@ -336,15 +337,15 @@ fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     holds.iter().map(at).collect()
 }
 
-/// The kernel's transform of a likelihood at a place.
+/// The likelihood at a place, smoothed by the kernel.
 fn smoothed(likelihood: &[f64], kernel: &[f64], place: usize) -> f64 {
     let below = likelihood[..=place].iter().rev().zip(kernel);
     let above = likelihood[place + 1..].iter().zip(&kernel[1..]);
     below.chain(above).map(|(value, part)| value * part).sum()
 }
 
-/// The range of the middle: around the lowest rate that missed and the highest that held. `None` if
-/// all steps held or all missed.
+/// The range of the middle, around the lowest rate that missed and the highest rate that held;
+/// `None` if all steps held or all missed.
 fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     let steps = || repeats.iter().flatten();
     let rates = |held: bool| {
@@ -363,8 +364,8 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Finds by bisection the distance below the middle at which a step of these widths holds with
-/// `probability`, over processes; `probability` is at least one half.
+/// Finds by bisection the distance below the middle at which a step of any process holds with
+/// `probability`, which must be at least one half. `steps` and `processes` are the widths.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
     for _ in 0..30 {
@@ -378,8 +379,8 @@ fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// The probability that a step holds at this distance below the middle: the logistic function's
-/// mean over processes.
+/// The probability that a step of any process holds at this distance below the middle, which is the
+/// mean of the logistic function over processes.
 pub fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);

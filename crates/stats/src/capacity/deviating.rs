@@ -1,15 +1,15 @@
-//! Processes that differ from the others.
+//! Finds processes that differ from the others.
 //!
 //! Source: F. E. Grubbs, *Procedures for Detecting Outlying Observations in Samples*, Technometrics
-//! 11(1), 1969: the distance of a value from the mean of the others, in standard deviations of the
-//! others.
+//! 11(1), 1969. The statistic is the distance of a value from the mean of the others, in standard
+//! deviations of the others.
 
 use crate::student;
 
-/// The share of searches with equal processes in which a process is reported as deviating.
+/// The share of searches with equal processes in which a process is wrongly reported as deviating.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The minimum number of processes for a test; with fewer, the spread of the others is unknown.
+/// The minimum number of processes for a test. With fewer, the spread of the others is unknown.
 const PROCESSES_MIN: usize = 4;
 
 /// The middle of a process's curve, estimated from its own steps alone, as a logarithm.
@@ -20,13 +20,14 @@ pub(super) struct Middle {
     pub(super) error: f64,
 }
 
-/// The indices of the processes whose middles differ from the others by more than chance.
+/// The indices of the processes whose middles differ from the others by more than chance explains.
 pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
     if middles.len() < PROCESSES_MIN {
         return Vec::new();
     }
     let count = middles.len() as f64;
-    // The farthest process is tested, and any process may be the farthest (Bonferroni).
+    // The process that is farthest from the others is tested. Because that may be any process, the
+    // level is divided by their number (Bonferroni).
     let beyond = student::quantile(1.0 - FALSE_ALARMS / 2.0 / count, count - 2.0);
     let differs = |at: &usize| {
         let own = middles[*at];
@@ -34,7 +35,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         others.remove(*at);
         let mean = mean(&others, |it| it.at);
         let squares = mean_of_squares(&others, |it| it.at - mean) * (count - 1.0) / (count - 2.0);
-        // Even if the middles happen to be alike, each has its own error.
+        // Even if the middles happen to be alike, each has an error.
         let errors = mean_of_squares(&others, |it| it.error);
         let spread = squares.max(errors);
         let more = (own.error * own.error - errors).max(0.0);
@@ -84,7 +85,7 @@ mod tests {
             let at: Vec<f64> = (0..5).map(|_| 0.02 * noise.normal()).collect();
             !deviating(&middles(&at, 0.002)).is_empty()
         });
-        // With a true share of 5 %, two standard errors are 1 %.
+        // If the true share is 5 %, two standard errors are one percentage point.
         let share = named.count() as f64 / f64::from(runs);
         assert!((0.03..0.065).contains(&share), "{share}");
     }

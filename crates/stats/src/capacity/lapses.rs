@@ -1,9 +1,8 @@
-//! Steps that miss for a reason other than the load, and would miss at any rate.
+//! Lapses: steps that miss for a reason other than the load, and would miss at any rate.
 //!
 //! A gateway that misses one step in ten at every rate sustains no rate with a probability of 95 %,
-//! regardless of the curve. The share of such lapses is estimated from the steps: shares on a grid
-//! are weighted by the likelihood of all steps, with a log-uniform prior, like the widths of the
-//! curve.
+//! regardless of the curve. The share of lapses is estimated from the steps. Like the widths of the
+//! curve, shares on a grid are weighted by the likelihood of all steps, with a log-uniform prior.
 //!
 //! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 //! goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -12,11 +11,11 @@ use serde::Serialize;
 
 use crate::Interval;
 
-/// The bounds of the cells of the grid of shares; one of them is 1 −
+/// The bounds between the cells of the grid of shares. One of them is 1 −
 /// [`super::SUSTAINED_PROBABILITY`].
 const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
 
-/// Number of cells.
+/// The number of cells.
 pub(super) const COUNT: usize = 7;
 
 /// The confidence of the interval.
@@ -27,11 +26,11 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Lapses {
     /// The median of the share, given the steps.
     pub share: f64,
-    /// The interval of the share, whose ends are bounds of cells.
+    /// The interval of the share. Its ends are bounds of cells.
     pub interval: Interval,
 }
 
-/// The share in the middle of the cell at `index`.
+/// The share at the logarithmic middle of the cell at `index`.
 pub(super) fn share(index: usize) -> f64 {
     (ENDS[index] * ENDS[index + 1]).sqrt()
 }
@@ -70,7 +69,7 @@ mod tests {
     use crate::capacity::SUSTAINED_PROBABILITY;
 
     #[test]
-    fn no_cell_lies_on_both_sides_of_the_share_that_may_miss() {
+    fn no_cell_is_on_both_sides_of_the_share_that_may_miss() {
         let may_miss = 1.0 - SUSTAINED_PROBABILITY;
         assert!(ENDS.iter().any(|end| (end - may_miss).abs() < 1e-12));
         assert!(ENDS.is_sorted());
@@ -83,7 +82,7 @@ mod tests {
         let none = Lapses::of(weights);
         assert_eq!((none.interval.low, none.interval.high), (0.0, 0.004));
         assert!(none.share < 0.001);
-        // Ninety, five and five per cent.
+        // The weights are 90, 5 and 5 percent.
         (weights[5], weights[6], weights[4]) = (90.0, 5.0, 5.0);
         let many = Lapses::of(weights);
         assert_eq!((many.interval.low, many.interval.high), (0.05, 0.3));

@@ -1,12 +1,12 @@
-//! The search for the rate that a gateway sustains under an objective. It is a function of the
-//! recorded steps: [`Plan::next`] returns the next rate of a repeat. [`fn@response`] returns the
-//! result of the repeats.
+//! Searches for the rate that a gateway sustains under an objective. The search depends only on the
+//! recorded steps: [`Plan::next`] returns the next rate of a repeat, and [`fn@response`] returns
+//! the result of the repeats.
 //!
-//! One repeat is a fresh gateway process. The search raises or lowers the rate until one rate has
-//! held the objective and a higher one has missed it. Then it bisects between them on the logarithm
-//! of the rate. The last steps are near the rate that is held most of the time: the rate rises a
-//! little after a step that held, and falls four times as far after a step that missed. A logistic
-//! curve is fitted to all steps of all repeats ([`curve`]).
+//! Each repeat uses a fresh gateway process. The search raises or lowers the rate until one rate
+//! has held the objective and a higher one has missed it. Then it bisects between them on the
+//! logarithm of the rate. The last steps are near the rate that is held most of the time: the rate
+//! rises a little after a step that held, and falls four times as far after a step that missed. A
+//! logistic curve is fitted to all steps of all repeats ([`curve`]).
 //!
 //! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
 //! Psychophysics 49(3), 1991.
@@ -24,7 +24,7 @@ pub use response::{Rate, Response, Sustained, response};
 use crate::random::Random;
 use walk::Walk;
 
-/// Distance between rates near the result, unless a plan sets another.
+/// The default distance between rates near the result, relative to the rate.
 pub const RESOLUTION: f64 = 0.02;
 
 /// The number of repeats that makes the interval useful.
@@ -36,19 +36,20 @@ pub const NEAR_STEPS: usize = 12;
 /// The first rate of a search, as a share of the throughput at saturation.
 const START_SHARE: f64 = 0.7;
 
-/// The lowest and the highest rate that are tried, as shares of the throughput at saturation. No
-/// rate above saturation can be held by the same number of connections; the margin is for a
-/// saturation that was measured while other processes used the cores.
+/// The lowest and the highest rate to try, as shares of the throughput at saturation. The same
+/// number of connections cannot hold a rate above saturation. The margin is for a saturation that
+/// was measured while other processes used the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
 /// The factor between the first repeat's rates until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
-/// The first stride of the other repeats, in resolutions. The earlier repeats have shown roughly
-/// where to search.
+/// The first stride of the other repeats, in resolutions. It is small because the earlier repeats
+/// have shown roughly where to search.
 const LATER_STRIDE: f64 = 4.0;
 
-/// The fractional part of the golden ratio: any number of its multiples fills an interval evenly.
+/// The fractional part of the golden ratio. The fractional parts of any number of its multiples
+/// fill an interval evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The settings of a search.
@@ -56,23 +57,23 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 pub struct Plan {
     /// The first rate of the search, in requests per second.
     pub start_per_second: f64,
-    /// The lowest rate that is tried.
+    /// The lowest rate to try.
     pub min_per_second: f64,
-    /// The highest rate that is tried.
+    /// The highest rate to try.
     pub max_per_second: f64,
-    /// Distance between rates near the result: 0.02 is two per cent.
+    /// The distance between rates near the result: 0.02 is two percent.
     pub resolution: f64,
-    /// Number of fresh processes. An interval needs at least [`response::REPEATS_MIN`]; five make
-    /// it useful.
+    /// The number of repeats, each with a fresh process. An interval requires at least
+    /// [`response::REPEATS_MIN`], and five make it useful.
     pub repeats: usize,
-    /// Seed for the first rates of repeats.
+    /// The seed for the first rates of repeats.
     pub seed: u64,
 }
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
-    /// Arrivals per second.
+    /// The number of arrivals per second.
     pub rate_per_second: f64,
     /// True if the step held the objective.
     pub held: bool,
@@ -83,16 +84,16 @@ pub struct Tried {
 /// The next step to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
-    /// Arrivals per second.
+    /// The number of arrivals per second.
     pub rate_per_second: f64,
     /// True if the step is near the result.
     pub is_near: bool,
 }
 
 impl Plan {
-    /// A plan around the gateway's saturation, measured by a closed load with the same number of
-    /// connections as the search; `max_per_second` is the highest rate to be tried, if the user
-    /// sets one.
+    /// A plan around the gateway's saturation, which a closed load with the same number of
+    /// connections as the search has measured. `max_per_second` is the highest rate to try, if the
+    /// user sets one.
     pub fn around(
         saturation_per_second: f64,
         max_per_second: Option<f64>,
@@ -112,9 +113,9 @@ impl Plan {
     }
 
     /// The next step of a repeat that has taken the steps `current`, after the repeats `earlier`.
-    /// `None` if the repeat or the search has ended, or if the plan is impossible: rates that are
-    /// not positive and in order (min ≤ start ≤ max), a resolution that is not between 0 and 1, no
-    /// repeats.
+    /// `None` if the repeat or the search has ended, or if the plan is impossible: its rates are
+    /// not positive or not in order (min ≤ start ≤ max), its resolution is not between 0 and 1, or
+    /// it has no repeats.
     pub fn next(&self, earlier: &[Vec<Tried>], current: &[Tried]) -> Option<Next> {
         let has_ended = earlier.len() >= self.repeats || earlier.iter().any(|it| self.is_below(it));
         if !self.is_possible() || has_ended {
@@ -139,9 +140,9 @@ impl Plan {
         rates && self.resolution > 0.0 && self.resolution < 1.0 && self.repeats > 0
     }
 
-    /// The first repeat begins at the start of the plan, the others at the end of the earlier ones.
-    /// Each begins at another position within the resolution, so that the grid of rates averages
-    /// out.
+    /// The first repeat begins at the start of the plan, and the others begin where the earlier
+    /// ones ended. Each repeat begins at a different position within the resolution, so that the
+    /// effect of the grid of rates averages out.
     fn begin(&self, earlier: &[Vec<Tried>]) -> Walk {
         let resolution = self.resolution.ln_1p();
         let near = earlier.iter().flat_map(|repeat| {

@@ -10,35 +10,34 @@ use crate::Interval;
 /// The minimum number of repeats for an interval.
 pub const REPEATS_MIN: usize = 3;
 
-/// The rounding error of logarithms of rates, as a share of the rate.
+/// The maximum rounding error of the logarithms of rates, as a share of the rate.
 const ROUNDING: f64 = 1e-9;
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Response {
-    /// The rate that is sustained.
+    /// The gateway sustains this rate.
     Found(Sustained),
-    /// More steps miss regardless of the rate than a sustained rate allows, so no rate is
-    /// sustained.
+    /// No rate is sustained, because too many steps miss regardless of the rate.
     Lapsing {
         /// The share of the steps that miss regardless of the rate.
         lapses: Lapses,
         /// The rate at which a step holds the objective half of the time.
         half: Rate,
     },
-    /// The gateway sustained the highest rate of the plan: the result is above it.
+    /// The gateway sustained the highest rate that was tried, so the result is at least this rate.
     AtLeast {
-        /// The highest rate.
+        /// The highest rate that was tried.
         rate_per_second: f64,
-        /// Number of steps at that rate that held.
+        /// The number of steps at that rate that held.
         held: u32,
-        /// Number of steps at that rate.
+        /// The number of steps at that rate.
         tried: u32,
     },
-    /// The gateway missed at the lowest rate of the plan: the result is below it.
+    /// The gateway missed at the lowest rate that was tried, so the result is below this rate.
     Below {
-        /// The lowest rate.
+        /// The lowest rate that was tried.
         rate_per_second: f64,
     },
 }
@@ -46,15 +45,16 @@ pub enum Response {
 /// The rate at which a step holds the objective with 95 % probability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sustained {
-    /// That rate, with its interval.
+    /// That rate and its interval.
     #[serde(flatten)]
     pub rate: Rate,
     pub probability: f64,
     /// The rate at which a step holds the objective half of the time.
     pub half: Rate,
-    /// The rate at which each repeat's own process holds the objective half of the time.
+    /// For each repeat, the rate at which its process holds the objective half of the time.
     pub knees_per_second: Vec<f64>,
-    /// The repeats, counted from 0, whose processes differ from the others by more than chance.
+    /// The indices of the repeats whose processes differ from the others by more than chance
+    /// explains.
     pub deviating: Vec<usize>,
     /// The share of steps that miss regardless of the rate.
     pub lapses: Lapses,
@@ -65,11 +65,11 @@ pub struct Sustained {
 pub struct Rate {
     /// The rate in requests per second.
     pub rate_per_second: f64,
-    /// None with fewer than [`REPEATS_MIN`] repeats.
+    /// The interval; `None` with fewer than [`REPEATS_MIN`] repeats.
     pub interval: Option<Interval>,
 }
 
-/// The result of these repeats; none if they have no steps.
+/// The result of these repeats; `None` if they have no steps.
 pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
     let steps = || repeats.iter().flatten();
     let rates = || steps().map(|it| it.rate_per_second);
@@ -88,8 +88,8 @@ pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
 }
 
 impl Sustained {
-    /// Reports whether the share of steps that miss at every rate may be too large for a sustained
-    /// rate.
+    /// Reports whether the share of steps that miss regardless of the rate may be too large for a
+    /// sustained rate.
     pub fn may_lapse(&self) -> bool {
         self.lapses.interval.high > 1.0 - self.probability
     }

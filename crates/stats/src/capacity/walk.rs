@@ -1,33 +1,34 @@
-//! One repeat of a search: from a first rate to the steps near the result.
+//! One repeat of a search, from its first rate to the steps near the result.
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// The steps near the result begin when a rate that held and one that missed are this close, in
-/// resolutions.
+/// The steps near the result begin when a rate that held and one that missed are at most this
+/// number of resolutions apart.
 const BRACKET: f64 = 4.0;
 
-/// The step down after a miss near the result, in resolutions; after a step that held, the rate
-/// rises by one resolution. The steps then gather where four of five hold. This is near enough to
-/// the middle of the curve and to its upper end to locate both.
+/// The number of resolutions by which the rate falls after a miss near the result. After a step
+/// that held, the rate rises by one resolution. The steps therefore gather around the rate at which
+/// four of five hold. This rate is near enough to the middle of the curve and to its upper end to
+/// locate both.
 const DOWN: f64 = 4.0;
 
-/// Tolerance for the rounding of logarithms.
+/// The tolerance for rounding errors of logarithms.
 const ROUNDING: f64 = 1e-9;
 
-/// The state of one repeat. Rates are logarithms.
+/// The state of one repeat. All rates are logarithms.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     min: f64,
     max: f64,
     resolution: f64,
-    /// The rate to be tried next.
+    /// The rate to try next.
     rate: f64,
-    /// The step outwards while all outcomes are the same; it doubles each time.
+    /// The distance to the next rate while all outcomes are the same. It doubles with each step.
     stride: f64,
-    /// The last rate that held and the last that missed before the steps near the result.
+    /// The last rates that held and missed before the steps near the result.
     held: Option<f64>,
     missed: Option<f64>,
-    /// The number of steps near the result so far; none before the first of them.
+    /// The number of steps near the result so far; `None` until they begin.
     near: Option<usize>,
 }
 
@@ -55,7 +56,7 @@ impl Walk {
         })
     }
 
-    /// Continues from a step at any rate.
+    /// Takes the outcome of a step, which may have been at any rate.
     pub(super) fn take(&mut self, tried: &Tried) {
         let rate = tried.rate_per_second.ln();
         match self.near {
@@ -100,7 +101,8 @@ impl Walk {
         (self.rate, self.near) = (rate, Some(0));
     }
 
-    /// Continues if all outcomes were the same: moves up if they held, down if they missed.
+    /// Continues at this rate, which is above the earlier ones if all steps held and below them if
+    /// all missed, and doubles the stride.
     fn outwards(&mut self, rate: f64) {
         self.rate = rate;
         self.stride *= 2.0;

@@ -3,16 +3,16 @@
 /// A split of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
-    /// Index of the first value after the split, within the segment.
+    /// The index of the first value after the split, within the segment.
     pub(super) at: usize,
-    /// mn ÷ (m + n) times the energy distance of the two sides (equation 5 of the source).
+    /// The energy distance between the two sides, times mn ÷ (m + n) (equation 5 of the source).
     pub(super) statistic: f64,
 }
 
 impl Split {
     /// The split whose left side differs most from the first values of its right side, for any
-    /// number of these values (equation 7); `None` if the segment is too short for two sides, or
-    /// all its values are equal.
+    /// number of these values (equation 7). `None` if the segment is too short for two sides or all
+    /// of its values are equal.
     pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
         if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
             return None;
@@ -31,13 +31,14 @@ impl Split {
     }
 }
 
-/// Sums of the distances between all values, so that the distances of any two stretches need four
-/// look-ups.
+/// Sums of the distances between all values, with which the sum of the distances between any two
+/// stretches takes four look-ups.
 struct Distances {
-    /// Row i, column j: the sum over all pairs of the first i and the first j values.
+    /// In row i and column j, the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,
     columns: usize,
-    /// The reciprocals of the numbers up to the number of values, because division is slow.
+    /// The reciprocals of the numbers up to the number of values. Multiplying by them is faster
+    /// than dividing.
     inverses: Vec<f64>,
 }
 
@@ -64,7 +65,7 @@ impl Distances {
         self.sums[rows * self.columns + columns]
     }
 
-    /// The statistic of the values before `at` against those from `at` to `end`.
+    /// The statistic that compares the values before `at` with those from `at` to `end`.
     fn statistic(&self, at: usize, end: usize) -> f64 {
         let (m, n) = (at as f64, (end - at) as f64);
         // The sums contain each pair within a side twice.
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn splits_are_those_of_the_authors_package() {
-        // R 4.2.2, ecp 3.1.6; positions there count from 1:
+        // With R 4.2.2 and ecp 3.1.6, which counts positions from 1:
         //   D <- as.matrix(dist(x)); splitPoint(1, 30, D, 5)  # 11  17.2222222222222
         //   splitPoint(11, 30, D, 5)                          # 22  6.845
         //   splitPoint(1, 10, D, 5)                           #  6  -0.3
@@ -103,7 +104,8 @@ mod tests {
 
     #[test]
     fn equation_5_by_hand() {
-        // {0, 1} and {4, 6}: 2 × (4 + 6 + 3 + 5) ÷ 4 − 1 − 2 = 6, times 2 × 2 ÷ 4.
+        // The energy distance between {0, 1} and {4, 6} is 2 × (4 + 6 + 3 + 5) ÷ 4 − 1 − 2 = 6, and
+        // the factor is 2 × 2 ÷ 4 = 1.
         let found = Split::best(&[0.0, 1.0, 4.0, 6.0], 2).unwrap();
         assert_eq!((found.at, found.statistic), (2, 6.0));
         assert_eq!(Split::best(&[0.0, 1.0, 4.0], 2), None);

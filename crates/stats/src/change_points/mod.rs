@@ -1,10 +1,10 @@
-//! Finds the places at which the distribution of a series changes, when their number is unknown:
-//! e-divisive.
+//! Finds the places at which the distribution of a series changes, even if their number is unknown,
+//! with the method *e-divisive*.
 //!
 //! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point
 //! Analysis of Multivariate Data*, Journal of the American Statistical Association 109, 2014. The
-//! exponent is 1. The method finds both a shifted level and a changed spread, and assumes no
-//! distribution.
+//! exponent is 1. The method finds both changes of the level and changes of the spread, and assumes
+//! no distribution.
 
 mod energy;
 mod watch;
@@ -16,23 +16,23 @@ use energy::Split;
 
 pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
 
-/// The minimum number of values between two changes, unless the caller sets another.
+/// The default minimum number of values between two changes.
 const MIN_SEGMENT: usize = 5;
 
-/// The maximum number of values in a series: time and memory grow with its square.
+/// The maximum number of values in a series. Time and memory grow with the square of this number.
 pub const VALUES_MAX: usize = 1_000;
 
 /// The settings of a search for changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The minimum number of values between two changes, at least two. A smaller number finds
-    /// shorter regimes, but only if the change is larger.
+    /// The minimum number of values between two changes; at least two. With a smaller number,
+    /// shorter regimes are found, but only if their change is larger.
     pub min_segment: usize,
-    /// A change with a larger p is attributed to chance.
+    /// The p-value above which a change is attributed to chance.
     pub significance: f64,
     /// The number of random orders with which a change is compared.
     pub permutations: usize,
-    /// Seed of the orders.
+    /// The seed of the orders.
     pub seed: u64,
 }
 
@@ -50,18 +50,18 @@ impl Default for Rule {
 /// A position in a series at which its distribution changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
-    /// Index of the first value after the change.
+    /// The index of the first value after the change.
     pub at: usize,
-    /// The share of random orders, within the segments known when the change was found, that show a
-    /// change at least as large as this one.
+    /// The share of random orders that show a change at least as large as this one. Values are
+    /// reordered only within the segments that were known when the change was found.
     pub p: f64,
 }
 
-/// The changes of a series in order. The most likely change is found first and compared with the
-/// best changes of random orders of the segments. If it is not attributed to chance, both of its
-/// sides are searched in the same way.
+/// The changes of a series, in order. The most likely change is compared with the best changes of
+/// random orders within the segments. If it is not attributed to chance, both of its sides are
+/// searched in the same way.
 ///
-/// `None` if a value is not finite or there are more than [`VALUES_MAX`].
+/// `None` if a value is not finite or there are more than [`VALUES_MAX`] values.
 pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     if values.len() > VALUES_MAX || !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -105,8 +105,8 @@ pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     Some(found)
 }
 
-/// The share of random orders within the segments whose best split is at least as good as `seen`;
-/// the original order counts as one.
+/// The share of random orders within the segments whose best split is at least as good as `seen`.
+/// The original order counts as one of them.
 fn p_value(
     values: &[f64],
     segments: &[std::ops::Range<usize>],
@@ -115,7 +115,8 @@ fn p_value(
     rule: &Rule,
     random: &mut Random,
 ) -> f64 {
-    // Sums in another order differ in the last digits, but ties must count.
+    // Sums of the same numbers in another order may differ in the last digits, but must count as
+    // equal.
     let seen = seen - 1e-9 * seen.abs();
     let mut shuffled = values.to_vec();
     let mut as_good = 1;
@@ -132,12 +133,13 @@ fn p_value(
     as_good as f64 / (rule.permutations + 1) as f64
 }
 
-/// The values scaled to the range 0 to 1, so that neither tiny nor huge values leave the range of
-/// f64. The statistic is proportional to the unit, which does not affect the test.
+/// The values, scaled to the range from 0 to 1, so that computations with tiny or huge values stay
+/// in the range of f64. The scale does not affect the test, because the statistic is proportional
+/// to it.
 fn unit(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Both values are halved first, because the difference of two huge values may be out of range.
+    // Both values are halved first, because the difference between huge values may be out of range.
     let range = high / 2.0 - low / 2.0;
     let to_unit = |value: &f64| {
         if range > 0.0 {

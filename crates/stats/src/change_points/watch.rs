@@ -1,14 +1,15 @@
-//! Alarms for an observer who tests a series after each new value.
+//! Raises alarms for an observer who tests a series after each new value.
 //!
 //! A test that is right in 95 % of looks is wrong in far more than 5 % of the series that are
-//! examined every night. Here the share of false alarms applies to all looks together, even if
-//! values are correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, and these parts sum to
-//! 1 from n = 10 on. A change is compared with random orders of whole blocks, and must stay in
+//! examined every night. Here, the share of false alarms applies to all looks together, even if the
+//! values are correlated. A look at n values may spend 9 ÷ (n(n − 1)) of the share; from n = 10 on,
+//! these parts sum to 1. A change is compared with random orders of whole blocks, and must stay in
 //! place for several looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
-//! accurate P-values*, Bioinformatics 25(12), 2009 (the tail beyond the orders, here exponential).
+//! accurate P-values*, Bioinformatics 25(12), 2009 (the tail beyond the orders, which is assumed to
+//! be exponential here).
 
 use std::ops::Range;
 
@@ -26,21 +27,21 @@ pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 /// The number of successive looks that must find a change.
 pub const LOOKS: usize = 4;
 
-/// The shortest correlation time assumed, which corresponds to a correlation of 0.5 with the
-/// previous value. A few dozen values show less correlation than there is.
+/// The shortest correlation time that is assumed, which corresponds to a correlation of 0.5 with
+/// the previous value. A few dozen values appear less correlated than they are.
 const MEMORY_MIN: f64 = 3.0;
 
 /// The maximum shift of a change from one look to the next, in values.
 const MOVES_MAX: usize = 2;
 
-/// The number of values at the end of a regime that are searched.
+/// The maximum number of values, at the end of a regime, that are searched.
 const SEARCHED_MAX: usize = 100;
 
 /// The number of random orders with which a change is compared.
 const ORDERS: usize = 199;
 
-/// A change is attributed to chance if, of the first random orders, this number show a change that
-/// is at least as large.
+/// A change is attributed to chance if this number of the first [`ORDERS_FIRST`] random orders show
+/// a change at least as large.
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
@@ -50,23 +51,23 @@ const TAIL: f64 = 0.1;
 /// A change that was found in [`LOOKS`] looks in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Alarm {
-    /// Index of the first value after the change.
+    /// The index of the first value after the change.
     pub at: usize,
     /// The number of values when the alarm was raised.
     pub told_with: usize,
-    /// At the look of the alarm: the share of random orders that show a change at least as large as
-    /// this one.
+    /// The share of random orders that showed a change at least as large as this one when the alarm
+    /// was raised.
     pub p: f64,
-    /// At the look of the alarm: the share of the control's changes that was subtracted from the
-    /// values, from 0 to 1.
+    /// The share of the control's changes, from 0 to 1, that was subtracted from the values when
+    /// the alarm was raised.
     pub share: f64,
 }
 
-/// The alarms of a series in order of time; `false_alarms` is the share of unchanged series with
-/// any alarm. If there is a control, which must have the same number of values, the movements that
-/// it shares with the series are subtracted from the series first.
+/// The alarms of a series in chronological order. `false_alarms` is the share of unchanged series
+/// that have any alarm. If there is a control, the movements that it shares with the series are
+/// first subtracted from the series.
 ///
-/// `None` if a value is not finite, or the control has a different length.
+/// `None` if a value is not finite or the control has a different length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
     let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
     let fits = |control: &[f64]| control.len() == values.len() && finite(control);
@@ -107,14 +108,16 @@ pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Opti
     Some(found)
 }
 
-/// The change of a stretch and its p; none if p exceeds the share that the look may spend.
+/// The change in a stretch and its p-value; `None` if that exceeds the share that the look may
+/// spend.
 fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     let split = Split::best(values, MIN_SEGMENT)?;
     let rests = rests(values, split.at);
     let count = values.len() as f64;
     let memory = memory_of_rests(&rests).max(MEMORY_MIN).min(count / 4.0);
-    // The energy statistic grows with the square of a small shift. A few correlated values say
-    // little about the size of chance differences.
+    // A few correlated values show little of the random variation, so chance differences are
+    // assumed to be larger. The statistic is divided by the square of this factor, because it grows
+    // with the square of a small shift.
     let freedom = (count / memory - 2.0).max(1.0);
     let expanded =
         student::quantile(1.0 - may_spend / 2.0, freedom) / normal::beyond_inverse(may_spend / 2.0);
@@ -133,8 +136,8 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
     [centred(before), centred(after)].concat()
 }
 
-/// The share of random orders of blocks whose best split is at least as good as `seen`. Among the
-/// largest tenth of the orders and beyond them, the share is assumed to fall exponentially.
+/// The share of random orders of blocks whose best split is at least as good as `seen`. From the
+/// best tenth of the orders on, the share is assumed to fall exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {
@@ -160,8 +163,8 @@ fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     TAIL * (-(seen - begin) / mean).exp()
 }
 
-/// The values in random order by block: they are joined to a circle, which is cut into blocks from
-/// a random place on, and the blocks are shuffled.
+/// The values in a random order of blocks: the series is closed to a circle, which is cut into
+/// blocks from a random place on, and the blocks are shuffled.
 fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
     let mut circle = values.to_vec();
     circle.rotate_left(random.index(values.len()));
@@ -176,8 +179,8 @@ fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
-/// The values minus a share of the control's changes, and this share, from 0 to 1. The share is
-/// chosen by least squares.
+/// The values minus a share of the control's changes, and this share. The share is between 0 and 1
+/// and is determined by least squares.
 fn without(values: &[f64], control: &[f64]) -> (Vec<f64>, f64) {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (level, middle) = (mean(values), mean(control));

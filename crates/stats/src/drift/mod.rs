@@ -1,5 +1,5 @@
-//! The drift of a series of short, correlated bins: the Mann-Kendall test, with a variance widened
-//! by the correlation of each bin with the previous one.
+//! Tests whether a series of short, correlated bins drifts, with a Mann-Kendall test whose variance
+//! is increased to account for the correlation of each bin with the previous one.
 //!
 //! Sources: K. H. Hamed and A. R. Rao, *A Modified Mann-Kendall Trend Test for Autocorrelated
 //! Data*, Journal of Hydrology 204, 1998 (the variance, from the ranks of the series without its
@@ -9,17 +9,17 @@
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
 
-/// The minimum number of bins whose correlation can be estimated; with fewer there is no test.
+/// The minimum number of bins for a test. The correlation of fewer bins cannot be estimated.
 pub const BINS_MIN: usize = 15;
 
-/// The maximum number of points; a longer series is averaged over neighbours.
+/// The maximum number of points. Adjacent bins of a longer series are averaged.
 const POINTS_MAX: usize = 60;
 
-/// The highest correlation assumed: beyond it the length of the series is meaningless.
+/// The highest correlation that is assumed. Beyond it, the length of the series would mean nothing.
 const MEMORY_MAX: f64 = 0.9;
 
-/// The drift of bins of equal length; none for fewer than [`BINS_MIN`] bins, or if their median is
-/// not above zero.
+/// The drift of bins of equal length; `None` if there are fewer than [`BINS_MIN`] bins, a value is
+/// not finite, or the median is not above zero.
 pub fn drift(bins: &[f64]) -> Option<Trend> {
     if bins.len() < BINS_MIN || !bins.iter().all(|value| value.is_finite()) {
         return None;
@@ -33,7 +33,7 @@ pub fn drift(bins: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Means of the smallest number of neighbours that leaves at most [`POINTS_MAX`] points.
+/// Averages the smallest number of adjacent bins that leaves at most [`POINTS_MAX`] points.
 fn added_up(bins: &[f64]) -> Vec<f64> {
     let neighbours = bins.len().div_ceil(POINTS_MAX);
     let mean = |bins: &[f64]| bins.iter().sum::<f64>() / bins.len() as f64;
@@ -52,15 +52,15 @@ fn p(points: &[f64]) -> f64 {
     2.0 * (1.0 - student::cdf(z, freedom))
 }
 
-/// The correlation of a point with the previous one, computed from the ranks of the series minus
-/// the parabola through them: a warm-up is a curve whose ends are on one side of any line. The
-/// result is corrected for the bias of a short series (Kendall). For a parabola, the bias is 3 + 5
-/// times the correlation, divided by the number of points.
+/// The correlation of a point with the previous one, computed from the ranks of the series after
+/// subtracting the parabola that fits them best. A line would not do, because a warm-up is a curve.
+/// The result is corrected for the bias of a short series (Kendall). For a parabola, the bias is (3
+/// + 5 × the correlation) ÷ the number of points.
 fn memory(points: &[f64]) -> f64 {
     let rest = without_parabola(&places(points));
     let count = rest.len() as f64;
     let square: f64 = rest.iter().map(|value| value * value).sum();
-    // A perfect curve leaves only rounding errors.
+    // If the parabola fits perfectly, only rounding errors are left.
     if square <= 1e-9 * count.powi(3) {
         return 0.0;
     }
@@ -68,8 +68,8 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// The remainder after subtracting the least-squares parabola, with polynomials that are orthogonal
-/// at equal distances.
+/// The values minus their least-squares parabola, computed with polynomials that are orthogonal at
+/// equal distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;
@@ -89,7 +89,7 @@ fn without_parabola(values: &[f64]) -> Vec<f64> {
     rest.map(|(at, value)| value - fit(at)).collect()
 }
 
-/// The rank of each value among all; equal values share the mean of their ranks.
+/// The rank of each value among all values. Equal values have the mean of their ranks.
 fn places(values: &[f64]) -> Vec<f64> {
     let place = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;

@@ -1,10 +1,10 @@
-//! The lower envelope of a series: the minima of its windows, that is, the memory that remains
-//! after some was released.
+//! The lower envelope of a series, which consists of the minima of its windows: the memory that
+//! remains after some has been released.
 
 use super::Sample;
 use super::correlation::{period, rank_correlations, time};
 
-/// The number of cells to which a long series is reduced before it is examined more closely.
+/// The number of cells to which a long series is reduced before its correlation is computed.
 const CELLS_MAX: usize = 600;
 
 /// The maximum number of windows; more windows take longer to compute and add little.
@@ -13,23 +13,24 @@ const WINDOWS_MAX: usize = 60;
 /// The minimum number of windows that are judged.
 const WINDOWS_MIN: usize = 10;
 
-/// A window's length in teeth or correlation times: longer than one, so that each contains a
-/// minimum.
+/// The length of a window in teeth or correlation times. It is more than one, so that each window
+/// contains the minimum of a tooth.
 const TEETH: f64 = 1.25;
 
 /// The minima of windows.
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
-    /// The envelope in windows of the length that the first half of the series needs, if these
-    /// windows are shorter. After a late change, a series is correlated over a long time, and its
-    /// own windows hide the change.
+    /// The envelope in windows of the length that suits the first half of the series, if these
+    /// windows are shorter. A late change makes the series correlated over a long time, and the
+    /// resulting long windows would hide the change.
     pub(super) undisturbed: Vec<Sample>,
-    /// The factor by which the series would have to be longer; 1 or less if it is long enough.
+    /// The factor by which the series would have to be longer for a verdict; at most 1 if it is
+    /// long enough.
     pub(super) longer_needed: f64,
 }
 
 impl Envelope {
-    /// The envelope of a series. The length of the windows follows from its correlation time.
+    /// The envelope of a series. The length of the windows depends on its correlation time.
     pub(super) fn of(samples: &[Sample]) -> Self {
         let fit = fitting(samples);
         let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);
@@ -42,7 +43,7 @@ impl Envelope {
     }
 }
 
-/// The envelope in the shortest windows, regardless of the series' correlation.
+/// The envelope in the shortest windows, regardless of the correlation of the series.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
@@ -55,7 +56,7 @@ pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
     (seconds > 0.0).then_some((last.value - first.value, seconds))
 }
 
-/// The number of windows of the right length that fit into a series.
+/// The number of windows of suitable length that fit into a series.
 fn fitting(samples: &[Sample]) -> f64 {
     let cells = minima(samples, samples.len().min(CELLS_MAX));
     let correlations = rank_correlations(&cells);
@@ -63,7 +64,7 @@ fn fitting(samples: &[Sample]) -> f64 {
     cells.len() as f64 / (TEETH * remembered)
 }
 
-/// The smallest sample of each of `count` windows of equal length; windows without samples are left
+/// The smallest sample of each of `count` windows of equal length. Windows without samples are left
 /// out.
 fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {

@@ -1,17 +1,19 @@
-//! Growth of an envelope at its end, which has little effect on its slope over the whole time.
+//! Detects growth of an envelope at its end, which has little effect on its slope over the whole
+//! time.
 //!
-//! The median of slopes is not affected by a change in less than 29 % of the time (the breakdown
-//! point of Theil and Sen's slope).
+//! A change in less than 29 % of the time cannot change the median of slopes arbitrarily (the
+//! breakdown point of Theil and Sen's slope).
 
 use super::Sample;
 use super::envelope::span;
 use super::slope::theil_sen;
 
-/// A rise at the end exceeds chance if it is larger than the largest earlier change by this factor.
+/// A rise at the end is not attributed to chance if it exceeds this multiple of the largest earlier
+/// change.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
-/// Reports whether the envelope may still be growing by more than `bound` per second: from its
-/// first minimum to its last, in its last third, or at its end.
+/// Reports whether the envelope may still be growing by more than `bound` per second, because it
+/// grew from its first minimum to its last, in its last third, or at its end.
 pub(super) fn grows_lately(envelope: &[Sample], bound: f64) -> bool {
     let third = &envelope[envelope.len() - envelope.len() / 3..];
     rises(envelope, bound)
@@ -23,11 +25,12 @@ fn rises(envelope: &[Sample], bound: f64) -> bool {
     span(envelope).is_some_and(|(rise, seconds)| rise > bound * seconds)
 }
 
-/// Reports whether the envelope ends with a rise: in its last two windows, or in any longer stretch
-/// at its end of up to a third of all windows. The rise must exceed the bound, and the change of
-/// every earlier stretch of that length.
+/// Reports whether the envelope ends with a rise, which may extend over its last two windows or
+/// over any longer stretch of up to a third of all windows. The rise must exceed the bound and,
+/// clearly, the change in every earlier stretch of that length.
 pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
-    // The lower of two neighbours, so that one window without a minimum does not count as a rise.
+    // The lower of two adjacent minima is used, so that one window without the minimum of a tooth
+    // does not count as a rise.
     let lower = |pair: &[Sample]| Sample {
         at_seconds: pair[1].at_seconds,
         value: pair[0].value.min(pair[1].value),
@@ -64,7 +67,7 @@ mod tests {
         // A step of 20 in the middle is neither in the last third nor at the end.
         let step = envelope(|at| if at < 30.0 { 0.0 } else { 20.0 });
         assert!(rises(&step, 0.3) && !rises(&step, 0.4) && !ends_with_a_rise(&step, 0.0));
-        // The envelope fell before, and grows by 0.5 in the last third.
+        // The envelope falls first, and grows by 0.5 per second in the last third.
         let again = envelope(|at| {
             if at < 40.0 {
                 40.0 - at
@@ -73,14 +76,14 @@ mod tests {
             }
         });
         assert!(!rises(&again, 0.0) && grows_lately(&again, 0.4) && !grows_lately(&again, 0.6));
-        // A rise in the last four of sixty windows.
+        // The envelope rises in the last four of sixty windows.
         let late = envelope(|at| (at - 56.0).max(0.0));
         assert!(ends_with_a_rise(&late, 0.3) && !rises(&late, 0.3));
         assert!(!ends_with_a_rise(&late, 1.5));
     }
 
     #[test]
-    fn one_window_without_a_minimum_is_no_rise_and_few_windows_have_none() {
+    fn one_window_without_a_minimum_is_not_a_rise_and_few_windows_have_none() {
         assert!(!grows_lately(
             &envelope(|at| if at == 59.0 { 0.5 } else { 0.0 }),
             0.02

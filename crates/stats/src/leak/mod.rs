@@ -1,10 +1,10 @@
-//! Leaks of memory, or of any other resource that a process acquires and releases.
+//! Detects leaks of memory, or of any other resource that a process acquires and releases.
 //!
-//! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope
-//! is the memory that remains after the process has released some: the minima of windows that are
-//! longer than a tooth. The slope of the envelope is Theil and Sen's. Its interval comes from a
-//! bootstrap of moving blocks, which preserves the correlation of neighbours. A quantity that grows
-//! in steps may have grown by one step more than the series shows.
+//! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope,
+//! the minima of windows that are longer than a tooth, is the memory that remains after the process
+//! has released some. The slope of the envelope is Theil and Sen's. The interval of the slope comes
+//! from a bootstrap of moving blocks, which preserves the correlation of adjacent values. A
+//! quantity that grows in steps may have grown by one step more than the series shows.
 //!
 //! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of
 //! the American Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap
@@ -30,37 +30,38 @@ pub(crate) use correlation::memory_of_rests;
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Growth that is detected in nine of ten runs exceeds the bound by this number of half-widths of
-/// the interval: 1 + z(0.9) ÷ z(0.975).
+/// Growth that exceeds the bound by this number of half-widths of the interval is detected in nine
+/// of ten runs: 1 + z(0.9) ÷ z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
-/// The shortest series whose range is meaningful, because memory is taken from the system in large
-/// steps.
+/// The length of the shortest series whose range is meaningful. The range of a shorter series may
+/// be small only because memory is taken from the system in large steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
-/// A run that would have to be this many times as long, and longer than a month, is not suggested.
+/// A run is not suggested if it would have to be more than this many times as long, and longer than
+/// a month.
 const LONGER_MAX: f64 = 1_000.0;
 const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 
-/// One reading.
+/// A reading of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
     /// The time of the reading, from any origin.
     pub at_seconds: f64,
-    /// The amount held, in any unit.
+    /// The amount that the process held, in any unit.
     pub value: f64,
 }
 
-/// The settings of a judgement.
+/// The settings of a judgment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Growth that does not matter, in the values' unit per hour; 0 or more.
     pub bound_per_hour: f64,
-    /// The largest amount that may be acquired at once, in the values' unit: an arena of the
-    /// allocator, a page, a descriptor; 0 for smooth growth. If the series shows a larger step,
-    /// that step counts instead.
+    /// The largest amount that may be acquired at once, in the values' unit, such as an arena of
+    /// the allocator, a page or a descriptor; 0 for smooth growth. If the series shows a larger
+    /// step, that step is used instead.
     pub step: f64,
-    /// Seed of the bootstrap.
+    /// The seed of the bootstrap.
     pub seed: u64,
 }
 
@@ -70,15 +71,15 @@ pub struct Growth {
     /// The lower envelope that was judged.
     #[serde(rename = "floor")]
     pub envelope: Vec<Sample>,
-    /// The envelope's growth, in the values' unit per hour; none if the series is too short for a
-    /// slope. Its range may still give a verdict.
+    /// The envelope's growth, in the values' unit per hour; `None` if the series is too short for a
+    /// slope. The range of the values may still give a verdict.
     pub slope_per_hour: Option<f64>,
     pub interval: Option<Interval>,
-    /// The smallest growth that would be reported as a leak in nine of ten such runs. It includes
-    /// one step over the duration.
+    /// The smallest growth that would be reported as a leak in nine of ten such runs, including one
+    /// step divided by the duration.
     pub smallest_seen_per_hour: Option<f64>,
-    /// Growth that may be hidden because the next step has not occurred yet, in the values' unit
-    /// per hour: one step over the duration.
+    /// The growth that may be hidden because the next step has not occurred yet, in the values'
+    /// unit per hour: one step divided by the duration.
     pub resolution_per_hour: f64,
     /// The verdict on the series.
     pub verdict: LeakVerdict,
@@ -90,17 +91,16 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval is above the bound.
     Leak,
-    /// No leak above the bound. This requires that the interval is at or below the bound, or that
-    /// the range of all values is smaller than growth at the bound would be; both include one more
-    /// step. In addition, no growth above the bound may appear from the first minimum to the last,
-    /// in the last third, or at the end.
+    /// There is no leak above the bound. This requires that the interval is at or below the bound,
+    /// or that growth at the bound would exceed the range of all values. Both conditions allow for
+    /// one more step. In addition, the series must not grow by more than the bound from the first
+    /// minimum to the last, in the last third, or at the end.
     NoLeak,
-    /// The series does not suffice for either verdict.
+    /// The series is not sufficient for either verdict.
     Undetermined {
-        /// The reason.
         because: Because,
-        /// The length that a run would need; none if that is more than a thousand times the length
-        /// of this run, and more than a month.
+        /// The length that a run would need for a verdict; `None` if that is more than a thousand
+        /// times the length of this run and more than a month.
         seconds_needed: Option<f64>,
     },
 }
@@ -109,22 +109,23 @@ pub enum LeakVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// The series is shorter than ten teeth, or ten correlation times.
+    /// The series is too short: it does not have ten windows, each of which is longer than a tooth
+    /// or the correlation time.
     TooShort,
-    /// The growth of the series slows down. The growth of a cache slows down as the cache fills;
-    /// that of a leak may slow down, too.
+    /// The growth of the series slows down, like that of a cache that fills. The growth of a leak
+    /// may slow down, too.
     Slowing,
-    /// The series grows at its end, as with a leak that begins late.
+    /// The series grows at its end, as it does with a leak that begins late.
     GrowingLately,
     /// The interval contains the bound.
     Unclear,
-    /// The series shows no growth above the bound, but a step that has not occurred yet may hide
-    /// some.
+    /// The series shows no growth above the bound, but the next step, which has not occurred yet,
+    /// may reveal such growth.
     Steps,
 }
 
-/// Judges a series without its warm-up. `None` if there are fewer than two samples, a number is not
-/// finite, or the times do not rise.
+/// Judges a series that does not include the warm-up. Returns `None` if there are fewer than two
+/// samples, a number is not finite, or the times do not rise.
 pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let finite = |s: &Sample| s.at_seconds.is_finite() && s.value.is_finite();
     let rising = samples.is_sorted_by(|a, b| a.at_seconds < b.at_seconds);
@@ -147,7 +148,7 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
             let most = found.slope + found.half;
             (judge(found, bound, duration), &envelope.undisturbed, most)
         }
-        // The values' range is 1.
+        // The range of the scaled values is 1.
         None if is_narrow(&unit, rule, duration) => (LeakVerdict::NoLeak, &finest, 1.0 / duration),
         None => {
             let verdict = undetermined(Because::TooShort, needed.max(2.0), duration);
@@ -175,16 +176,16 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     })
 }
 
-/// Reports whether the range of the values is smaller than growth at the bound would be. A series
-/// that settles more and more slowly is correlated over too long a time to have a usable slope, but
-/// its range can be judged without one.
+/// Reports whether the range of the values is at most the growth that the bound allows. A series
+/// that settles ever more slowly is correlated over too long a time for a usable slope, but its
+/// range can be judged without a slope.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
-/// Adjusts a verdict that the end of the envelope contradicts. *No leak* requires an envelope that
-/// cannot be growing lately; a rise at the end that exceeds all earlier ones also turns other
-/// verdicts into *growing lately*.
+/// Corrects a verdict that the end of the envelope contradicts. *No leak* becomes *growing lately*
+/// if the envelope may be growing lately. *Undetermined*, unless the growth slows down, becomes
+/// *growing lately* if a rise at the end clearly exceeds all earlier ones.
 fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
         LeakVerdict::NoLeak => grows_lately(envelope, bound),
@@ -211,7 +212,7 @@ fn judge(found: &Resampled, bound: f64, duration: f64) -> LeakVerdict {
             LeakVerdict::Leak
         };
     }
-    // The error of a slope shrinks with the power 3/2 of the duration.
+    // The error of a slope is proportional to the duration to the power of −3/2.
     let apart = (found.slope - bound).abs();
     undetermined(
         Because::Unclear,
@@ -227,14 +228,14 @@ fn undetermined(because: Because, times_as_long: f64, duration: f64) -> LeakVerd
     }
 }
 
-/// Returns the length of a run if it may be suggested after a run of this duration, otherwise none.
+/// Returns the length of a run if it can be suggested after a run of this duration.
 fn sensible(seconds: f64, duration: f64) -> Option<f64> {
-    // Written as *at most*, so that the result is none if the length is not a number.
+    // The comparison is false if the length is not a number, so that the result is `None`.
     (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 
-/// The values scaled to a range of 1 and a beginning of 0, so that neither tiny nor huge values
-/// leave the range of f64.
+/// Scales values to a range of 1 and times to a beginning of 0, so that computations with tiny or
+/// huge values stay in the range of f64.
 struct Unit {
     begin_seconds: f64,
     low: f64,

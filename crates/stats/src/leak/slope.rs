@@ -5,32 +5,33 @@ use super::{CONFIDENCE, Sample};
 use crate::random::Random;
 use crate::{median, student};
 
-/// Number of resamples of the envelope.
+/// The number of resamples of the envelope.
 const RESAMPLES: usize = 500;
 
 /// The minimum number of independent minima.
 const INDEPENDENT_MIN: f64 = 8.0;
 
-/// Quantile of the normal distribution for [`CONFIDENCE`].
+/// The quantile of the normal distribution for [`CONFIDENCE`].
 const NORMAL_CRITICAL: f64 = 1.959_964;
 
 /// The slope of an envelope per second, and the spread of the slopes of its resamples.
 pub(super) struct Resampled {
     pub(super) slope: f64,
-    /// Half of the interval.
+    /// The half-width of the interval.
     pub(super) half: f64,
-    /// The factor by which the series would have to be longer; 1 or less if it is long enough.
+    /// The factor by which the series would have to be longer for a verdict; at most 1 if it is
+    /// long enough.
     pub(super) longer_needed: f64,
     /// The growth in the earlier half minus that in the later half, and its random error.
     slowed: f64,
     slowed_by_chance: f64,
-    /// The growth in the later half, and half of its interval.
+    /// The growth in the later half, and the half-width of its interval.
     later: f64,
     later_half: f64,
 }
 
 impl Resampled {
-    /// Resamples an envelope; none for fewer than four minima.
+    /// Resamples an envelope. Returns `None` if it has fewer than four minima.
     pub(super) fn of(envelope: &[Sample], seed: u64) -> Option<Self> {
         if envelope.len() < 4 {
             return None;
@@ -44,8 +45,9 @@ impl Resampled {
         let remembered = time_of_rests(&rank_correlations(envelope), envelope.len());
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
-        // One value per block, minus two for the line: the blocks lack the part that the line
-        // removed, and few blocks show little of the random variation.
+        // Each block counts as one value, and the line takes two degrees of freedom. The residuals
+        // lack the variation that the line explains, and a few blocks show little of the random
+        // variation, so the interval is expanded.
         let freedom = (count / block - 2.0).max(1.0);
         let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
         let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();
@@ -66,7 +68,7 @@ impl Resampled {
         })
     }
 
-    /// Reports whether the growth of the series slows down, and may no longer exceed `bound`.
+    /// Reports whether the growth of the series slows down and may no longer exceed `bound`.
     pub(super) fn slowing(&self, bound: f64) -> bool {
         self.slowed > self.slowed_by_chance && self.later - self.later_half <= bound
     }
@@ -94,7 +96,7 @@ impl Slopes {
     }
 }
 
-/// The median of the slopes between all pairs; none without a pair.
+/// The median of the slopes between all pairs of samples; `None` without a pair.
 pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     let mut slopes = Vec::with_capacity(samples.len() * samples.len() / 2);
     for (i, first) in samples.iter().enumerate() {
@@ -117,7 +119,7 @@ pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     Some(lower.midpoint(upper))
 }
 
-/// Slopes of the line with residuals drawn in stretches of `block` neighbours.
+/// The slopes of the line plus residuals that are drawn in stretches of `block` adjacent values.
 fn resample(
     envelope: &[Sample],
     slope: f64,

@@ -1,29 +1,29 @@
-//! Growth in steps, which a series does not show until the next step.
+//! Growth in steps, which is invisible until the next step.
 //!
-//! An allocator takes memory from the system in arenas, and a leak into an arena that is already
-//! held is invisible in the readings. Any series may therefore have grown by one more step than it
-//! shows.
+//! An allocator takes memory from the system in arenas, and the readings do not show a leak into an
+//! arena that the process already holds. Any series may therefore have grown by one more step than
+//! it shows.
 
 use super::envelope::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
-/// The largest step that is acquired at once, in relation to the time that an envelope spans.
+/// The largest step that may be acquired at once, and the time that an envelope spans.
 pub(super) struct Steps {
     /// The step that the caller states.
     known: f64,
     /// The larger of the known step and the largest step of the series.
     size: f64,
-    /// Seconds from the first minimum to the last.
+    /// The time from the first minimum to the last, in seconds.
     span: f64,
-    /// Seconds of the whole series.
+    /// The duration of the whole series, in seconds.
     duration: f64,
-    /// Growth per second from the first minimum to the last.
+    /// The growth per second from the first minimum to the last.
     rise: f64,
 }
 
 impl Steps {
-    /// The steps of a series with the envelope `judged`; `finest` is its envelope in the shortest
-    /// windows.
+    /// The steps of a series with the envelope `judged`, whose envelope in the shortest windows is
+    /// `finest`.
     pub(super) fn of(judged: &[Sample], finest: &[Sample], known: f64, duration: f64) -> Self {
         let (rise, seconds) = span(judged).unwrap_or((0.0, duration));
         Self {
@@ -40,9 +40,9 @@ impl Steps {
         self.size / self.span
     }
 
-    /// A verdict that allows for one more step. *No leak* requires that the observed growth, at
-    /// most `grown` per second, and one step together stay within the bound. A run that is to give
-    /// a verdict must meet all other conditions, and be long enough for a known step.
+    /// Returns a verdict that allows for one more step. *No leak* requires that the observed
+    /// growth, which is at most `grown` per second, and one step together stay within the bound.
+    /// The suggested length of a run is also long enough for a known step.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {
@@ -67,7 +67,8 @@ impl Steps {
     }
 }
 
-/// The largest rise between two neighbours that exceeds all earlier values and was never reversed.
+/// The largest rise between two adjacent minima that exceeds all earlier values and was never
+/// reversed.
 fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
         let (before, after) = envelope.split_at(at);
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn no_leak_leaves_room_for_one_more_step() {
-        // Grows by 10 in 100 s, and may grow by 20 more.
+        // The series grows by 10 in 100 s, and may have grown by 20 more.
         let values: Vec<f64> = (0..=100).map(|at| f64::from(at) / 10.0).collect();
         let grown = envelope(&values);
         let steps = Steps::of(&grown, &grown, 20.0, 100.0);

@@ -1,10 +1,10 @@
-//! The laws, and how they are fitted.
+//! The laws of scalability, and how they are fitted.
 
 use serde::Serialize;
 
 use super::Point;
 
-/// The maximum number of cores that is considered.
+/// The largest number of cores to consider.
 const CORES_MAX: f64 = 1e6;
 
 /// The growth of throughput with the number of cores.
@@ -13,22 +13,22 @@ const CORES_MAX: f64 = 1e6;
 pub enum Law {
     /// The Universal Scalability Law: λN ÷ (1 + σ(N − 1) + κN(N − 1)).
     Universal {
-        /// λ: throughput of one core, per second.
+        /// λ, the throughput of one core per second.
         per_core: f64,
-        /// σ: the share of the work that only one core at a time can do; 0 or more.
+        /// σ, the share of the work that only one core at a time can do; 0 or more.
         contention: f64,
-        /// κ: the cost of agreement between each pair of cores; 0 or more.
+        /// κ, the cost of agreement between each pair of cores; 0 or more.
         coherency: f64,
     },
-    /// Throughput in proportion to the cores.
+    /// Throughput that is proportional to the number of cores.
     Linear {
-        /// Throughput of one core, per second.
+        /// The throughput of one core per second.
         per_core: f64,
     },
 }
 
 impl Law {
-    /// The throughput of `cores`.
+    /// The throughput of `cores` cores per second.
     pub fn at(&self, cores: f64) -> f64 {
         match *self {
             Self::Universal {
@@ -37,15 +37,16 @@ impl Law {
                 coherency,
             } => {
                 let others = cores - 1.0;
-                // Written so that a huge throughput is divided before it is multiplied.
+                // A huge throughput is divided before it is multiplied, to stay in the range of
+                // f64.
                 per_core / ((1.0 + contention * others + coherency * cores * others) / cores)
             }
             Self::Linear { per_core } => per_core * cores,
         }
     }
 
-    /// The number of cores beyond which more cores lower the throughput: √((1 − σ) ÷ κ). `None` if
-    /// there is no such number.
+    /// The number of cores beyond which additional cores lower the throughput, √((1 − σ) ÷ κ);
+    /// `None` if there is no such number.
     pub fn peak_cores(&self) -> Option<f64> {
         match *self {
             Self::Universal {
@@ -57,12 +58,12 @@ impl Law {
         }
     }
 
-    /// The smallest whole number of cores that achieves a rate; none if no number up to
+    /// The smallest whole number of cores that achieves a rate; `None` if no number up to
     /// [`CORES_MAX`] achieves it.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
-        // A tolerance of a billionth compensates for rounding if a whole number achieves the rate
-        // exactly.
+        // A tolerance of a billionth compensates for rounding if a whole number of cores achieves
+        // the rate exactly.
         let manages = |cores: f64| self.at(cores) >= rate_per_second * (1.0 - 1e-9);
         if !manages(high) {
             return None;
@@ -87,7 +88,7 @@ impl Law {
         }
     }
 
-    /// The line through the origin that minimises the squared errors of the logarithms.
+    /// The line through the origin that minimizes the squared errors of the logarithms.
     pub(super) fn linear(points: &[Point]) -> Option<Self> {
         let log = |point: &Point| point.throughput_per_second.ln() - point.cores.ln();
         let mean = points.iter().map(log).sum::<f64>() / points.len() as f64;
@@ -96,10 +97,11 @@ impl Law {
         })
     }
 
-    /// The law that minimises the squared relative errors in its linear form N ÷ X = a + b(N − 1) +
-    /// cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ, none of them negative. The solution is
-    /// the best of four fits, each of which omits some coefficients and makes none of the others
-    /// negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares Problems*, 1974, chapter 23).
+    /// The law that minimizes the squared relative errors in its linear form N ÷ X = a + b(N − 1) +
+    /// cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be negative. It is the best of
+    /// four fits, each of which sets some of the coefficients to 0. Fits in which another
+    /// coefficient is negative do not count (C. L. Lawson, R. J. Hanson, *Solving Least Squares
+    /// Problems*, 1974, chapter 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()
@@ -123,17 +125,17 @@ impl Law {
     }
 }
 
-/// A solution for some of the coefficients, the others being 0.
+/// A solution in which some of the coefficients are 0.
 struct Fit {
     coefficients: [f64; 3],
     squares: f64,
 }
 
 impl Fit {
-    /// The least-squares solution of row · coefficients = 1; `None` if it is not unique or one of
-    /// the coefficients is negative.
+    /// The least-squares solution of row · coefficients = 1, with nonzero coefficients only for
+    /// `columns`; `None` if it is not unique or a coefficient is negative.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
-        // Columns of length 1 keep the equations well conditioned.
+        // Scaling the columns to length 1 keeps the equations well-conditioned.
         let length = |column: usize| {
             let squares = rows.iter().map(|row| row[column].powi(2));
             squares.sum::<f64>().sqrt()
@@ -167,8 +169,8 @@ impl Fit {
     }
 }
 
-/// Gaussian elimination with row pivoting; the last column is the right side. `None` if the
-/// equations are linearly dependent.
+/// Solves a system of equations by Gaussian elimination with row pivoting. The last column is the
+/// right-hand side. Returns `None` if the equations are linearly dependent.
 fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let size = system.len();
     for column in 0..size {
@@ -178,8 +180,8 @@ fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         let pivot = (column..size).max_by(largest)?;
         system.swap(column, pivot);
         let upper = system[column].clone();
-        // Columns have length 1. The remainder of a column that depends on others consists of
-        // rounding errors.
+        // Columns have length 1, so a remainder this small consists of rounding errors, and the
+        // column depends on the others.
         if upper[column].is_nan() || upper[column].abs() < 1e-12 {
             return None;
         }

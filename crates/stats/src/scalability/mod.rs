@@ -1,5 +1,5 @@
-//! Throughput as a function of cores: a fitted law, and its predictions for core counts that were
-//! not measured.
+//! Fits a law to throughputs on different numbers of cores, and predicts the throughput on numbers
+//! of cores that were not measured.
 //!
 //! Sources: N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007, chapters 4 to 6 (the
 //! Universal Scalability Law); B. Efron, R. J. Tibshirani, *An Introduction to the Bootstrap*,
@@ -15,23 +15,23 @@ use serde::Serialize;
 use crate::random::Random;
 use crate::{Interval, student};
 
-/// The minimum number of different core counts for the Universal Scalability Law; with fewer, a
+/// The minimum number of different core counts for the Universal Scalability Law. With fewer, a
 /// line is fitted.
 pub const CORE_COUNTS_MIN: usize = 4;
 
-/// Number of resamples of the residuals.
+/// The number of resamples of the residuals.
 const RESAMPLES: usize = 2_000;
 
 /// The confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Quantile of the normal distribution for [`CONFIDENCE`].
+/// The quantile of the normal distribution for [`CONFIDENCE`].
 const NORMAL_CRITICAL: f64 = 1.959_964;
 
-/// One measurement; several may have the same number of cores.
+/// One measurement. Several measurements may have the same number of cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Number of cores of the gateway.
+    /// The number of cores of the gateway.
     pub cores: f64,
     /// The throughput on these cores.
     pub throughput_per_second: f64,
@@ -43,7 +43,8 @@ pub struct Scalability {
     pub law: Law,
     /// The smallest and the largest number of cores that were measured.
     pub cores_measured: (f64, f64),
-    /// The law refitted to resamples; empty if the measurements are too few to show their spread.
+    /// The laws that were fitted to resamples; empty if the measurements are too few to show their
+    /// spread.
     resampled: Vec<Law>,
 }
 
@@ -52,32 +53,32 @@ pub struct Scalability {
 pub struct Prediction {
     pub throughput_per_second: f64,
     /// The interval of the law's value at this number of cores, not of a single measurement; `None`
-    /// if there are no more measurements than the law has parameters.
+    /// unless there are more measurements than the law has parameters.
     pub interval: Option<Interval>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
 }
 
-/// The number of cores that a rate needs.
+/// The number of cores that a rate requires.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sizing {
     /// The estimate, in whole cores.
     pub cores: u32,
     /// The lower end of the estimate's interval.
     pub cores_low: Option<u32>,
-    /// The upper end of the estimate's interval. None also means that perhaps no number of cores
-    /// achieves the rate.
+    /// The upper end of the estimate's interval. `None` can also mean that perhaps no number of
+    /// cores achieves the rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
 }
 
 impl Scalability {
-    /// Fits the Universal Scalability Law to at least [`CORE_COUNTS_MIN`] different numbers of
-    /// cores, otherwise a line through the origin. Errors are relative to the throughput. The seed
-    /// is used for the intervals.
+    /// Fits the Universal Scalability Law if there are at least [`CORE_COUNTS_MIN`] different
+    /// numbers of cores, otherwise a line through the origin. Errors are relative to the
+    /// throughput. The seed is used for the intervals.
     ///
-    /// `None` without measurements, or if one is not positive and finite.
+    /// Returns `None` without measurements, or if a number is not positive and finite.
     pub fn fit(points: &[Point], seed: u64) -> Option<Self> {
         let usable = |value: f64| value.is_normal() && value > 0.0;
         let all = points
@@ -107,7 +108,7 @@ impl Scalability {
         })
     }
 
-    /// The throughput with a number of cores; none if the number is not positive.
+    /// The throughput on a number of cores; `None` if the number is not positive and finite.
     pub fn predict(&self, cores: f64) -> Option<Prediction> {
         if !(cores > 0.0 && cores.is_finite()) {
             return None;
@@ -122,11 +123,11 @@ impl Scalability {
         })
     }
 
-    /// The cores that a rate needs; `None` if, according to the law, no number of cores achieves
-    /// it.
+    /// The number of cores that a rate requires; `None` if, according to the law, no number of
+    /// cores achieves it.
     pub fn cores_for(&self, rate_per_second: f64) -> Option<Sizing> {
         let cores = self.law.cores_for(rate_per_second)?;
-        // Larger than any number of cores if a resample does not achieve the rate.
+        // If a resampled law does not achieve the rate, it counts as more than any number of cores.
         let most = |law: &Law| law.cores_for(rate_per_second).unwrap_or(u32::MAX);
         let mut resampled: Vec<u32> = self.resampled.iter().map(most).collect();
         resampled.sort_unstable();
@@ -146,16 +147,16 @@ impl Scalability {
     }
 }
 
-/// The bounds of the central [`CONFIDENCE`] share of the sorted values.
+/// The bounds of the middle [`CONFIDENCE`] share of the sorted values.
 fn ends<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
     let last = sorted.len().checked_sub(1)?;
     let beyond = ((1.0 - CONFIDENCE) / 2.0 * last as f64).round() as usize;
     Some((sorted[beyond], sorted[last - beyond]))
 }
 
-/// The law refitted to the fitted throughputs with redrawn residuals. The residuals of a fit are
-/// smaller than the errors, and few residuals show little of the errors; the residuals are expanded
-/// to correct both.
+/// Fits the law to the fitted throughputs with redrawn residuals. The residuals of a fit are
+/// smaller than the errors, and a few residuals show little of the spread of the errors, so the
+/// residuals are expanded to correct for both.
 fn resample(
     points: &[Point],
     law: &Law,

@@ -1,5 +1,5 @@
-//! The distance from zero that a mean must have at each look, so that all looks together have the
-//! error rate of a single one.
+//! Computes the distance from zero that a mean must have at each look, so that all looks together
+//! have the error rate of a single look.
 //!
 //! Sources: K. K. G. Lan, D. L. DeMets, *Discrete Sequential Boundaries for Clinical Trials*,
 //! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group
@@ -14,17 +14,17 @@ use crate::normal;
 /// The function that spends the error rate over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
-    /// α tᵖ, where t is the share of the planned blocks: the rate is spent evenly with p = 1, and
-    /// late with p = 3.
+    /// α tᵖ, where t is the share of the planned blocks that are done. With p = 1, the rate is
+    /// spent evenly; with p = 3, it is spent late.
     Power(f64),
-    /// 4 − 4 Φ(z ÷ √t), where α ÷ 4 is the probability beyond z: almost nothing is spent early, as
-    /// with the boundary of O'Brien and Fleming.
+    /// 4 − 4 Φ(z ÷ √t), where α ÷ 4 is the probability beyond z. As with the boundary of O'Brien
+    /// and Fleming, almost nothing is spent early.
     OBrienFleming,
 }
 
 impl Spending {
-    /// The part of the error rate `alpha` that is spent when the share `t`, between 0 and 1, of the
-    /// planned blocks is done.
+    /// The part of the error rate `alpha` that is spent when the share `t` of the planned blocks,
+    /// from 0 to 1, is done.
     pub fn spent(self, alpha: f64, t: f64) -> f64 {
         match self {
             Self::Power(power) => alpha * t.powf(power),
@@ -35,17 +35,19 @@ impl Spending {
     }
 }
 
-/// Distance between the points at which densities are stored, in standard deviations of one block.
+/// The distance between the points at which densities are stored, in standard deviations of one
+/// block.
 const STEP: f64 = 0.25;
 
-/// Beyond this number of standard deviations, a block's density is negligible.
+/// The number of standard deviations beyond which the density of a block is negligible.
 const REACH: f64 = 9.0;
 
-/// The farthest boundary, in standard errors: the probability beyond it is below 1e-14.
+/// The farthest boundary, in standard errors. The probability beyond it is below 1e-14.
 const FARTHEST: f64 = 7.7;
 
-/// The boundaries at the looks after `looks` blocks (ascending; the last is the number planned), in
-/// standard errors of the mean of normal values with known variance.
+/// The boundaries at the looks, in standard errors of the mean of normal values with known
+/// variance. `looks` contains the number of blocks at each look in ascending order, of which the
+/// last is the planned number.
 pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec<f64> {
     let Some(planned) = looks.last().map(|last| *last as f64) else {
         return Vec::new();
@@ -66,10 +68,10 @@ pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec
     found
 }
 
-/// The density of the sum of the blocks so far, given that no look has crossed its boundary. It is
-/// symmetric.
+/// The density of the sum of the blocks so far, over the paths that have not crossed a boundary. It
+/// is symmetric.
 struct Density {
-    /// The points of the density, each with its weight (Simpson's rule) times the density there.
+    /// The points of the density, each with the density there times its weight (Simpson's rule).
     points: Vec<(f64, f64)>,
 }
 
@@ -81,21 +83,22 @@ impl Density {
         }
     }
 
-    /// The boundary that is crossed with probability `crossing` by further blocks whose sum has
+    /// The boundary that is crossed with probability `crossing` after more blocks whose sum has
     /// this standard deviation.
     fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
         let is_far_enough = |distance| self.crosses(distance, deviation) <= crossing;
         bisect(0.0, farthest, 50, is_far_enough)
     }
 
-    /// The probability beyond `boundary`, on either side, after the further blocks.
+    /// The probability beyond `boundary`, on either side, after more blocks whose sum has this
+    /// standard deviation.
     fn crosses(&self, boundary: f64, deviation: f64) -> f64 {
         let near = self.near(boundary, deviation);
         let upper = near.map(|(u, mass)| mass * normal::beyond((boundary - u) / deviation));
         2.0 * upper.sum::<f64>()
     }
 
-    /// The density after the further blocks, within the boundary.
+    /// The density within the boundary, after more blocks whose sum has this standard deviation.
     fn moved_on(&self, boundary: f64, deviation: f64) -> Self {
         let halves = (boundary / STEP / 2.0).ceil().max(1.0) as usize * 2;
         let step = boundary / halves as f64;
@@ -118,7 +121,7 @@ impl Density {
         }
     }
 
-    /// The points from which blocks with this standard deviation can reach `x`.
+    /// The points from which blocks whose sum has this standard deviation can reach `x`.
     fn near(&self, x: f64, deviation: f64) -> impl Iterator<Item = (f64, f64)> {
         let reach = REACH * deviation;
         let from = self.points.partition_point(|(u, _)| *u < x - reach);
@@ -145,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_look_after_every_block_has_the_boundaries_of_a_finer_integral() {
-        // numpy 2, scipy 1.17.1; f(b) is the probability of crossing b, p is the density at x, and
-        // d is √(blocks since the previous look):
+        // With numpy 2 and scipy 1.17.1, where f(b) is the probability of crossing b, p is the
+        // density at x, and d is √(blocks since the previous look):
         //   f = lambda b: 2 * np.sum(w * p * norm.sf((b - x) / d))
         //   b = brentq(lambda b: f(b) - (.05 * (n / 20)**2 - spent), 0, 8 * np.sqrt(n), xtol=1e-12)
         //   x = np.linspace(-b, b, 2 * int(b / .005) + 1)   # w: trapezoidal weights

@@ -1,9 +1,9 @@
 //! A comparison that is examined after every block and stops when it is settled.
 //!
-//! A 95 % interval that is examined thirty times excludes a true zero far more often than once in
-//! twenty. Repeated confidence intervals are wider, as error spending requires, and hold at all
-//! looks together: they are wrong in at most the planned share of runs, no matter when and why a
-//! run stops.
+//! A 95 % interval that is examined thirty times excludes the true value far more often than in one
+//! run of twenty. Repeated confidence intervals are wider, as error spending requires, and are
+//! correct at all looks together: they are wrong in at most the planned share of runs, no matter
+//! when and why a run stops.
 //!
 //! Sources: C. Jennison, B. W. Turnbull, *Interim Analyses: The Repeated Confidence Interval
 //! Approach*, Journal of the Royal Statistical Society B 51(3), 1989; the same authors, *Group
@@ -26,14 +26,14 @@ use crate::{normal, student};
 /// The maximum number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
-/// The function that spends the error rate. The square leaves enough for a clear effect to be
-/// detected at the tenth block, and costs little at the last.
+/// The function that spends the error rate. The square allows a clear effect to be detected at the
+/// tenth block, and costs little at the last.
 const SPENDING: Spending = Spending::Power(2.0);
 
 /// The share of the error rate that is spent. At each look, Student's quantiles replace the normal
-/// quantiles. This is exact for only one look: over many looks the rate was up to a tenth above the
-/// planned rate (0.055 instead of 0.05 with 20 or 40 blocks; 40,000 simulated runs of normal blocks
-/// each).
+/// quantiles, which is exact only for a single look. Over many looks, the rate was up to a tenth
+/// above the planned rate: 0.055 instead of 0.05 with 20 or 40 blocks, each in 40,000 simulated
+/// runs with normal blocks.
 const SPENT: f64 = 0.9;
 
 /// A comparison of a limited number of blocks, with a look after every block from [`MIN_BLOCKS`]
@@ -41,9 +41,9 @@ const SPENT: f64 = 0.9;
 #[derive(Clone, Debug)]
 pub struct Sequential {
     alpha: f64,
-    /// For each look: the half-width of the interval in standard errors of the mean.
+    /// The half-width of the interval at each look, in standard errors of the mean.
     critical: Vec<f64>,
-    /// The boundary of the last look in standard errors, which depends little on the size of the
+    /// The boundary at the last look, in standard errors. It depends little on the size of the
     /// plan.
     last_boundary: f64,
 }
@@ -51,11 +51,11 @@ pub struct Sequential {
 /// The result of one look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Effect, interval and verdict; the interval's confidence applies to all looks together. If
-    /// the verdict is inconclusive, a number of needed blocks that exceeds the plan applies to a
-    /// new run planned for that number.
+    /// The effect, the interval and the verdict. The interval's confidence applies to all looks
+    /// together. If an inconclusive verdict states that more blocks are needed than planned, a new
+    /// run must be planned for that number.
     pub comparison: Comparison,
-    /// The reason why no further block is needed; none if one is needed.
+    /// The reason why the run can stop; `None` if it needs more blocks.
     pub stop: Option<Stop>,
 }
 
@@ -71,8 +71,8 @@ pub enum Stop {
 
 impl Sequential {
     /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %,
-    /// less if several comparisons must hold simultaneously). A run may stop early for any reason,
-    /// but may not exceed its plan: more blocks need a new plan.
+    /// less if several comparisons must be correct simultaneously). A run may stop early for any
+    /// reason, but may not exceed its plan: more blocks require a new plan.
     ///
     /// `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha`
     /// is not between 0 and 1.
@@ -80,7 +80,7 @@ impl Sequential {
         Self::spending(blocks_max, alpha, SPENDING)
     }
 
-    /// Like [`Self::plan`], with another function to spend the error rate.
+    /// Like [`Self::plan`], but with another function that spends the error rate.
     pub fn spending(blocks_max: usize, alpha: f64, spending: Spending) -> Option<Self> {
         let feasible = (MIN_BLOCKS..=PLANNED_BLOCKS_MAX).contains(&blocks_max);
         if !(feasible && alpha > 0.0 && alpha < 1.0) {
@@ -132,20 +132,20 @@ impl Sequential {
         Some(Look { comparison, stop })
     }
 
-    /// The half-width in standard errors at a look of this plan, or at the last look of a larger
-    /// plan.
+    /// The half-width of the interval at a look of this plan, or at the last look of a larger plan,
+    /// in standard errors.
     fn critical(&self, blocks: usize) -> f64 {
         let planned = self.critical.get(blocks - MIN_BLOCKS);
         planned.copied().unwrap_or_else(|| {
-            // Abramowitz and Stegun 26.7.5, its first two terms.
+            // The first two terms of Abramowitz and Stegun 26.7.5.
             let z = self.last_boundary;
             z + (z.powi(3) + z) / (4.0 * (blocks - 1) as f64)
         })
     }
 
-    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
-    /// standard deviation stay the same. Within the plan each look is tried. Beyond the plan the
-    /// interval only shrinks, so bisection finds the number.
+    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if the mean
+    /// and the standard deviation stay the same. Within the plan, each look is tried. Beyond the
+    /// plan, the interval only shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));
@@ -159,8 +159,8 @@ impl Sequential {
     }
 }
 
-/// The value that Student's t of `blocks` blocks exceeds with the same probability as a normal
-/// variable exceeds `z`.
+/// The value that Student's t of `blocks` blocks exceeds with the same probability with which a
+/// normal variable exceeds `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)
 }

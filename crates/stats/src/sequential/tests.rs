@@ -5,10 +5,10 @@ use proptest::prelude::*;
 
 const SMALLEST_EFFECT: f64 = 0.02;
 
-/// A kind of noise: log ratios of this number of blocks without an effect.
+/// Returns the log ratios of this number of blocks without an effect, for one kind of noise.
 type Blocks = fn(&mut Noise, usize) -> Vec<f64>;
 
-/// Standard deviation of a block's log ratio in the simulations, unless stated otherwise.
+/// The standard deviation of a block's log ratio in the simulations, unless stated otherwise.
 const DEVIATION: f64 = 0.06;
 
 fn normal_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
@@ -19,7 +19,7 @@ fn heavy_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(|_| DEVIATION * noise.heavy()).collect()
 }
 
-/// Another process uses the machine during one trial in ten, and makes it far slower.
+/// Blocks in which one trial in ten is far slower, because another process uses the machine.
 fn disturbed_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let trial = |noise: &mut Noise| {
         let disturbed = noise.uniform() < 0.1;
@@ -33,8 +33,8 @@ fn disturbed_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(|_| trial(noise) - trial(noise)).collect()
 }
 
-/// The machine drifts by far more than the trials differ, with a memory of some 20 trials; the two
-/// trials of a block are in random order.
+/// Blocks on a machine that drifts by far more than the trials differ, with a memory of some 20
+/// trials. The two trials of a block are in random order.
 fn drifting_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let mut machine = Drift::new(0.95, noise);
     let block = |_| {
@@ -59,7 +59,7 @@ fn pair_of(logs: &[f64]) -> Pair {
     }
 }
 
-/// The final verdict of a run over these blocks, and the number of blocks until then.
+/// The final verdict of a run over these blocks, and the number of blocks that it took.
 fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
     for blocks in MIN_BLOCKS..=plan.blocks_max() {
         let look = plan
@@ -69,10 +69,10 @@ fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
             return (look.comparison.verdict, blocks);
         }
     }
-    panic!("the plan has an end")
+    panic!("the plan never ends")
 }
 
-/// The share of runs of two equal variants that end with better or worse.
+/// The share of runs of two equal variants that end with the verdict better or worse.
 fn false_verdicts(plan: &Sequential, blocks: Blocks, runs: usize) -> f64 {
     let mut noise = Noise::seeded(1);
     let wrong = (0..runs).filter(|_| {
@@ -82,7 +82,7 @@ fn false_verdicts(plan: &Sequential, blocks: Blocks, runs: usize) -> f64 {
     wrong.count() as f64 / runs as f64
 }
 
-/// The share of runs that find an effect, and the mean number of blocks that they need.
+/// The share of runs that find an effect, and the mean number of blocks that they take.
 fn power(plan: &Sequential, effect: f64, deviation: f64, runs: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(2);
     let (mut found, mut blocks_all) = (0, 0);
@@ -104,7 +104,7 @@ const KINDS: [(&str, Blocks); 4] = [
 ];
 
 #[test]
-fn equal_variants_get_a_verdict_in_at_most_five_per_cent() {
+fn equal_variants_get_a_verdict_in_at_most_five_percent() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     for (kind, blocks) in KINDS {
         let wrong = false_verdicts(&plan, blocks, 2_000);
@@ -138,7 +138,7 @@ fn error_rates_and_power_match_the_documents() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let wrong = false_verdicts(&plan, remembering_blocks, 20_000);
     println!("40 remembering: {wrong}");
-    // This is the reason for the random order of trials.
+    // This is why trials are in random order.
     assert!(wrong > 0.1, "{wrong}");
     for deviation in [0.01, 0.02, 0.03, 0.04, 0.06, 0.08] {
         for planned in [20, 40, 80] {
@@ -154,7 +154,7 @@ fn error_rates_and_power_match_the_documents() {
 #[test]
 fn a_large_effect_is_found_at_the_tenth_block_and_none_is_settled_early() {
     let plan = Sequential::plan(40, 0.05).unwrap();
-    // Standard deviation 1 %: the effect is 5 % or 0.
+    // The standard deviation is 1 %, and the effect is 5 % or 0.
     let (found, blocks) = power(&plan, 0.05, 0.01, 200);
     assert_eq!((found, blocks), (1.0, 10.0));
     let mut noise = Noise::seeded(3);
@@ -205,7 +205,7 @@ fn impossible_plans_are_refused() {
 fn the_blocks_needed_would_settle_it_if_nothing_changed() {
     let plan = Sequential::plan(30, 0.05).unwrap();
     let spread = |logs: &[f64]| Spread::of(logs);
-    // Mean 0.02, standard deviation 0.04: t is 1.6 at ten blocks.
+    // With mean 0.02 and standard deviation 0.04, t is 1.6 at ten blocks.
     let logs: Vec<f64> = (0..10)
         .map(|i| 0.02 + if i % 2 == 0 { 0.038 } else { -0.038 })
         .collect();

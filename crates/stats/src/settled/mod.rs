@@ -1,26 +1,29 @@
-//! The end of a warm-up: the cost per response has settled when the last third of the bins costs
-//! the same as the previous third, and the cost has no trend that would matter.
+//! Detects the end of a warm-up: the cost per response has settled when the last third of the bins
+//! costs the same as the third before it, and the cost has no trend that would matter.
 //!
-//! The thirds grow with the warm-up, so they detect a slow fall late in a long warm-up. The trend
-//! detects an early fall, in a warm-up of a second or two, in which adjacent thirds always look
+//! The thirds grow with the warm-up, so that they show a slow fall late in a long warm-up. The
+//! trend shows an early fall in a warm-up of a second or two, in which adjacent thirds always look
 //! alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
 
-/// The minimum number of bins to judge a warm-up: two for each third.
+/// The minimum number of bins for judging a warm-up: two for each third.
 pub const BINS_MIN: usize = 6;
 
-/// The maximum relative difference between the two thirds: the drift allowed in a steady phase.
+/// The maximum relative difference between the two thirds, which is also the drift that a steady
+/// phase may have.
 const CHANGE_MAX: f64 = 0.05;
 
-/// The maximum trend, including its standard error: the share by which the cost changes per second.
+/// The maximum share by which the cost may change per second, including the standard error of the
+/// trend.
 const TREND_PER_SECOND_MAX: f64 = 0.05;
 
-/// The trend is computed over the last two thirds of the bins, and over at least this number.
+/// The trend is computed over the last two thirds of the bins, but over at least this number.
 const TREND_BINS_MIN: usize = 15;
 
-/// The number of bins at the start that no trend includes, because connections are opened in them.
+/// The number of bins at the start that are left out of the trend, because connections are opened
+/// in them.
 const OPENING_BINS: usize = 2;
 
 /// The minimum number of responses in a third for a cost per response.
@@ -34,8 +37,8 @@ pub struct Total {
     pub cpu_ns: u64,
 }
 
-/// Reports whether the cost per response has settled. `totals` are taken at the edges of the bins,
-/// each of which lasts `bin_seconds`; there is one more edge than bins.
+/// Reports whether the cost per response has settled. `totals` are taken at the edges of bins of
+/// `bin_seconds`, so there is one more total than there are bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;
@@ -57,8 +60,8 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
     (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
 }
 
-/// The largest trend compatible with the bins, per bin: the absolute slope of the logarithm of
-/// their cost by least squares, plus its standard error. `None` if a bin has no response.
+/// The largest trend per bin that is compatible with the bins: the absolute least-squares slope of
+/// the logarithm of their cost, plus its standard error. `None` if a bin has no responses.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);

@@ -34,7 +34,8 @@ fn assert_near(found: f64, expected: f64) {
 const OWN: [f64; 10] = [10.2, 9.9, 10.4, 10.1, 10.0, 10.6, 9.8, 10.3, 10.2, 10.1];
 const OTHER: [f64; 12] = [9.6, 9.9, 9.7, 9.5, 9.8, 10.0, 9.4, 9.7, 9.9, 9.6, 9.2, 10.3];
 
-/// By SciPy 1.17.1: `ttest_ind(log(own), log(other), equal_var=False).confidence_interval(0.95)`.
+/// Expects the values of SciPy 1.17.1: `ttest_ind(log(own), log(other),
+/// equal_var=False).confidence_interval(0.95)`.
 #[test]
 fn two_runs_have_welchs_interval() {
     let found = runs(&sides(&OTHER, &OWN)).unwrap();
@@ -48,7 +49,8 @@ fn two_runs_have_welchs_interval() {
     );
 }
 
-/// By SciPy 1.17.1: effect ± `t.ppf(0.975, 4) * std(log(runs), ddof=1) * sqrt(1 + 1/5)`.
+/// Expects the values of SciPy 1.17.1: effect ± `t.ppf(0.975, 4) * std(log(runs), ddof=1) * sqrt(1
+/// + 1/5)`.
 #[test]
 fn one_run_among_several_has_the_prediction_interval() {
     let found = among(&sides(&[100.0, 103.0, 98.0, 101.0, 105.0], &[112.0])).unwrap();
@@ -71,7 +73,7 @@ fn too_few_blocks_give_no_result_and_wrong_values_are_refused() {
     assert_eq!(
         among(&sides(&OTHER, &[1.0, 2.0])),
         None,
-        "one run has one value"
+        "a candidate with several values is refused"
     );
 }
 
@@ -99,7 +101,7 @@ fn runs_that_happen_to_be_equal_differ_by_the_error_of_their_blocks() {
     };
     assert_eq!(among(&equal(0.0)).unwrap().verdict, Verdict::Worse);
     let found = among(&equal(0.01)).unwrap();
-    // t(0.975; 2) = 4.302653, times 0.01 × √(4 ÷ 3).
+    // The half-width is t(0.975; 2) = 4.302653 times 0.01 × √(4 ÷ 3).
     let half = 4.302_652_729_9 * 0.01 * (4.0_f64 / 3.0).sqrt();
     assert!((found.interval.unwrap().high.ln() - 1.03_f64.ln() - half).abs() < 1e-6);
     assert!(matches!(found.verdict, Verdict::Inconclusive { .. }));
@@ -140,7 +142,7 @@ proptest! {
     }
 }
 
-/// The noise of a block, with its name.
+/// The name of a kind of noise, and a function that draws the noise of a block.
 type Kind = (&'static str, fn(&mut Noise) -> f64);
 
 const KINDS: [Kind; 3] = [
@@ -156,7 +158,7 @@ const KINDS: [Kind; 3] = [
     }),
 ];
 
-/// A run: blocks around a level that differs between runs by `between`.
+/// The blocks of a run, around a level that varies between runs with standard deviation `between`.
 fn run(noise: &mut Noise, kind: Kind, blocks: usize, deviation: f64, between: f64) -> Vec<f64> {
     let level = between * noise.normal();
     (0..blocks)
@@ -173,14 +175,14 @@ fn holds_one(found: Option<Comparison>) -> bool {
     interval.low <= 1.0 && 1.0 <= interval.high
 }
 
-/// The share of `count` simulations of equal sides whose interval is compatible with equality.
+/// The share of `count` simulations of equal sides in which `holds` is true.
 fn coverage(count: usize, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let mut noise = Noise::seeded(7);
     (0..count).filter(|_| holds(&mut noise)).count() as f64 / count as f64
 }
 
-/// Two runs of equal level: number of blocks and standard deviation of each, and the standard
-/// deviation between runs.
+/// The coverage with two runs. `of` contains the number of blocks and the standard deviation of
+/// each run, and `between` is the standard deviation between runs.
 fn of_two(count: usize, kind: Kind, of: [(usize, f64); 2], between: f64) -> f64 {
     coverage(count, |noise| {
         let [own, other] =
@@ -189,7 +191,8 @@ fn of_two(count: usize, kind: Kind, of: [(usize, f64); 2], between: f64) -> f64 
     })
 }
 
-/// A run among several of ten blocks each, whose level differs from run to run.
+/// The coverage with one run and several baseline runs of ten blocks each, whose levels vary
+/// between runs with standard deviation `between`.
 fn of_several(count: usize, kind: Kind, baseline: usize, between: f64) -> f64 {
     coverage(count, |noise| {
         let mut value = || geometric_mean(&run(noise, kind, 10, 0.03, between));
@@ -204,19 +207,20 @@ fn intervals_have_their_stated_coverage() {
     let normal = KINDS[0];
     for of in [[(10, 0.03), (10, 0.03)], [(10, 0.01), (30, 0.06)]] {
         let share = of_two(2_000, normal, of, 0.0);
-        // Three standard errors of a share of 0.95.
+        // Three standard errors of a share of 0.95 are 0.015.
         assert!((share - 0.95).abs() < 0.015, "{of:?}: {share}");
     }
     for baseline in [3, 8] {
         let share = of_several(2_000, normal, baseline, 0.03);
         assert!((share - 0.95).abs() < 0.015, "{baseline}: {share}");
     }
-    // The limitation that the documentation states: two runs do not show how much runs vary.
+    // This is the limitation that the documentation states: two runs do not show how much runs
+    // vary.
     assert!(of_two(2_000, normal, [(10, 0.03), (10, 0.03)], 0.02) < 0.8);
 }
 
 #[test]
-#[ignore = "prints the table of the documentation; make test-full"]
+#[ignore = "prints the table in the documentation; `make test-full` runs it"]
 fn coverage_of_runs_apart() {
     const COUNT: usize = 20_000;
     for kind in KINDS {
@@ -232,7 +236,7 @@ fn coverage_of_runs_apart() {
             100.0 * of_several(COUNT, kind, 8, 0.03),
         );
     }
-    // Runs that are correlated with the previous one: a machine that warms up over days.
+    // Each run is correlated with the previous one, as on a machine that warms up over days.
     let share = coverage(COUNT, |noise| {
         let mut level = Drift::new(0.5, noise);
         let mut values: Vec<f64> = (0..9).map(|_| (0.03 * level.next(noise)).exp()).collect();
@@ -240,7 +244,7 @@ fn coverage_of_runs_apart() {
         holds_one(among(&sides(&values, &[own])))
     });
     println!(
-        "one of nine runs that remember each other (0.5): {:.1} %",
+        "one of nine runs with a correlation of 0.5: {:.1} %",
         100.0 * share
     );
 }

@@ -11,7 +11,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Degrees of freedom at which Student's t equals the normal distribution to six digits.
+/// The degrees of freedom at which Student's t equals the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
 fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
@@ -21,8 +21,9 @@ fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
     (mean - half, mean + half)
 }
 
-/// The number of families of this many comparisons of 20 equal blocks in which at least one
-/// interval excludes zero at Bonferroni's level, with which Holm's procedure begins.
+/// The number of families in which at least one interval excludes zero at Bonferroni's level, with
+/// which Holm's procedure begins. Each of the comparisons in a family has 20 blocks without an
+/// effect.
 fn families_in_error(comparisons: usize, families: u64) -> usize {
     let confidence = 1.0 - 0.05 / comparisons as f64;
     let is_wrong = |family: &u64| {
@@ -30,7 +31,8 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
         (0..comparisons).any(|at| {
             let values: Vec<f64> = (0..20).map(|_| noise.normal()).collect();
             let (mean, error) = mean_and_error(&values);
-            // Intervals of this confidence are wider in any case, and cost milliseconds to compute.
+            // Intervals at this confidence are wider than that in any case. The check saves the
+            // milliseconds that it takes to compute one.
             mean.abs() > 3.6 * error && {
                 let (low, high) = mean_interval(&values, confidence, at as u64);
                 low > 0.0 || high < 0.0
@@ -42,8 +44,9 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
 
 #[test]
 fn many_comparisons_together_are_wrong_in_one_family_of_twenty() {
-    // Of 200 and 150 families, 5 % are 10 and 7.5; more than 18 and 15 occur once in two hundred
-    // times. The bootstrap alone gives 13 % and 30 %, which are 26 and 45.
+    // Of 200 and 150 families, 5 % are 10 and 7.5 families. With this error rate, one test run in
+    // two hundred finds more than 18 or 15. The bootstrap alone gives error rates of 13 % and 30 %,
+    // which are 26 and 45 families.
     let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
     assert!(many <= 18, "{many} of 200 families of 200");
     assert!(more <= 15, "{more} of 150 families of 552");
@@ -59,7 +62,7 @@ fn an_end_beyond_all_resamples_is_students_or_farther() {
 
 #[test]
 fn symmetric_values_give_students_interval() {
-    // Normal scores of 24 values: Blom's positions through the inverse of the distribution.
+    // The values are the normal scores of 24 values, at Blom's plotting positions.
     let score = |i: i32| {
         let share = (f64::from(i) - 0.375) / 24.25;
         let size = student::quantile(share.max(1.0 - share), NORMAL);
@@ -69,8 +72,8 @@ fn symmetric_values_give_students_interval() {
     for confidence in [0.95, 0.99] {
         let (low, high) = mean_interval(&values, confidence, 7);
         let (t_low, t_high) = student_interval(&values, confidence);
-        assert!((low - t_low).abs() < 0.03, "{low} for {t_low}");
-        assert!((high - t_high).abs() < 0.03, "{high} for {t_high}");
+        assert!((low - t_low).abs() < 0.03, "{low} instead of {t_low}");
+        assert!((high - t_high).abs() < 0.03, "{high} instead of {t_high}");
     }
 }
 
@@ -99,7 +102,7 @@ fn the_same_seed_gives_the_same_interval() {
 
 #[test]
 fn the_interval_has_its_stated_coverage() {
-    // Exponential values, n = 20: skewed enough that the plain percentile interval is too short.
+    // Twenty exponential values are so skewed that the plain percentile interval is too short.
     let mut random = Random::seeded(11);
     let mut uniform = || (random.index(1 << 40) as f64 + 0.5) / (1_u64 << 40) as f64;
     let covered = (0..60)
@@ -109,6 +112,6 @@ fn the_interval_has_its_stated_coverage() {
             (low..=high).contains(&1.0)
         })
         .count();
-    // With a true coverage of 0.93, fewer than 50 of 60 occur once in five hundred times.
+    // If the true coverage is 0.93, fewer than 50 of 60 occur once in five hundred test runs.
     assert!(covered >= 50, "{covered} of 60");
 }

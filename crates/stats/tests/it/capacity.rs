@@ -17,13 +17,13 @@ const PLAN: Plan = Plan {
     seed: 1,
 };
 
-/// Runs a search to completion; `does_hold` takes a rate and a repeat.
+/// Runs a search to completion. `does_hold` decides the outcome of a step at a rate in a repeat.
 fn search(plan: Plan, mut does_hold: impl FnMut(f64, usize) -> bool) -> Vec<Vec<Tried>> {
     let mut repeats: Vec<Vec<Tried>> = Vec::new();
     for repeat in 0..plan.repeats {
         let mut current = Vec::new();
         while let Some(next) = plan.next(&repeats, &current) {
-            assert!(current.len() < 200, "no end: {current:?}");
+            assert!(current.len() < 200, "the repeat does not end: {current:?}");
             let rate_per_second = next.rate_per_second;
             current.push(Tried {
                 rate_per_second,
@@ -49,7 +49,7 @@ fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
     }
 }
 
-/// The sustained rate, which does not exist if there are too many lapses, and the half rate.
+/// The sustained rate, or `None` if there are too many lapses, and the half rate.
 fn rates(plan: Plan, repeats: &[Vec<Tried>]) -> (Option<Rate>, Rate) {
     match response(&plan, repeats).unwrap() {
         Response::Found(found) => (Some(found.rate), found.half),
@@ -78,7 +78,7 @@ fn a_search_without_noise_ends_near_the_edge() {
     );
     assert!(
         found.rate.rate_per_second > 0.98 * 54_321.0,
-        "an edge has no slope: {found:?}"
+        "the sustained rate is far below the edge: {found:?}"
     );
     assert_eq!(found.knees_per_second.len(), 5);
     assert!(steps < 90, "{steps}");
@@ -107,10 +107,14 @@ fn the_limits_are_stated_and_not_exceeded() {
     assert_eq!(held, tried);
     assert!(
         tried >= 59,
-        "0.95 to the power of this is below 5 %: {tried}"
+        "0.95 to the power of this number must be below 5 %: {tried}"
     );
     let repeats = search(limited, exactly(50.0));
-    assert_eq!(repeats.len(), 1, "the others would end alike");
+    assert_eq!(
+        repeats.len(),
+        1,
+        "the other repeats would end in the same way"
+    );
     let Some(Response::Below { rate_per_second }) = response(&limited, &repeats) else {
         panic!("{repeats:?}")
     };
@@ -118,7 +122,7 @@ fn the_limits_are_stated_and_not_exceeded() {
 }
 
 #[test]
-fn a_plan_lies_around_saturation_and_below_the_allowed_rate() {
+fn a_plan_is_around_saturation_and_below_the_allowed_rate() {
     let plan = Plan::around(1_000.0, None, 5, 1);
     assert_eq!(
         (
@@ -176,15 +180,15 @@ fn an_outcome_far_from_the_others_does_not_blur_the_grid() {
 
 #[test]
 fn a_probability_is_the_mean_of_the_logistic_function() {
-    // The trapezoid rule on 40,001 points of 1/(1 + exp(-(b + t*z)/s)) times the normal density,
-    // from -9 to 9.
+    // Expects the results of the trapezoid rule for 1/(1 + exp(-(b + t*z)/s)) times the normal
+    // density, on 40,001 points from -9 to 9.
     for (below, steps, processes, wanted) in [
         (0.0, 0.02, 0.03, 0.5),
         (0.06, 0.02, 0.0001, 0.952_574),
         (0.06, 0.02, 0.03, 0.903_389),
     ] {
         let found = holds(below, steps, processes);
-        assert!((found - wanted).abs() < 1e-5, "{found} for {wanted}");
+        assert!((found - wanted).abs() < 1e-5, "{found} instead of {wanted}");
     }
 }
 

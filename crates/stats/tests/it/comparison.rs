@@ -16,9 +16,9 @@ fn pair(baseline: &[f64], candidate: &[f64]) -> Pair {
     }
 }
 
-/// An even number of blocks whose log ratios have this mean and standard deviation.
+/// `count` blocks, an even number, whose log ratios have this mean and standard deviation.
 fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
-    // Alternating ±1 has mean 0 and sample variance n / (n − 1).
+    // Alternating values of 1 and −1 have mean 0 and sample variance n / (n − 1).
     let scale = deviation / (count as f64 / (count - 1) as f64).sqrt();
     let value = |i| (mean + if i % 2 == 0 { scale } else { -scale }).exp();
     pair(
@@ -27,7 +27,7 @@ fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
     )
 }
 
-/// Half the width of Student's 95 % interval of the mean.
+/// The half-width of Student's 95 % interval of the mean.
 fn half_of_interval(count: usize, deviation: f64) -> f64 {
     student::quantile(0.975, (count - 1) as f64) * deviation / (count as f64).sqrt()
 }
@@ -52,7 +52,7 @@ fn the_interval_is_students() {
 fn each_verdict_has_its_case() {
     assert_eq!(verdict(0.1, 0.05), Verdict::Better);
     assert_eq!(verdict(-0.1, 0.05), Verdict::Worse);
-    // The interval excludes zero, but is within two per cent: too small to matter.
+    // The interval excludes zero, but it is within two percent, which is too small to matter.
     assert_eq!(verdict(0.01, 0.001), Verdict::NoChange);
     assert!(matches!(verdict(0.02, 0.05), Verdict::Inconclusive { .. }));
 }
@@ -92,7 +92,7 @@ fn twenty_blocks_are_resampled() {
 
 #[test]
 fn a_clear_single_effect_may_be_chance_among_many() {
-    // t = 2.53 at nine degrees of freedom: p = 0.032.
+    // With t = 2.53 and nine degrees of freedom, p is 0.032.
     let close = blocks(10, 0.04, 0.05);
     assert_eq!(compare(&close, RULE).unwrap().verdict, Verdict::Better);
     let mut all = vec![close];
@@ -105,7 +105,7 @@ fn a_clear_single_effect_may_be_chance_among_many() {
     assert_eq!(verdicts[4], Verdict::Better);
     assert_eq!(verdicts[5], Verdict::TooFewBlocks { blocks: 3 });
     let confidence = |i: usize| found[i].as_ref().unwrap().interval.unwrap().confidence;
-    // Three blocks are too few for a hypothesis, so only five of six pairs have one.
+    // Three blocks are too few for a test, so only five of the six pairs are tested.
     assert!((confidence(4) - (1.0 - 0.05 / 5.0)).abs() < 1e-12);
     assert!((confidence(0) - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
     assert_eq!(confidence(0), confidence(1));
@@ -119,7 +119,7 @@ fn the_blocks_needed_settle_it_and_one_fewer_does_not() {
     else {
         panic!("not inconclusive")
     };
-    // No interval around a mean of 0.02 is within two per cent.
+    // No interval around a mean of 0.02 is within two percent.
     let settled = |n| half_of_interval(n, 0.05) < 0.02;
     assert!(settled(needed) && !settled(needed - 1), "{needed}");
 }

@@ -1,6 +1,7 @@
 use gatebench_stats::difference::difference;
 
-/// Baselines that drift by far more than the difference, as real blocks do.
+/// A baseline that drifts by far more than the differences, as on a real machine, and the
+/// candidate.
 fn drifting(differences: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let baseline: Vec<f64> = (0..differences.len())
         .map(|block| 100.0 + 10.0 * block as f64)
@@ -14,7 +15,8 @@ fn drifting(differences: &[f64]) -> (Vec<f64>, Vec<f64>) {
 fn the_interval_is_students_on_the_differences() {
     let (baseline, candidate) = drifting(&[4.0, 6.0, 4.0, 6.0, 4.0, 6.0, 4.0, 6.0, 4.0, 6.0]);
     let found = difference(&baseline, &candidate, 0.95, 1).unwrap();
-    // Standard deviation √(10 ÷ 9), t(0.975, 9) = 2.262157: half the interval is 0.754052.
+    // The standard deviation is √(10 ÷ 9) and t(0.975, 9) is 2.262157, so the half-width of the
+    // interval is 0.754052.
     let interval = found.interval.unwrap();
     assert!((found.effect - 5.0).abs() < 1e-9);
     assert!(
@@ -29,7 +31,7 @@ fn the_interval_is_students_on_the_differences() {
 }
 
 #[test]
-fn below_ten_blocks_there_are_only_median_and_range() {
+fn fewer_than_ten_blocks_have_only_a_median_and_a_range() {
     let (baseline, candidate) = drifting(&[1.0, 9.0, 2.0]);
     let found = difference(&baseline, &candidate, 0.95, 1).unwrap();
     assert_eq!((found.effect, found.interval), (2.0, None));

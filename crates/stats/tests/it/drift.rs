@@ -1,4 +1,4 @@
-//! Steady series and warm-ups, simulated.
+//! Tests the detection of drift in simulated steady series and warm-ups.
 
 use gatebench_stats::drift::{BINS_MIN, drift};
 use gatebench_stats::simulate::{Drift, Noise};
@@ -8,8 +8,8 @@ use gatebench_stats::trend::Trend;
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
-/// The correlation of a bin with the previous one, and whether half of the variance belongs to
-/// single outlying bins (t, 3 degrees of freedom). The standard deviation of a bin is 5 %.
+/// The correlation of a bin with the previous one, and whether half of the variance is that of
+/// outliers (Student's t with 3 degrees of freedom). The standard deviation of a bin is 5 %.
 const KINDS: [(f64, bool); 5] = [
     (0.0, false),
     (0.3, false),
@@ -18,7 +18,7 @@ const KINDS: [(f64, bool); 5] = [
     (0.7, true),
 ];
 
-/// The share of this number of series that drift. `level` is a function of the time in seconds.
+/// The share of `runs` series in which a drift is found. `level` is a function of time in seconds.
 fn found(runs: usize, bins: usize, kind: (f64, bool), level: fn(f64) -> f64) -> f64 {
     let mut noise = Noise::seeded(7 + bins as u64);
     let drifts = |_: &usize| {
@@ -41,12 +41,13 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// A just-in-time compiler at work: 40 % more at first, and half of the excess after each 0.7 s.
+/// The cost while a just-in-time compiler works: 40 % too high at first, with half of the excess
+/// left after each 0.7 s.
 fn warming_up(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()
 }
 
-/// 30 % more at first, with a third of the excess left after three seconds.
+/// A cost that is 30 % too high at first, with a third of the excess left after three seconds.
 fn warming_up_slowly(seconds: f64) -> f64 {
     1.0 + 0.3 * (-seconds / 3.0).exp()
 }

@@ -23,7 +23,7 @@ fn ranges_that_touch_overlap() {
 
 proptest! {
     #[test]
-    fn the_median_lies_within_the_range(values in prop::collection::vec(-1e9_f64..1e9, 1..50)) {
+    fn the_median_is_within_the_range(values in prop::collection::vec(-1e9_f64..1e9, 1..50)) {
         let estimate = Estimate::of_blocks(&values).unwrap();
         prop_assert!(estimate.min <= estimate.median && estimate.median <= estimate.max);
     }

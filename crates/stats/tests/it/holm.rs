@@ -9,9 +9,9 @@ fn rejected(p_values: &[f64]) -> Vec<bool> {
 
 #[test]
 fn the_published_example_rejects_three_of_fifteen() {
-    // Y. Benjamini, Y. Hochberg, Controlling the False Discovery Rate, J. R. Statist. Soc. B
-    // 57(1), 1995: of the fifteen p values of a trial of thrombolysis, the procedures
-    // that control the familywise error reject three.
+    // Y. Benjamini, Y. Hochberg, Controlling the False Discovery Rate, J. R. Statist. Soc. B 57(1),
+    // 1995: of the fifteen p-values of a trial of thrombolysis, the procedures that control the
+    // familywise error rate reject three hypotheses.
     let p_values = [
         0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
         0.5719, 0.6528, 0.7590, 1.0000,
@@ -23,8 +23,8 @@ fn the_published_example_rejects_three_of_fifteen() {
 
 #[test]
 fn the_procedure_stops_at_the_first_that_is_kept() {
-    // Levels 0.0125 and 0.0167 for the two smallest; 0.03 exceeds 0.025, so 0.04 is not rejected
-    // either, although it is below 0.05.
+    // The levels of the two smallest are 0.0125 and 0.0167. 0.03 exceeds its level of 0.025, so
+    // 0.04 is not rejected either, although it is below 0.05.
     let p_values = [0.01, 0.04, 0.03, 0.005];
     assert_eq!(rejected(&p_values), [true, false, false, true]);
     let levels = levels(&p_values, 0.05);
@@ -39,13 +39,13 @@ fn one_comparison_needs_no_correction() {
 
 proptest! {
     #[test]
-    fn levels_lie_between_bonferronis_and_alpha(
+    fn levels_are_between_bonferronis_and_alpha(
         p_values in prop::collection::vec(0.0_f64..1.0, 1..40),
     ) {
         let bonferroni = 0.05 / p_values.len() as f64;
         for (p, level) in p_values.iter().zip(levels(&p_values, 0.05)) {
             prop_assert!((bonferroni..=0.05).contains(&level));
-            prop_assert!(*p > bonferroni || *p <= level, "rejected by Bonferroni, not by Holm");
+            prop_assert!(*p > bonferroni || *p <= level, "rejected by Bonferroni, but not by Holm");
         }
     }
 }

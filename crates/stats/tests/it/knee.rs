@@ -1,8 +1,9 @@
 use gatebench_stats::knee::knee;
 use proptest::prelude::*;
 
-/// Response times of an M/G/1 queue by Pollaczek and Khinchine's formula, at utilisations of 1 to
-/// 99 %; `variation` is the squared coefficient of variation of the service time.
+/// The throughput and response time of an M/G/1 queue at utilizations from 1 to 99 %, by Pollaczek
+/// and Khinchine's formula. `variation` is the squared coefficient of variation of the service
+/// time.
 fn queue(variation: f64) -> Vec<(f64, f64)> {
     let at = |percent: i32| {
         let load = f64::from(percent) / 100.0;
@@ -13,14 +14,14 @@ fn queue(variation: f64) -> Vec<(f64, f64)> {
 
 #[test]
 fn queues_have_the_published_knees() {
-    // Kleinrock: 1 ÷ (1 + √((1 + C²) ÷ 2)), one half for M/M/1 and 2 − √2 for M/D/1.
+    // Kleinrock's knee is 1 ÷ (1 + √((1 + C²) ÷ 2)): one half for M/M/1, and 2 − √2 for M/D/1.
     for variation in [0.0, 1.0, 4.0, 16.0_f64] {
         let expected = 1.0 / (1.0 + ((1.0 + variation) / 2.0).sqrt());
         let points = queue(variation);
         let found = knee(&points).map(|index| points[index].0);
         assert!(
             found.is_some_and(|load| (load - expected).abs() <= 0.006),
-            "{found:?} for {expected}"
+            "{found:?} instead of {expected}"
         );
     }
 }

@@ -5,10 +5,11 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// Memory usage without a leak: MiB at this number of samples, `step_seconds` apart.
+/// Returns memory usage without a leak, in MiB. Takes the number of samples and the seconds between
+/// them.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
-/// Teeth of 60 MiB and some 120 s, both varying by a fifth, on a base of 200 MiB; `envelope`
+/// Teeth of 60 MiB and some 120 s, both of which vary by a fifth, on a base of 200 MiB. `envelope`
 /// returns the error of the minimum after each collection.
 fn teeth(
     noise: &mut Noise,
@@ -39,13 +40,13 @@ fn sawtooth(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| noise.normal())
 }
 
-/// Minima are correlated over some ten collections.
+/// Teeth whose minima are correlated over some ten collections.
 fn drifting_envelope(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     let mut drift = Drift::new(0.8, noise);
     teeth(noise, count, step, move |noise| 3.0 * drift.next(noise))
 }
 
-/// One collection in five releases less, by up to the whole tooth.
+/// Teeth of which one in five is released only in part.
 fn partial_collections(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| {
         let partial = noise.uniform() < 0.2;
@@ -53,8 +54,8 @@ fn partial_collections(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     })
 }
 
-/// No teeth, but fluctuation with a correlation time of 15 s, like that of buffers under a varying
-/// load.
+/// Memory without teeth that fluctuates with a correlation time of 15 s, like that of buffers under
+/// a varying load.
 fn fluctuation(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     let mut drift = Drift::new((-step / 15.0).exp(), noise);
     (0..count)
@@ -62,7 +63,7 @@ fn fluctuation(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
         .collect()
 }
 
-/// No teeth, but heavy tails: mostly still, with some readings far off.
+/// Memory without teeth that is mostly constant, with some outlying readings.
 fn spikes(noise: &mut Noise, count: usize, _: f64) -> Vec<f64> {
     (0..count).map(|_| 200.0 + noise.heavy().powi(2)).collect()
 }
@@ -83,9 +84,9 @@ fn samples(values: &[f64], step_seconds: f64) -> Vec<Sample> {
     values.iter().enumerate().map(sample).collect()
 }
 
-/// Shares of runs of `hours` hours that report a leak, no leak, and neither, and the median of the
-/// smallest growth seen. Memory grows by `leak` MiB per hour, and growth up to `bound` does not
-/// matter.
+/// The shares of runs of `hours` hours that report a leak, no leak, and neither, and the median of
+/// the smallest growth that would be seen. Memory grows by `leak` MiB per hour, and growth up to
+/// `bound` does not matter.
 fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64; 3], f64) {
     let mut noise = Noise::seeded(10);
     let count = ((hours * 3_600.0) as usize).min(8_640);
@@ -120,9 +121,9 @@ fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64
 #[test]
 fn memory_without_a_leak_raises_few_alarms() {
     for (kind, memory) in KINDS {
-        // A bound of almost nothing is the hardest case: any growth by chance may exceed it.
+        // A bound near zero is the hardest case, because any growth by chance may exceed it.
         let ([alarms, ..], _) = shares(memory, 1.0, 0.0, 1e-6, 60);
-        // With a true share of 5 %, more than 7 of 60 occur once in a hundred times.
+        // If the true share is 5 %, more than 7 of 60 occur once in a hundred test runs.
         assert!(alarms <= 7.5 / 60.0, "{kind}: {alarms}");
     }
 }
@@ -136,7 +137,7 @@ fn a_clear_leak_is_found() {
 }
 
 #[test]
-#[ignore = "takes a minute; make test-full"]
+#[ignore = "takes a minute; `make test-full` runs it"]
 fn alarms_and_detection_match_the_documents() {
     for (hours, leaks) in [
         (0.25, [40.0, 100.0]),
@@ -163,7 +164,7 @@ const RULE: Rule = Rule {
     seed: 1,
 };
 
-/// Values of a function of the hours, with a little noise, a minute apart.
+/// The values of a function of the time in hours, a minute apart and with a little noise.
 fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
     let mut noise = Noise::seeded(12);
     let values: Vec<f64> = (0..(hours * 60.0) as usize)
@@ -172,7 +173,7 @@ fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
     samples(&values, 60.0)
 }
 
-/// Memory that settles, like that of a gateway that recompiles its definitions each minute: it
+/// Memory that settles, like that of a gateway that recompiles its definitions each minute. It
 /// grows from 60 to 61 MiB, mostly in the first five minutes.
 fn settling(minutes: f64) -> Vec<Sample> {
     let mut noise = Noise::seeded(14);
@@ -236,7 +237,7 @@ fn each_verdict_has_its_case() {
         verdict(10.0, |hour| 100.0 + 0.5 * hour).verdict,
         LeakVerdict::NoLeak
     );
-    // Fills up within two hours or so, and then stays constant.
+    // The memory fills up within about two hours, and then stays constant.
     let fills = verdict(8.0, |hour| 100.0 - 40.0 * (-hour).exp());
     let LeakVerdict::Undetermined {
         because,
@@ -253,8 +254,8 @@ fn each_verdict_has_its_case() {
 
 #[test]
 fn a_straight_leak_is_found_despite_missing_readings() {
-    // Pages of 4 KiB at a steady rate of responses, read each second. Some readings are missing:
-    // few at first, then many.
+    // The process leaks pages of 4 KiB at a steady rate and is read each second. Some readings are
+    // missing: a few at first, and many toward the end.
     let mut noise = Noise::seeded(14);
     let read: Vec<Sample> = (0..300)
         .filter(|second| noise.uniform() > f64::from(*second) / 600.0)
@@ -304,7 +305,7 @@ fn a_short_series_states_the_time_needed() {
         panic!("{:?}", found.verdict)
     };
     assert_eq!((because, found.slope_per_hour), (Because::TooShort, None));
-    // Ten windows of 1.25 teeth.
+    // The time needed is ten windows of 1.25 teeth.
     assert!(
         (1_200.0..1_300.0).contains(&seconds_needed.unwrap()),
         "{seconds_needed:?}"

@@ -2,7 +2,7 @@ use gatebench_stats::percentile::{highest_trustworthy_percentile, is_trustworthy
 use proptest::prelude::*;
 
 #[test]
-fn the_usual_percentiles_need_known_numbers_of_samples() {
+fn the_usual_percentiles_require_known_numbers_of_samples() {
     for (percentile, needed) in [(50.0, 20), (90.0, 100), (99.0, 1_000), (99.9, 10_000)] {
         assert!(
             is_trustworthy(percentile, needed),

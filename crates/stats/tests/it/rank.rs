@@ -11,7 +11,7 @@ fn ranges_apart_are_ranked_from_the_lowest() {
 fn ranges_that_overlap_share_a_rank() {
     let apart_but_for_the_second = [(1.0, 3.0), (2.0, 6.0), (5.0, 7.0), (8.0, 9.0)];
     assert_eq!(ranks(&apart_but_for_the_second), [1, 1, 1, 4]);
-    assert_eq!(ranks(&[(1.0, 2.0), (2.0, 3.0)]), [1, 1], "they touch");
+    assert_eq!(ranks(&[(1.0, 2.0), (2.0, 3.0)]), [1, 1], "the ranges touch");
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn cyclic_orders_share_a_rank() {
     assert_eq!(
         ranks_by(3, |a, b| (a, b) == (2, 0)),
         [1, 1, 1],
-        "by way of the second"
+        "the first and the third share a rank by way of the second"
     );
 }
 

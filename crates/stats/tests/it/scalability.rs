@@ -2,7 +2,7 @@ use gatebench_stats::scalability::{Law, Point, Scalability};
 use gatebench_stats::simulate::Noise;
 use proptest::prelude::*;
 
-/// SPEC SDM 91 on a Sun SPARCcenter 2000: Gunther 2007, and the R package usl.
+/// SPEC SDM 91 on a Sun SPARCcenter 2000, from Gunther 2007 and the R package usl.
 const SPEC_SDM_91: [(f64, f64); 7] = [
     (1.0, 64.9),
     (18.0, 995.9),
@@ -13,7 +13,7 @@ const SPEC_SDM_91: [(f64, f64); 7] = [
     (216.0, 1_702.2),
 ];
 
-/// A ray tracer on an SGI Origin 2000: Gunther 2007, and the R package usl.
+/// A ray tracer on an SGI Origin 2000, from Gunther 2007 and the R package usl.
 const RAY_TRACER: [(f64, f64); 11] = [
     (1.0, 20.0),
     (4.0, 78.0),
@@ -53,7 +53,7 @@ fn parameters(law: Law) -> [f64; 3] {
 
 #[test]
 fn published_measurements_have_scipys_parameters() {
-    // scipy 1.17.1, p cores, x throughput:
+    // With scipy 1.17.1, where p is the number of cores and x is the throughput:
     //   A = np.stack([np.ones_like(p), p - 1, p * (p - 1)], 1) * (x / p)[:, None]
     //   a, b, c = scipy.optimize.nnls(A, np.ones(len(p)))[0]; print(1 / a, b / a, c / a)
     for (data, expected) in [
@@ -69,7 +69,7 @@ fn published_measurements_have_scipys_parameters() {
         for (found, expected) in parameters(fit(data).law).into_iter().zip(expected) {
             assert!(
                 (found / expected - 1.0).abs() < 1e-7,
-                "{found} for {expected}"
+                "{found} instead of {expected}"
             );
         }
     }
@@ -77,7 +77,7 @@ fn published_measurements_have_scipys_parameters() {
 
 #[test]
 fn the_peak_is_near_the_published_one() {
-    // The usl package, which minimises absolute errors, finds the peak at 96.5 users.
+    // The usl package, which minimizes absolute errors, finds the peak at 96.5 users.
     let peak = fit(&SPEC_SDM_91).law.peak_cores().unwrap();
     assert!((peak - 92.5).abs() < 0.1, "{peak}");
 }
@@ -94,7 +94,7 @@ fn a_law_without_noise_is_recovered_and_sized() {
     for (found, expected) in parameters(scalability.law).into_iter().zip(parameters(law)) {
         assert!(
             (found / expected - 1.0).abs() < 1e-8,
-            "{found} for {expected}"
+            "{found} instead of {expected}"
         );
     }
     let six = scalability.cores_for(law.at(6.0)).unwrap();
@@ -129,7 +129,7 @@ fn fewer_than_four_core_counts_give_a_line() {
 
 #[test]
 fn better_scaling_than_a_line_is_a_line() {
-    // Contention and coherency below 0 would promise unlimited growth.
+    // Negative contention or coherency would promise unlimited growth.
     let [_, contention, coherency] =
         parameters(fit(&[(1.0, 100.0), (2.0, 210.0), (4.0, 430.0), (8.0, 900.0)]).law);
     assert_eq!((contention, coherency), (0.0, 0.0));
@@ -155,7 +155,7 @@ fn intervals_have_their_stated_coverage() {
         });
         let covered = covered.count();
         println!("{repeats} repeats, {predicted} cores: {covered} of 150");
-        // With a true share of 95 %, fewer than 135 occur once in a hundred times.
+        // If the true share is 95 %, fewer than 135 occur once in a hundred test runs.
         assert!(
             covered >= 135,
             "{repeats} repeats, {predicted} cores: {covered} of 150"

@@ -1,4 +1,4 @@
-//! Warm-ups with known cost, with and without noise.
+//! Tests warm-ups with known costs, with and without noise.
 
 use gatebench_stats::median;
 use gatebench_stats::settled::{BINS_MIN, Total, has_settled};
@@ -6,13 +6,14 @@ use gatebench_stats::simulate::{Drift, Noise};
 
 const BIN_SECONDS: f64 = 0.1;
 
-/// Number of responses in a bin.
+/// The number of responses in a bin.
 const RESPONSES: u64 = 1_000;
 
-/// CPU time per response once the warm-up is over.
+/// The CPU time per response when the cost has settled.
 const SETTLED_NS: f64 = 8_000.0;
 
-/// The edges of bins of a tenth of a second, with this cost at each time in seconds.
+/// The totals at the edges of bins of a tenth of a second. `cost_ns` is the cost per response as a
+/// function of the time in seconds.
 fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     let mut now = Total::default();
     let mut totals = vec![now];
@@ -24,7 +25,7 @@ fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     totals
 }
 
-/// The number of bins after which the cost has settled; none if it does not settle within these
+/// The number of bins after which the cost has settled; `None` if it does not settle within these
 /// bins.
 fn settles_after(totals: &[Total]) -> Option<usize> {
     (1..totals.len()).find(|bins| has_settled(&totals[..=*bins], BIN_SECONDS))
@@ -38,11 +39,12 @@ fn a_steady_gateway_settles_as_soon_as_allowed() {
 
 #[test]
 fn a_gateway_that_compiles_has_not_settled() {
-    // Three times as costly at first, with a third of the excess left after two seconds.
+    // A response costs three times as much at first, with a third of the excess left after two
+    // seconds.
     let warming = |at: f64| SETTLED_NS * (1.0 + 2.0 * (-at / 2.0).exp());
     let ended = settles_after(&totals(1_000, warming)).unwrap();
     assert!((100..=160).contains(&ended), "{ended}");
-    // Little of the drift is left for the next three seconds.
+    // The cost falls by less than 1 % in the next three seconds.
     let left = warming(ended as f64 / 10.0) / warming(ended as f64 / 10.0 + 3.0);
     assert!(left < 1.01, "{left}");
 }
@@ -58,15 +60,15 @@ fn without_cpu_time_or_responses_nothing_settles() {
     assert!(!has_settled(&[], BIN_SECONDS));
 }
 
-/// The cost relative to the settled one, as a function of time in seconds.
+/// The cost relative to the settled cost, as a function of time in seconds.
 type Shape = fn(f64) -> f64;
 
-/// 40 % more at first, falling with a time constant of one second.
+/// A cost that is 40 % too high at first and falls with a time constant of one second.
 fn fast(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()
 }
 
-/// 30 % more at first, falling with a time constant of three seconds.
+/// A cost that is 30 % too high at first and falls with a time constant of three seconds.
 fn slow(seconds: f64) -> f64 {
     1.0 + 0.3 * (-seconds / 3.0).exp()
 }
@@ -75,23 +77,23 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// A cost, relative to the settled one, that is still too high when a warm-up ends.
+/// The cost, relative to the settled cost, from which on a warm-up has ended too early.
 const TOO_HIGH: f64 = 1.05;
 
 /// The outcome of simulated warm-ups.
 struct Ends {
-    /// Share that ended because the cost seemed settled while it was still too high.
+    /// The share that ended because the cost seemed settled while it was still too high.
     too_early: f64,
-    /// Share that ended at the bound.
+    /// The share that ended at the maximum length.
     at_bound: f64,
-    /// The median and the 90th percentile of the warm-ups' lengths in seconds.
+    /// The median and the 90th percentile of the warm-ups' lengths, in seconds.
     seconds: [f64; 2],
-    /// The median cost at the end relative to the settled one.
+    /// The median cost at the end, relative to the settled cost.
     left: f64,
 }
 
-/// Simulates warm-ups of at most `bins` bins, whose costs vary by 5 % and are correlated with the
-/// previous bin.
+/// Simulates warm-ups of at most `bins` bins. The cost of a bin varies by 5 % and is correlated
+/// with that of the previous bin.
 fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     let mut noise = Noise::seeded(31 + bins as u64);
     let (mut too_early, mut at_bound) = (0, 0);
@@ -120,8 +122,8 @@ fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     }
 }
 
-/// A cost that falls more slowly than the trend allows counts as settled; that limit is stated in
-/// docs/METHOD.md.
+/// A cost that falls more slowly than the maximum trend counts as settled. docs/METHOD.md states
+/// this limitation.
 #[test]
 fn a_falling_cost_has_not_settled_and_noise_delays_a_steady_one_little() {
     for memory in [0.0, 0.5] {

@@ -33,7 +33,7 @@ fn a_side_that_lost_spoiled_blocks_and_leads_in_others_gets_no_verdict() {
 }
 
 #[test]
-fn no_verdict_favours_a_side_that_spoiled_a_block() {
+fn no_verdict_favors_a_side_that_spoiled_a_block() {
     use Verdict::{Better, NoChange, Worse};
     let none = by(0, 0);
     for spoiled in [by(1, 1), by(0, 1), by(3, 4)] {
@@ -47,7 +47,7 @@ fn no_verdict_favours_a_side_that_spoiled_a_block() {
             assert_eq!(
                 weighed(spoiled, by(1, 1), verdict),
                 OPEN,
-                "both spoiled some"
+                "both sides spoiled blocks"
             );
         }
     }
@@ -63,7 +63,7 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
     assert_eq!(weighed(by(6, 6), none, Verdict::NoChange), Verdict::Worse);
     assert_eq!(weighed(none, by(6, 6), Verdict::NoChange), Verdict::Better);
     assert_eq!(weighed(by(6, 6), by(0, 1), Verdict::NoChange), OPEN);
-    // 2^(1 − 6) is 0.031, which six simultaneous comparisons do not allow.
+    // The p-value 2^(1 − 6) is 0.031, which is not enough with six simultaneous comparisons.
     let six = Spoiled {
         candidate: by(6, 6),
         baseline: none,
@@ -71,12 +71,16 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
     let few = Verdict::TooFewBlocks { blocks: 3 };
     assert_eq!(six.p_value(4), Some(0.031_25));
     assert_eq!(six.weigh(Verdict::NoChange, 10, 0.05 / 6.0), OPEN);
-    assert_eq!(six.weigh(few, 3, 0.05), few, "nine blocks carry no verdict");
+    assert_eq!(
+        six.weigh(few, 3, 0.05),
+        few,
+        "nine blocks are too few for a verdict"
+    );
 }
 
 #[test]
 fn equal_sides_that_spoil_blocks_lose_in_at_most_one_of_twenty_runs_over_all_looks() {
-    // Each side spoils a fifth of 60 blocks, examined after every block.
+    // Each side spoils a fifth of 60 blocks, and the blocks are examined after every block.
     let mut noise = Noise::seeded(5);
     let mut run = |_: &usize| {
         let mut spoiled = Spoiled::default();

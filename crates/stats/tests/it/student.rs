@@ -1,7 +1,7 @@
 use gatebench_stats::student::{cdf, quantile};
 use proptest::prelude::*;
 
-/// NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2: upper critical values.
+/// Upper critical values from the NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2.
 const TABLE: [(f64, f64, f64); 12] = [
     (0.975, 1.0, 12.706),
     (0.975, 2.0, 4.303),

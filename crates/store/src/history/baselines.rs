@@ -1,4 +1,5 @@
-//! `baselines.json`: named sets of runs for comparison with other runs.
+//! Reads and writes `baselines.json`, which contains named sets of runs that other runs are
+//! compared with.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ pub const FILE: &str = "baselines.json";
 /// The baselines of a folder of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baselines {
-    /// Version of the file.
+    /// The version of the file.
     schema: u32,
     /// The directories of the runs, by the name of their baseline. Directories in the folder are
     /// relative, so that the folder can be moved; others are absolute.
@@ -33,7 +34,7 @@ impl Default for Baselines {
 }
 
 impl Baselines {
-    /// Reads the baselines of a folder; none if it has no such file.
+    /// Reads the baselines of a folder. If it has no such file, there are no baselines.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::NewerSchema`], [`StoreError::Io`].
@@ -46,7 +47,7 @@ impl Baselines {
         }
     }
 
-    /// Writes the baselines of a folder, and creates the folder if necessary.
+    /// Writes the baselines of a folder. Creates the folder if necessary.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -56,7 +57,7 @@ impl Baselines {
         atomic::write(&path, &schema::render(&path, self)?)
     }
 
-    /// Gives a name to a set of runs; `dirs` are absolute.
+    /// Gives a name to a set of runs, whose paths in `dirs` must be absolute.
     pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
         let kept = |dir: &PathBuf| {
             dir.strip_prefix(folder)
@@ -66,7 +67,7 @@ impl Baselines {
             .insert(name.to_owned(), dirs.iter().map(kept).collect());
     }
 
-    /// The runs of a baseline as paths that can be opened.
+    /// The runs of a baseline as paths that can be opened; `None` if there is no such baseline.
     pub fn runs(&self, folder: &Path, name: &str) -> Option<Vec<PathBuf>> {
         let runs = self.baselines.get(name)?;
         Some(runs.iter().map(|run| folder.join(run)).collect())

@@ -1,4 +1,4 @@
-//! The index: a SQLite file next to the run directories.
+//! The index of runs, which is a SQLite file next to the run directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::run::{self, MANIFEST, TRIALS};
 /// The name of the index file in a folder of runs.
 pub const INDEX_FILE: &str = "history.sqlite";
 
-/// Version of the tables. A file with another version is replaced.
+/// The version of the tables. A file with another version is replaced.
 const VERSION: i64 = 3;
 
 /// The maximum wait for another process that writes to the index.
@@ -42,7 +42,7 @@ pub struct HistoryIndex {
     connection: Connection,
 }
 
-/// A run directory that is not in the index, or that has changed.
+/// A run directory that is not in the index or has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The directory's name in the folder.
@@ -54,19 +54,19 @@ pub struct Found {
 /// A run in the index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {
-    /// Name of the run's directory in the folder of runs.
+    /// The name of the run's directory in the folder of runs.
     pub dir: String,
     /// A string that changes whenever the directory changes.
     pub stamp: String,
     /// The time at which the run began.
     pub created: Timestamp,
-    /// Name of the suite.
+    /// The name of the suite.
     pub suite: String,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
-    /// Blocks whose trials are all on disk.
+    /// The number of blocks whose trials are all on disk.
     pub blocks: u32,
-    /// The reason why the run has no cells; none if it may have some.
+    /// The reason why the run has no cells; `None` if it may have some.
     pub left_out: Option<String>,
     /// The run's figures.
     pub cells: Vec<CellEntry>,
@@ -76,11 +76,11 @@ pub struct RunEntry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellEntry {
     pub scenario: String,
-    /// Label of the variant.
+    /// The label of the variant.
     pub gateway: String,
-    /// Version of the gateway.
+    /// The version of the gateway.
     pub version: String,
-    /// A digest of the conditions that two comparable runs share.
+    /// A digest of the conditions that comparable runs have in common.
     pub conditions: String,
     /// The load as text.
     pub load: String,
@@ -90,26 +90,26 @@ pub struct CellEntry {
     pub unit: String,
     /// True if higher values are better.
     pub higher_is_better: bool,
-    /// Median of the blocks; 0 if there are none.
+    /// The median of the blocks; 0 if there are none.
     pub value: f64,
     /// The smallest value of a block; 0 if there are none.
     pub min: f64,
     /// The largest value of a block; 0 if there are none.
     pub max: f64,
-    /// Blocks with a value; 0 if the gateway invalidated all of them.
+    /// The number of blocks with a value; 0 if the gateway invalidated all blocks.
     pub blocks: u32,
     /// True if something other than the gateway limited the value.
     pub limited: bool,
-    /// The value of the direct variant of the same run, which shows changes in the machine; none
-    /// without one.
+    /// The value of the direct variant in the same run, which shows changes of the machine; `None`
+    /// without such a variant.
     pub control: Option<f64>,
-    /// Blocks without a value because the gateway itself invalidated them.
+    /// The number of blocks without a value because the gateway itself invalidated them.
     pub spoiled: u32,
 }
 
 impl HistoryIndex {
-    /// Opens or creates the index of a folder. A damaged index, or one with another version, is
-    /// replaced. If the folder is not writable, the index is only in memory.
+    /// Opens or creates the index of a folder. Replaces an index that is damaged or has another
+    /// version. If the folder is not writable, the index is kept only in memory.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
@@ -139,8 +139,8 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Returns the run directories that are new or have changed, ordered by name, and removes
-    /// missing ones from the index.
+    /// Returns the run directories that are new or have changed, ordered by name. Removes runs
+    /// whose directory no longer exists from the index.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
@@ -160,7 +160,7 @@ impl HistoryIndex {
         Ok(found)
     }
 
-    /// Adds a run, or replaces it.
+    /// Adds a run or replaces it.
     ///
     /// # Errors
     /// [`StoreError::Index`].
@@ -215,8 +215,8 @@ fn prepare(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection>
     let mut connection = opened?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch("PRAGMA foreign_keys = ON")?;
-    // Another process may create the tables at the same time, so the version is read under the
-    // lock.
+    // Another process may create the tables at the same time, so the version is read while the lock
+    // is held.
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -305,7 +305,7 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     Ok(found)
 }
 
-/// A string that changes when a resumed run rewrites its manifest and adds trials; none without a
+/// A string that changes when a resumed run rewrites its manifest or adds trials; `None` without a
 /// manifest.
 fn stamp(dir: &Path) -> Option<String> {
     let manifest = run::stamp(&dir.join(MANIFEST))?;

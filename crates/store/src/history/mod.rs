@@ -1,8 +1,8 @@
-//! The history of a folder of runs: an index in SQLite, so that a hundred runs need not be read
-//! again, and the baselines that a user has named.
+//! The history of a folder of runs: an index in SQLite, which saves reading a hundred runs again,
+//! and the baselines that the user has named.
 //!
-//! The run directories are authoritative. The index can be deleted at any time and is then rebuilt;
-//! the baselines cannot be rebuilt and have a separate file.
+//! The run directories are authoritative. The index can be deleted at any time and is then rebuilt.
+//! The baselines cannot be rebuilt, so they are in a separate file.
 
 mod baselines;
 mod index;

@@ -1,4 +1,4 @@
-//! Another process reads a run while it is written.
+//! Tests that a run can be read while another process writes it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -53,7 +53,10 @@ fn events_are_followed_while_they_are_written() {
     let dir = TempDir::new().unwrap();
     let writer = RunWriter::create(dir.path(), manifest()).unwrap();
     let mut reader = LiveReader::new(dir.path(), TRIAL);
-    assert!(reader.follow().unwrap().is_empty(), "there is no file yet");
+    assert!(
+        reader.follow().unwrap().is_empty(),
+        "the file does not exist yet"
+    );
     let open = writer.begin_trial(&trial(1)).unwrap();
     let mut live = open.live().unwrap();
     live.write(&begin()).unwrap();

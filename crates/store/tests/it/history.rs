@@ -1,4 +1,4 @@
-//! The index of a folder of runs, and the names of baselines.
+//! Tests the index of a folder of runs, and the names of baselines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ fn a_damaged_or_deleted_index_is_rebuilt() {
     directory(folder.path(), "a", "{}");
     fs::write(
         folder.path().join(INDEX_FILE),
-        "this is no database, and longer than its header of 100 bytes ".repeat(40),
+        "this is not a database, and longer than the header of one ".repeat(40),
     )
     .unwrap();
     let mut index = HistoryIndex::open(folder.path()).unwrap();

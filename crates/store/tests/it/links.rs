@@ -1,4 +1,4 @@
-//! Run directories of other users, and files that other users must not read.
+//! Tests the reading of other users' run directories, and the files that other users must not read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -21,7 +21,7 @@ fn files_that_may_contain_keys_are_private() {
     assert_eq!(mode("trials/0001-proxy-json-nginx-b1/trial.json"), 0o600);
 }
 
-/// A run directory that another user owns and that contains one link.
+/// Opens run directories that contain one link, as another user might prepare them.
 #[test]
 fn no_link_in_a_run_directory_is_followed() {
     let trial = "trials/0001-proxy-json-nginx-b1";

@@ -1,4 +1,5 @@
-//! A run directory on a real disk: records are written and read back, and failures are reported.
+//! Tests that records are read back from a run directory on a real disk as they were written, and
+//! that failures are reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +62,7 @@ fn records_are_read_back_as_written() {
     assert_eq!(run.manifest().status, Status::Finished);
     assert_eq!(run.manifest().schema, SCHEMA_VERSION);
     let [stored] = run.trials() else {
-        panic!("not one trial")
+        panic!("not exactly one trial")
     };
     written.schema = SCHEMA_VERSION;
     assert_eq!(stored.record, written);
@@ -89,7 +90,7 @@ fn the_interval_log_counts_from_the_start_of_the_trial() {
     );
     let log = fs::read_to_string(folder.unwrap().join("histograms.hlog")).unwrap();
     let line = log.lines().find(|line| line.starts_with("Tag=")).unwrap();
-    // The phase began 1.5 s into the trial, the interval 1 s into the phase.
+    // The phase began 1.5 s into the trial, and the interval began 1 s into the phase.
     assert!(
         line.starts_with("Tag=steady.response.2xx,2.500,1.000,2.00"),
         "{line}"
@@ -222,7 +223,7 @@ fn io_kind(error: &StoreError) -> ErrorKind {
 /// The environment variable with the path of the small disk, for the process that a test starts.
 const SMALL_DISK: &str = "GATEBENCH_TEST_SMALL_DISK";
 
-/// Runs one test of this program again in a process that sees only a disk of 256 KiB.
+/// Runs one test of this program again in a process in which a disk of 256 KiB is mounted.
 fn with_a_small_disk(test: &str) {
     let place = TempDir::new().unwrap();
     let script =
@@ -309,7 +310,7 @@ fn a_newer_run_is_reported_as_newer() {
     ] {
         let path = dir.path().join(path);
         let kept = fs::read_to_string(&path).unwrap();
-        // A newer document need not have any field that this program knows.
+        // A newer document need not have any other field that this program knows.
         fs::write(&path, "{\"schema\": 99, \"unheard_of\": []}").unwrap();
         let error = Run::open(dir.path()).unwrap_err();
         assert!(error.to_string().contains("schema version 99"), "{error}");
@@ -450,7 +451,7 @@ fn a_checkpoint_survives_the_end_of_the_process() {
         .unwrap();
     drop((open, writer));
     let (_writer, finished) = RunWriter::resume(dir.path()).unwrap();
-    assert_eq!(finished.len(), 2, "the third is measured again");
+    assert_eq!(finished.len(), 2, "the third trial is measured again");
 }
 
 #[test]

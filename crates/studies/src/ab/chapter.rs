@@ -52,8 +52,8 @@ impl Report for Comment<'_> {
     }
 }
 
-/// The comparisons as test results: a suite for each scenario, a case for each metric. *Worse* on a
-/// deciding metric is a failure; an open comparison is skipped.
+/// The comparisons as test results, with a suite for each scenario and a case for each metric.
+/// *Worse* on a deciding metric is a failure; an open comparison is skipped.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
     Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
 }
@@ -90,7 +90,7 @@ fn of<'a>(
     cells.filter(move |it| it.is_of(candidate, baseline))
 }
 
-/// The comparisons of a scenario, each next to that of the baseline with itself.
+/// The comparisons of a scenario, each next to the baseline's comparison with itself.
 fn table(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> [Block; 2] {
     let ratio = |it: &ComparisonFindings| verdicts::ratio(&it.result);
     let line = |case: &ComparisonFindings| {

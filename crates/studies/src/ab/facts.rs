@@ -15,9 +15,9 @@ pub struct AbTestFindings {
     /// Label of the baseline's second process.
     pub again: String,
     pub decision: Decision,
-    /// The reason for the decision, as a sentence with its full stop.
+    /// The reason for the decision, as a complete sentence.
     pub text: String,
-    /// Another possible cause of the difference, and the remedy, in sentences; none if there is no
+    /// Another possible cause of the difference, and the remedy, as sentences; none if there is no
     /// other cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,

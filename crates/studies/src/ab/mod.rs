@@ -1,5 +1,5 @@
-//! A/B tests: the deciding metric is judged after every block, by intervals that are valid over all
-//! looks together.
+//! A/B tests: the deciding metric is judged after every block, with intervals that are valid across
+//! all looks.
 
 pub mod chapter;
 pub mod facts;
@@ -26,19 +26,19 @@ use crate::common::trials::blocks_complete;
 use crate::kind::{Analysed, Next, StudyFindings, StudyKind};
 use facts::AbTestFindings;
 
-/// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario; also
-/// the share of runs in which the baseline may differ from itself in any scenario.
+/// The largest share of runs of equal gateways in which the deciding verdict may be wrong in any
+/// scenario; also the largest share in which the baseline may differ from itself in any scenario.
 const ALPHA: f64 = 0.05;
 
-/// The part of each share that goes to the sign test of spoiled blocks, which is valid over all
-/// looks together. The looks at the metric use the rest.
+/// The part of each share that goes to the sign test of spoiled blocks, which is valid across all
+/// looks. The looks at the metric use the rest.
 const SPOILED_PART: f64 = 0.1;
 
-/// A difference below this may result only from the different layout of two binaries (Mytkowicz et
-/// al., ASPLOS 2009).
+/// A difference below this may be due solely to the different code layouts of two binaries
+/// (Mytkowicz et al., ASPLOS 2009).
 const LAYOUT_MAX: f64 = 0.03;
 
-/// The comparison by the deciding metric at this look.
+/// The comparison on the deciding metric at this look.
 pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Comparison> {
     let scenarios = plan.scenarios.len();
     let look = looks(ab_test, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
@@ -77,7 +77,7 @@ fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
 }
 
 impl StudyKind for AbTest {
-    /// Ends the deciding blocks if the comparison is settled.
+    /// Ends the deciding blocks once the comparison is settled.
     fn after_block(&self, dir: &Path, done: u32, next: u32) -> Result<Next, StoreError> {
         if !self.decides_in(next) || !is_settled(&Run::open(dir)?, self)? {
             return Ok(Next::Continue);
@@ -184,7 +184,7 @@ fn findings(context: &Context, ab_test: &AbTest, scenarios: &[ScenarioFindings])
 }
 
 /// A caution if the difference is so small that the layout of the two programs may cause it. All
-/// blocks start the same two programs, so more blocks do not average it out.
+/// blocks start the same two programs, so more blocks do not average out the effect.
 fn layout(
     context: &Context,
     ab_test: &AbTest,
@@ -211,7 +211,7 @@ fn layout(
     })
 }
 
-/// The comparison of these two variants by the deciding metric, in each scenario.
+/// The comparison of these two variants on the deciding metric, in each scenario.
 fn deciding<'a>(
     scenarios: &'a [ScenarioFindings],
     candidate: &str,
@@ -222,7 +222,7 @@ fn deciding<'a>(
     scenarios.iter().map(of_scenario).collect()
 }
 
-/// The decision over all scenarios after this many complete blocks, and its reason.
+/// The decision across all scenarios after this many complete blocks, and its reason.
 fn decide(
     ab_test: &AbTest,
     scenarios: &[ScenarioFindings],
@@ -252,7 +252,7 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    // The scenario that decided; if several are better, the first one.
+    // The scenario that decided, or the first of several.
     let decided = |it: &ComparisonFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
         Decision::Fine => it.result.verdict == Verdict::Better,
@@ -275,7 +275,7 @@ fn decide(
     (decision, format!("{candidate} {word} {baseline}: {why}"))
 }
 
-/// The reason why a scenario has no comparison by the deciding metric; none if it merely has too
+/// The reason why a scenario has no comparison on the deciding metric; none if it merely has too
 /// few blocks.
 fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
     let labels = [&ab_test.candidate, &ab_test.baseline, &ab_test.again];
@@ -353,8 +353,9 @@ mod tests {
         })
     }
 
-    /// The shares of runs of equal gateways, over this number of scenarios, that call the candidate
-    /// different from the baseline, and the baseline different from itself, in any scenario.
+    /// Simulates runs of equal gateways over this number of scenarios. Returns the share of runs
+    /// that call the candidate different from the baseline in any scenario, and the share that call
+    /// the baseline different from itself in any scenario.
     fn wrong(scenarios: usize) -> (f64, f64) {
         let looks = looks(&ab_test(), scenarios).unwrap();
         let mut noise = Noise::seeded(7);
@@ -384,8 +385,14 @@ mod tests {
         for scenarios in [1, 10] {
             let (verdicts, vetoes) = wrong(scenarios);
             // Two standard errors of a share of 300 runs are 2.5 percentage points.
-            assert!(verdicts <= 0.075, "{verdicts} of {scenarios} scenarios");
-            assert!(vetoes <= 0.075, "{vetoes} of {scenarios} scenarios");
+            assert!(
+                verdicts <= 0.075,
+                "wrong verdicts: {verdicts} ({scenarios} scenarios)"
+            );
+            assert!(
+                vetoes <= 0.075,
+                "wrong vetoes: {vetoes} ({scenarios} scenarios)"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use gatebench_model::{AbTest, DecisiveMetric, LoadProfile, Phase, Plan, Study, V
 
 use crate::choice::{Given, StudyChoice};
 
-/// Blocks in which an A/B test measures the other metrics: the minimum for a verdict.
+/// The number of blocks in which an A/B test measures the other metrics: the minimum for a verdict.
 const OTHER_BLOCKS: u32 = 10;
 
 /// An A/B test that a user requests. The gateways are the candidate, the baseline, and the baseline
@@ -18,8 +18,8 @@ pub struct AbChoice {
 }
 
 impl StudyChoice for AbChoice {
-    /// Returns none if the deciding metric has no separate blocks: only a load that has both
-    /// deciding and other phases can be divided.
+    /// Returns none unless every load has both deciding and other phases: only such a load can be
+    /// divided.
     fn other_blocks(&self, loads: &[&LoadProfile]) -> Option<u32> {
         let is_divided = loads.iter().all(|load| {
             let decides = |phase: &&Phase| self.metric.is_taken_from(phase);

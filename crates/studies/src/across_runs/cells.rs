@@ -144,8 +144,9 @@ pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// None if no block is usable, if a value is not positive, or if something other than the gateway
-/// limited its throughput, which therefore does not describe the gateway.
+/// Returns the usable blocks of a row. Returns none if no block is usable, if a value is not
+/// positive, or if something other than the gateway limited its throughput, because such a
+/// throughput does not describe the gateway.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Direct) {

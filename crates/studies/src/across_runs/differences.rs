@@ -22,8 +22,8 @@ const MACHINE: [&str; 5] = [
     "limits.cgroup_cpu",
 ];
 
-/// Facts about the kernel's accounting, which defines what CPU time includes. Runs of earlier
-/// versions do not have them.
+/// Facts about the kernel's accounting, which defines what CPU time includes. Runs that earlier
+/// versions of gatebench measured do not have them.
 const ACCOUNTING: [&str; 2] = [
     "kernel.accounting.paravirt_time",
     "kernel.accounting.softirq",
@@ -35,8 +35,8 @@ const UNKNOWN: &str = "unknown";
 /// The fact that is compared if neither of two runs records its accounting.
 const KERNEL: &str = "kernel.release";
 
-/// Unusual values of the accounting. Only these start a new series, because earlier versions did
-/// not record accounting.
+/// Unusual values of the accounting facts. Only these values start a new series, because earlier
+/// versions of gatebench did not record the accounting.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
     ("kernel.accounting.paravirt_time", "off"),
     ("kernel.accounting.softirq", "nobody"),
@@ -67,8 +67,8 @@ pub(super) fn between(candidate: &RunSummary, baseline: &RunSummary) -> Vec<RunD
     found.all
 }
 
-/// Reports whether program, folder and settings of a gateway are the same in both runs. This is
-/// unknown for an attached gateway and for a user's own configuration, whose content is not
+/// Reports whether a gateway's program, folder and settings are the same in both runs. Returns
+/// false for an attached gateway and for a user's own configuration, because their content is not
 /// recorded.
 pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, label: &str) -> bool {
     let known = |run: &RunSummary| {
@@ -114,7 +114,7 @@ pub(super) fn measured(scenario: &Scenario) -> Scenario {
     measured
 }
 
-/// Reports whether a scenario measures the same in both runs.
+/// Reports whether a scenario measures the same thing in both runs.
 pub(super) fn is_same_scenario(candidate: &RunSummary, baseline: &RunSummary, name: &str) -> bool {
     let scenario = |run: &RunSummary| {
         let scenario = run.manifest.plan.scenario(name)?;
@@ -123,7 +123,7 @@ pub(super) fn is_same_scenario(candidate: &RunSummary, baseline: &RunSummary, na
     scenario(candidate).is_some_and(|own| scenario(baseline) == Some(own))
 }
 
-/// The facts about the machine by name.
+/// The facts about the machine, by name.
 pub(super) fn facts(run: &RunSummary) -> BTreeMap<&str, &str> {
     let facts = run.findings.environment.iter();
     facts
@@ -146,7 +146,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
-/// Compares how two runs account for CPU time.
+/// Whether the CPU times of two runs can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
     /// Both runs record the same accounting.
@@ -187,7 +187,8 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
 
 /// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // The keys of all maps in plans are strings. Maps with other keys would compare as equal.
+    // All maps in plans have string keys. Maps with other keys cannot be serialized, and would
+    // therefore compare as equal.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -364,8 +365,8 @@ fn in_words(phase: &Phase) -> String {
     loads::in_words(&phase.shape) + &change_words(phase)
 }
 
-/// The phases of a run by name. The phases of a scenario's own load have the scenario in their
-/// name.
+/// The phases of a run, by name. The names of the phases of a scenario's own load include the
+/// scenario.
 fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     let plan = &run.manifest.plan;
     let common = plan.load.phases.iter();

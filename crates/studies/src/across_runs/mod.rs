@@ -26,10 +26,11 @@ pub struct RunSummary {
     manifest: Manifest,
 }
 
-/// Analyses a run for a comparison with others.
+/// Analyzes a run for a comparison with others.
 ///
 /// # Errors
-/// [`StoreError`], which names the file, if histograms, series or rendered files cannot be read.
+/// Fails with a [`StoreError`] that names the file if histograms, series or rendered files cannot
+/// be read.
 pub fn summarise(name: impl Into<String>, run: &Run) -> Result<RunSummary, StoreError> {
     Ok(RunSummary {
         name: name.into(),

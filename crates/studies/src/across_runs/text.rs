@@ -18,8 +18,8 @@ pub(super) const ONE_RUN_EACH: &str = "There is one run on each side: the interv
     differences between blocks, but not for those between two runs on this machine. For a gate, \
     set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
 
-/// The comparison in a sentence: `proxy-json, mine: 26.1 µs CPU/request instead of 24.0 at 5,000
-/// requests/s, 1.09× (1.06–1.12): worse.`
+/// The comparison as a sentence: `proxy-json, mine: CPU/request at 5,000 requests/s is 26.1 µs
+/// instead of 24.0 µs, 1.09× (1.06–1.12): worse.`
 pub(super) fn cell(
     place: &Place,
     result: &Comparison,
@@ -40,7 +40,9 @@ pub(super) fn cell(
     if let Verdict::TooFewBlocks { blocks } = result.verdict {
         let needs = match mode {
             CompareMode::Blocks => {
-                format!("a verdict needs {MIN_BLOCKS} blocks of each run, and one has {blocks}")
+                format!(
+                    "a verdict needs {MIN_BLOCKS} blocks of each run; there are as few as {blocks}"
+                )
             }
             CompareMode::Runs => {
                 format!("a verdict needs {MIN_RUNS} runs in the baseline, which has {blocks}")
@@ -57,8 +59,8 @@ pub(super) fn cell(
     )
 }
 
-/// The sentence about spoiled blocks, ` It spoiled 3 blocks of this run itself, which count against
-/// it.`; empty if no block was spoiled.
+/// The sentence about spoiled blocks, such as ` The gateway itself spoiled 3 blocks of this run;
+/// spoiled blocks count against it.`; empty if no block was spoiled.
 fn spoiled(own: &Side, other: &Side) -> String {
     let of = |side: &Side, whose: &str| {
         let blocks = counted(side.spoiled as u64, "block");
@@ -125,9 +127,9 @@ pub(super) fn accounting_assumed(fact: &str) -> String {
 /// The sentence for runs whose CPU time cannot be compared.
 pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
     format!(
-        "There is no verdict on CPU time: {fact} is {baseline} in the baseline and {candidate} in the \
-         candidate, so it may not be the same quantity in both. Measure both again on one kernel, or let \
-         another metric decide (--metric)."
+        "There is no verdict on CPU time: {fact} is {baseline} in the baseline and {candidate} in \
+         the candidate, so it may not be the same quantity in both. Measure both again on the same \
+         kernel, or let another metric decide (--metric)."
     )
 }
 

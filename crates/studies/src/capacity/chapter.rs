@@ -20,12 +20,14 @@ use crate::kind::StudyFacts;
 const TITLE: &str = "Capacity";
 
 /// The explanation of a curve.
-const CURVE: &str = "Steps at the same rate share a point. Held and missed are numbers of steps; response times \
-     count from when a request was due; cores are those kept busy.";
+const CURVE: &str = "Steps at the same rate share a point. The columns held and missed count the \
+     steps that met the objective and those that missed it. Response times are measured from when \
+     a request was due. Cores are those kept busy.";
 
 /// The explanation of the symbols in the drawing of a curve.
-const DRAWING: &str = "filled: every step held; hollow: one missed; dotted line and band: the sustained rate and its interval; \
-     thin line: half of the steps hold";
+const DRAWING: &str = "filled: every step met the objective; hollow: at least one missed it; \
+     dotted line and band: the sustained rate and its interval; thin line: half of the steps meet \
+     the objective";
 
 /// A column with its unit, and the function that returns a row's value, which may be missing.
 type Figure<T> = ([&'static str; 2], Unit, fn(&T) -> Option<f64>);
@@ -38,10 +40,10 @@ impl StudyFacts for CapacityFindings {
     fn chapter(&self, palette: &Palette) -> Option<Chapter> {
         let found = self;
         let lead = Text::with_strong(
-            "The rate at which each gateway holds ",
+            "The rate at which each gateway meets ",
             &found.objective,
-            " in a step with 95 % probability, and the rate at which half of the steps hold it, with intervals where there \
-             are three repeats or more.",
+            " in a step with 95 % probability, and the rate at which half of the steps meet it, \
+             with intervals if there are three or more repeats.",
         );
         let table = TableBlock::new(table(found), "gateway", "Capacity of each gateway", palette)
             .limits("a lower bound (≥ is the lower end of the interval).");
@@ -84,7 +86,7 @@ fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &
     let heading = verdicts::with_validity(&name, of.validity);
     let chart = draw(&format!("capacity-{index}"), found, of, &class).map(|svg| Chart {
         class: "capacity".to_owned(),
-        ..Chart::new("Response time and cores over the offered rate", svg).aside(DRAWING)
+        ..Chart::new("Response time and cores by offered rate", svg).aside(DRAWING)
     });
     let steps: u32 = of.curve.iter().map(|it| it.held + it.missed).sum();
     let tried = vec![
@@ -132,8 +134,8 @@ const CORES: [Drawn; 3] = [
     ("upstream", "curve thin dashed", |it| it.upstream_cores),
 ];
 
-/// Draws response times over the offered rate with the objective, and below them the busy cores;
-/// `class` sets the colour of the gateway. None if there are fewer than two points.
+/// Draws response times against the offered rate, with the objective, and the busy cores below
+/// them. `class` sets the color of the gateway. None if there are fewer than two points.
 fn draw(
     id: &str,
     capacity: &CapacityFindings,
@@ -177,7 +179,7 @@ fn series(points: &[&CapacityPoint], drawn: Drawn, class: &str) -> Series {
 }
 
 /// Response times, with a point for the p99 of each rate: filled if every step met the objective,
-/// hollow if one missed it.
+/// hollow if at least one missed it.
 fn times(capacity: &CapacityFindings, points: &[&CapacityPoint], class: &str) -> Panel {
     let bound = |bound: &ObjectiveBound| {
         let below = bound.below_ns as f64;

@@ -33,7 +33,8 @@ struct Bin {
     missed: u32,
 }
 
-/// The curve of these trials, in ascending order of rate. Interrupted trials also have steps.
+/// The curve of these trials, in ascending order of rate. Interrupted trials are included, because
+/// they also have steps.
 pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, StoreError> {
     let mut bins: BTreeMap<i64, Bin> = BTreeMap::new();
     for trial in trials {

@@ -8,11 +8,11 @@ use serde::Serialize;
 /// The result of a search for capacity.
 #[derive(Clone, Debug, Serialize)]
 pub struct CapacityFindings {
-    /// The objective that a rate must meet, as in `p99<10ms, errors<0.1%`.
+    /// The objective that a rate must meet, such as `p99<10ms, errors<0.1%`.
     pub objective: String,
     /// The objective's bounds on response times, in ascending order of percentile.
     pub bounds: Vec<ObjectiveBound>,
-    /// The method of the search, in sentences.
+    /// The method of the search, as sentences.
     pub method: String,
     /// The gateways, scenario by scenario.
     pub gateways: Vec<GatewayCapacity>,
@@ -27,7 +27,7 @@ pub struct ObjectiveBound {
     pub percentile: f64,
     /// The sign before the bound, `<` or `<=`.
     pub sign: &'static str,
-    /// The bound.
+    /// The bound, in nanoseconds.
     pub below_ns: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct GatewayCapacity {
     pub response: Option<Response>,
     /// Limited if the result is a lower bound.
     pub validity: Validity,
-    /// The reasons why the result is a lower bound, and the remedies, in sentences.
+    /// The reasons why the result is a lower bound, and the remedies, as sentences.
     pub limits: Vec<String>,
     /// The component whose cores were at their limit in the steps that just missed the objective;
     /// none if unknown.
@@ -68,7 +68,7 @@ pub struct GatewayCapacity {
     pub knee: Option<CurveKnee>,
     /// All steps in ascending order of rate; steps of equal rate are merged.
     pub curve: Vec<CapacityPoint>,
-    /// The result, in a sentence.
+    /// The result as a sentence.
     pub text: String,
 }
 
@@ -138,12 +138,12 @@ pub struct SizingFindings {
     pub rate_per_second: f64,
     /// The numbers of cores that were measured.
     pub cores_measured: Vec<f64>,
-    /// The fitted law; none without a result.
+    /// The fitted law; none if no capacity was found.
     pub law: Option<Law>,
     /// The result; none if no number of cores suffices, or there was no measurement.
     pub sizing: Option<Sizing>,
     /// Limited if the number of cores is an upper bound.
     pub validity: Validity,
-    /// The result, in a sentence.
+    /// The result as a sentence.
     pub text: String,
 }

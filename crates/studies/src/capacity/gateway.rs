@@ -17,7 +17,7 @@ use crate::common::gates::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE
 
 /// The busy share at which a gateway's cores count as being at their limit. A gateway misses an
 /// objective for a percentile before its cores are fully busy, because requests queue: at 70 %
-/// utilisation, a request takes about three times as long as in an idle gateway.
+/// utilization, a request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
 /// The result of a gateway's repeats; none if no repeat is on disk.
@@ -34,8 +34,7 @@ pub(super) fn of(
     }
     let completed = context.completed_of(&scenario.scenario, variant.label());
     let mut completed: Vec<&TrialRecord> = completed.collect();
-    // In the order of their starts, because each repeat continued from the results of the earlier
-    // ones.
+    // Sorted by start, because each repeat continued from the results of the earlier ones.
     completed.sort_by_key(|record| record.started);
     let response = replay::response(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;
@@ -197,7 +196,7 @@ fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     }
 }
 
-/// Returns the most frequent bottleneck; of equally frequent ones, the first.
+/// Returns the most frequent bottleneck, or the first of several that are equally frequent.
 fn most_frequent(all: &[Bottleneck]) -> Option<Bottleneck> {
     let count = |wanted: &Bottleneck| all.iter().filter(|it| *it == wanted).count();
     // `max_by_key` returns the last of several maxima, so the order is reversed.

@@ -8,9 +8,10 @@ use crate::common::facts::CurveMetric;
 use crate::common::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 use crate::common::sum_of;
 
-/// Judges a step. It met the objective if every percentile of the response time and the share of
-/// errors are within their bounds, and if 99 % of the intended requests, or all but one, were sent
-/// and completed in the measured time. Requests without a response count as slower than all others.
+/// Judges a step. A step meets the objective if every percentile of the response time and the share
+/// of errors are within their bounds, and if 99 % of the intended requests, or all but one, were
+/// sent and completed in the measured time. Requests without a response count as slower than all
+/// others.
 pub fn judge_step(
     objective: &Objective,
     phase: &PhaseRecord,
@@ -33,8 +34,8 @@ pub fn judge_step(
 }
 
 /// Reports whether the intended requests were sent and completed in the measured time. One request
-/// may be in flight at the end: with fewer than a hundred requests, this does not show that the
-/// rate was missed.
+/// may still be in flight at the end; if fewer than a hundred were intended, that alone does not
+/// show that the rate was missed.
 fn is_achieved(phase: &PhaseRecord) -> bool {
     let counts = &phase.counts;
     let done = counts.sent.min(counts.completed_in_window);
@@ -53,7 +54,8 @@ pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
     failed as f64 / phase.counts.intended.max(1) as f64
 }
 
-/// Reports whether other programs used the cores of the load.
+/// Reports whether other programs, the hypervisor or a CPU limit took time from the cores of the
+/// load.
 pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     let machine = &phase.machine;
     let window_ns = machine.window_ns.max(1) as f64;
@@ -62,7 +64,7 @@ pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     machine.throttled_ns > 0 || foreign > FOREIGN_SHARE_MAX || stolen > STEAL_SHARE_MAX
 }
 
-/// The response times of a phase, over all classes of responses; none without a response.
+/// The response times of a phase, over all classes of responses; none if there was no response.
 fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Option<Histogram<u64>> {
     let is_own = |it: &&TaggedInterval| {
         let tag = it.tag.strip_prefix(&phase.name);
@@ -168,7 +170,7 @@ mod tests {
             judge_step(&objective, &phase, &intervals(20_000_000))
         };
         assert_eq!(judged(0, 0), StepOutcome::Held);
-        // With another 0.7 % without a response, the percentile is that of a slow request.
+        // If another 0.7 % of the requests get no response, the percentile falls on a slow request.
         assert_eq!(judged(30, 0), StepOutcome::Missed);
         assert_eq!(judged(0, 30), StepOutcome::Missed);
         assert_eq!(judged(10, 5), StepOutcome::Held);

@@ -115,7 +115,7 @@ fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     sized.chain(responses).collect()
 }
 
-/// Reports whether the steps contradict the stated probability of holding the rate.
+/// Reports whether the steps contradict the stated probability of meeting the objective.
 fn is_doubtful(found: &GatewayCapacity) -> bool {
     match &found.response {
         Some(Response::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),

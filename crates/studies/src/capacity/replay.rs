@@ -9,8 +9,8 @@ use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 use super::judge::is_disturbed;
 use crate::common::context::throughput_per_second;
 
-/// Rates with which the first repeat begins, as shares of saturation. They give the curve below the
-/// range of the search.
+/// The rates with which the first repeat begins, as shares of saturation. They trace the curve
+/// below the range of the search.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
 /// The maximum number of attempts at a disturbed step; the last attempt always counts.
@@ -24,14 +24,14 @@ const CONFIRM_LENGTH: f64 = 4.0;
 pub(super) struct NextStep {
     /// Arrivals per second.
     pub(super) rate_per_second: f64,
-    /// The purpose.
+    /// The purpose of the step.
     pub(super) role: StepRole,
 }
 
-/// Returns the next step of an unfinished repeat, or none at its end. `earlier` are the completed
-/// repeats of the same cell in the order of the run; `current` is the record of this repeat so far,
-/// which begins with the measurement of saturation. A disturbed step is repeated, regardless of its
-/// outcome.
+/// Returns the next step of an unfinished repeat, or none at its end. `earlier` contains the
+/// completed repeats of the same cell, in the order of the run. `current` is the record of this
+/// repeat so far, which begins with the measurement of saturation. A disturbed step is repeated,
+/// regardless of its outcome.
 pub(super) fn next_step(
     plan: &Plan,
     earlier: &[TrialRecord],
@@ -91,7 +91,7 @@ pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> 
     record.phases.iter().filter(|phase| phase.step.is_some())
 }
 
-/// The steps that count, without the disturbed attempts that were repeated.
+/// The steps that count, which exclude disturbed attempts that were repeated.
 pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     let mut all = steps(record).peekable();
     let mut in_vain = 0;
@@ -108,7 +108,7 @@ pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord
     counted.into_iter()
 }
 
-/// The steps that direct the search, without those that only measure the curve below it.
+/// The steps that direct the search, which exclude those that only measure the curve below it.
 fn searched(record: &TrialRecord) -> Vec<Tried> {
     tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
 }

@@ -23,7 +23,7 @@ pub(super) fn of_run(
     let mut sizings = Vec::new();
     for scenario in &context.plan.scenarios {
         for (index, variant) in context.plan.variants.iter().enumerate() {
-            // Each gateway once, at its first number of cores.
+            // Each gateway gets one sizing, at its first number of cores.
             let mut earlier = context.plan.variants[..index].iter();
             let is_known = earlier.any(|it| is_same(it, variant));
             let of_gateway = |found: &&GatewayCapacity| {
@@ -65,7 +65,8 @@ fn of_gateway_in(
     let sizing = scalability
         .as_ref()
         .and_then(|it| it.cores_for(rate_per_second));
-    // If a size held even the highest rate, its capacity is only a lower bound, too.
+    // If a size met the objective even at the highest rate, its capacity is only a lower bound,
+    // too.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
     };
@@ -92,7 +93,7 @@ fn of_gateway_in(
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
         // In every process, the sustained rate is the same factor below the rate at which half of
-        // the steps hold.
+        // the steps meet the objective.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

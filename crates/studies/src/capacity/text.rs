@@ -1,4 +1,4 @@
-//! The results of a search in sentences.
+//! The results of a search as sentences.
 
 use gatebench_model::Capacity;
 use gatebench_model::load::Spread;
@@ -15,7 +15,7 @@ use super::facts::{Bottleneck, GatewayCapacity, SizingFindings};
 pub(super) const DISTURBED: &str = "Other processes or the hypervisor took CPU time from the cores in most of the \
      steps. Repeat the search on a quiet machine.";
 
-/// The result in a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
+/// The result as a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
 /// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
 /// of the steps (at most 2.2 %) miss it regardless of the rate. Beyond that, the gateway's cores
 /// are at their limit.`
@@ -65,8 +65,8 @@ pub(super) fn response(
             doubts(rates)
         ),
         Response::Lapsing { lapses, half } => format!(
-            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to {}) miss it even \
-             at the lowest rates. Half of the steps hold it at {}.",
+            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to \
+             {}) miss it even at the lowest rates. Half of the steps meet it at {}.",
             percent(SUSTAINED_PROBABILITY),
             percent(lapses.share),
             percent(lapses.interval.low),
@@ -78,8 +78,8 @@ pub(super) fn response(
             held,
             tried,
         } => format!(
-            "{lead} holds {objective} at {}, the highest rate that was tried{per_core}, in {held} of {}: its \
-             capacity is higher.",
+            "{lead} meets {objective} at {}, the highest rate that was tried{per_core}, in {held} \
+             of {}: its capacity is higher.",
             rate_words(*rate_per_second),
             counted(u64::from(*tried), "step")
         ),
@@ -97,8 +97,9 @@ fn doubts(rates: &Sustained) -> String {
     let alike = || (0..knees.len()).filter(is_alike).map(move |at| knees[at]);
     let deviating = rates.deviating.iter().map(|at| {
         format!(
-            " Process {} of {} differs from the others by more than chance: half of its steps hold at {}, \
-             and half of theirs at {} to {}. The rates above are those of all processes together.",
+            " Process {} of {} differs from the others by more than chance: half of its steps meet \
+             the objective at {}, and half of theirs at {} to {}. The rates above are those of all \
+             processes together.",
             at + 1,
             knees.len(),
             rate_words(knees[*at]),
@@ -108,8 +109,9 @@ fn doubts(rates: &Sustained) -> String {
     });
     let lapses = rates.may_lapse().then(|| {
         format!(
-            " More than {} of all steps may miss regardless of the rate; no rate would then be held with a probability \
-             of {}. More repeats (--repeat) would settle this.",
+            " More than {} of all steps may miss the objective regardless of the rate; no rate \
+             would then meet it with a probability of {}. More repeats (--repeat) would settle \
+             this.",
             percent(1.0 - rates.probability),
             percent(rates.probability)
         )
@@ -164,16 +166,17 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(
-            "Limited by the load generator, whose cores were at their limit: the gateway may hold more. Give the load generator more cores, or \
-             the gateway fewer.",
+            "Limited by the load generator, whose cores were at their limit: the gateway may \
+             sustain more. Give the load generator more cores, or the gateway fewer.",
         ),
         Bottleneck::Upstream => Some(
-            "Limited by the upstream, whose cores were at their limit: the gateway may hold more. Give the upstream more cores, \
-             or the gateway fewer.",
+            "Limited by the upstream, whose cores were at their limit: the gateway may sustain \
+             more. Give the upstream more cores, or the gateway fewer.",
         ),
         Bottleneck::EngineAndUpstream => Some(
-            "Limited by the load generator and the upstream, whose shared cores were at their limit: the gateway may hold more. Use a \
-             machine with more cores, or give the gateway fewer.",
+            "Limited by the load generator and the upstream, whose shared cores were at their \
+             limit: the gateway may sustain more. Use a machine with more cores, or give the \
+             gateway fewer.",
         ),
         Bottleneck::Gateway | Bottleneck::Nothing => None,
     }
@@ -196,29 +199,33 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     };
     let (near, again) = if confirmed {
         (
-            "steps four times as long end the search between a rate that held and one that missed. The version of \
-             gatebench that measured this reported the rate between the two, which is held half of the time"
+            "steps four times as long end the search between a rate that met the objective and one \
+             that missed it. The version of gatebench that measured this reported the rate between \
+             the two, which meets the objective half of the time"
                 .to_owned(),
             "that missed while other processes used the cores was repeated up to twice",
         )
     } else {
         (
             format!(
-                "{NEAR_STEPS} further steps go {} up after one that held, and four times as far down after one that missed",
+                "{NEAR_STEPS} further steps go up by {} after one that met the objective, and down \
+                 by four times as much after one that missed it",
                 percent(RESOLUTION)
             ),
             "during which other processes used the cores is repeated up to twice, regardless of its outcome",
         )
     };
     format!(
-        "Each of {} is a fresh process. First {} connections send as fast as they get responses (saturation). Then \
-         requests arrive at fixed rates, {arrivals}, over the same number of connections, and response times \
-         count from when each was due. After a warm-up, in steps of {}, the rate rises until the objective is \
-         missed; the search then bisects on the logarithm of the rate; {near}. A logistic \
-         curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
-         rate at which a step holds with 95 % probability in any process. Some steps may miss regardless of the rate; their \
-         share is estimated with the curve. A step holds if each percentile (over all requests that were due) and \
-         the share of errors stay below their bounds, and if 99 in 100 requests, or all but one, were sent and \
+        "Each of {} runs in a fresh process. First {} connections send as fast as they get \
+         responses (saturation). Then requests arrive at fixed rates, {arrivals}, over the same \
+         number of connections, and response times are measured from when each was due. After a \
+         warm-up, in steps of {}, the rate rises until the objective is missed; the search then \
+         bisects on the logarithm of the rate; {near}. A logistic curve is fitted to all steps and \
+         allows for differences between processes: the sustained rate is the rate at which a step \
+         meets the objective with 95 % probability in any process. Some steps may miss it \
+         regardless of the rate; their share is estimated with the curve. A step meets the \
+         objective if each percentile (over all requests that were due) and the share of errors \
+         stay below their bounds, and if 99 of 100 requests, or all but one, were sent and \
          completed in time. A step {again}.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,
@@ -226,7 +233,7 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     )
 }
 
-/// The number of cores in a sentence: `nginx needs 3 cores for 60.0k requests/s (3 to 4 with 95 %
+/// The number of cores as a sentence: `nginx needs 3 cores for 60.0k requests/s (3 to 4 with 95 %
 /// confidence), extrapolated from 1 core by a straight line.`
 pub(super) fn sizing(found: &SizingFindings) -> String {
     let (who, rate) = (&found.gateway, rate_words(found.rate_per_second));
@@ -249,13 +256,14 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     };
     let Some(sizing) = &found.sizing else {
         return format!(
-            "{who} does not reach {rate} with any number of cores, according to {by} through {from}."
+            "{who} does not reach {rate} with any number of cores, extrapolated from {from} by \
+             {by}."
         );
     };
     let how = if sizing.extrapolated {
         "extrapolated from"
     } else {
-        "as measured with"
+        "interpolated from"
     };
     if found.validity == Validity::Limited {
         return at_most(who, &rate, sizing, &format!("{how} {from} by {by}"));

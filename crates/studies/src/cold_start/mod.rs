@@ -18,11 +18,12 @@ use crate::common::gates::{is_smoke, worst};
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 
 const EXPLANATION: &str = "The load begins at the first correct response of a process that was \
-                           just started. The time of this response counts from the start; its resolution is the time \
-                           since the previous attempt. Requests are counted until the CPU time per request, in \
-                           windows of 100 ms, stays near its median in the last third of the load. Figures are the \
-                           median of the blocks, with their range. Ranges that overlap are not ranked, and nothing \
-                           is ranked with fewer than ten blocks.";
+                           just started. The time of this response is measured from the start of \
+                           the process; its resolution is the time since the previous attempt. \
+                           Requests are counted until the CPU time per request, in windows of 100 \
+                           ms, stays near its median in the last third of the load. Figures are \
+                           medians of the blocks, with their ranges. Overlapping ranges are not \
+                           ranked, and nothing is ranked with fewer than ten blocks.";
 
 /// The minimum number of responses in a window; a bin with fewer is merged with the next ones.
 const WINDOW_RESPONSES_MIN: u64 = 100;
@@ -40,14 +41,14 @@ const OUTSIDE_MAX: usize = 10;
 struct Start {
     after_ns: f64,
     resolution_ns: f64,
-    /// The validity of the time.
+    /// The validity of `after_ns`.
     validity: Validity,
     /// None if the gateway's CPU time was not sampled.
     course: Option<Course>,
     course_validity: Validity,
 }
 
-/// The CPU time per request, beginning with the first request.
+/// How the CPU time per request develops, from the first request on.
 #[derive(Debug, PartialEq)]
 struct Course {
     first_ns: f64,
@@ -95,7 +96,7 @@ impl StudyKind for ColdStart {
         }
     }
 
-    /// Empty if no start was measured.
+    /// Returns empty findings for a smoke run, and if no start was measured.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
         let (context, study) = (of.context, *self);
         let gateways = context.cells().filter(|(_, it)| !it.is_control());
@@ -188,11 +189,11 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
     })
 }
 
-/// Returns the window at which the steady state begins: the first one from which nine in ten
+/// Returns the window at which the steady state begins: the first one from which nine of ten
 /// smoothed costs are within a given share of the median of the last third, and no more than
 /// [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of a window and
 /// the same number of windows on each side, so that no single window is decisive, and a step in the
-/// cost stays where it is. The first windows have few neighbours before them, so the median of the
+/// cost stays where it is. The first windows have few neighbors before them, so the median of the
 /// window and the windows after it must also be within the share. The error states why there is no
 /// steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {

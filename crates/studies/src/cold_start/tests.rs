@@ -1,6 +1,6 @@
 use super::*;
 
-/// When the cost settles within 5 %, with 200 requests in each window.
+/// Returns when the cost settles within 5 %, with 200 requests in each window.
 fn settles(costs: &[f64]) -> Settled {
     let window = |cost: &f64| Window {
         responses: 200,
@@ -49,7 +49,7 @@ fn a_step_is_located() {
 }
 
 #[test]
-fn a_second_outside_the_band_comes_before_the_steady_state() {
+fn more_than_a_second_outside_the_band_precedes_the_steady_state() {
     let early = [vec![1_000.0], step((25, 3_000.0), (274, 1_000.0))].concat();
     assert_eq!(settles(&early), Settled::After(200 * 26));
     let burst = step((25, 2_500.0), (253, 1_000.0));
@@ -61,7 +61,7 @@ fn a_second_outside_the_band_comes_before_the_steady_state() {
     };
     assert_eq!(burst(10), Settled::After(0));
     assert_eq!(burst(11), Settled::After(200 * 111));
-    // The last third then has no steady state, regardless of its length.
+    // However long the last third is, such a burst in it leaves it without a steady state.
     let last = [vec![1_000.0; 450], step((15, 3_000.0), (135, 1_000.0))].concat();
     assert_eq!(settles(&last), Settled::Inconclusive);
 }
@@ -87,7 +87,7 @@ fn invalid_blocks_do_not_affect_other_blocks() {
 }
 
 #[test]
-fn noise_of_eight_per_cent_moves_the_steady_state_by_few_windows() {
+fn noise_of_eight_percent_moves_the_steady_state_by_only_a_few_windows() {
     for seed in 1..=10 {
         let steady: Vec<f64> = noise(seed).take(300).map(|it| 1_000.0 * it).collect();
         let Settled::After(requests) = settles(&steady) else {
@@ -108,7 +108,7 @@ fn noise_of_eight_per_cent_moves_the_steady_state_by_few_windows() {
 }
 
 #[test]
-fn a_cost_that_falls_to_the_end_never_settles() {
+fn a_cost_that_falls_until_the_end_never_settles() {
     let falling: Vec<f64> = (0..90).map(|at| 2_000.0 - 10.0 * f64::from(at)).collect();
     assert_eq!(settles(&falling), Settled::Never);
     // The last third defines the steady state, so the steady state cannot begin in it.

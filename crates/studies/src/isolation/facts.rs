@@ -13,12 +13,12 @@ pub struct IsolationFindings {
     pub variant: String,
     /// The scenario in which groups fail.
     pub scenario: String,
-    /// The same scenario with every group sending good requests.
+    /// The same scenario, in which every group sends good requests.
     pub healthy: String,
     /// The group that must not be harmed.
     pub group: String,
     pub decision: Decision,
-    /// The reason for the decision, in one or more sentences.
+    /// The reason for the decision, in one or more complete sentences.
     pub text: String,
     /// The counts of the good group next to failing groups, over all blocks.
     pub beside_failing: IsolationCounts,
@@ -62,7 +62,7 @@ pub struct IsolationMeasure {
     pub result: Comparison,
     /// The second value next to healthy groups divided by the first: the noise of this machine.
     pub own: Option<Comparison>,
-    /// The result, in a sentence.
+    /// The result as a sentence.
     pub text: String,
 }
 

@@ -219,7 +219,7 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
             blocks_needed: Some(blocks),
         } => format!("; {blocks} blocks would settle it"),
         Verdict::TooFewBlocks { blocks } => {
-            format!("; a verdict needs {MIN_BLOCKS} blocks instead of {blocks}")
+            format!("; a verdict needs {MIN_BLOCKS} blocks; this run has {blocks}")
         }
         _ => String::new(),
     };
@@ -229,7 +229,7 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-/// The decision of the test and its reason: first by counted harm, then by speed.
+/// The decision of the test and its reason: first by failed requests, then by speed.
 fn decide(found: &IsolationFindings) -> (Decision, String) {
     harm(found).unwrap_or_else(|| slowness(found))
 }
@@ -247,7 +247,8 @@ fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     };
     if found.beside_healthy.harmed() > 0 {
         let text = format!(
-            "There is no verdict on isolation in {scenario}: {} failed through {variant} even where no other group fails.",
+            "There is no verdict on isolation in {scenario}: {} failed through {variant} even when \
+             no other group failed.",
             of(found.beside_healthy)
         );
         return Some((Decision::Open, text));

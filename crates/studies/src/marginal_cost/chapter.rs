@@ -1,5 +1,5 @@
 //! The table of costs that grow with routes, consumers and idle connections. It has a row for each
-//! gateway and, for each measure, a column for each number and for the cost of each additional
+//! gateway and, for each measure, a column for each number and one for the cost of each additional
 //! item.
 
 use gatebench_report::axis::Axis;
@@ -49,13 +49,16 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     let mut measures = found.measures.iter();
     let memory = measures.position(|it| it.metric == Metric::GatewayRssAnonMax);
     let draw = |measure| memory_chart(&format!("scale-{index}"), found, measure, palette);
-    let caption = format!("Memory over {}s, on logarithmic axes", found.what.noun());
+    let caption = format!(
+        "Memory by number of {}s, on logarithmic axes",
+        found.what.noun()
+    );
     let chart = |svg| Chart::new(caption, svg);
     blocks.push(Block::charts(PANELS, memory.and_then(draw).map(chart)));
     Block::card("", blocks)
 }
 
-/// Draws memory over the number, on logarithmic axes; none if no gateway has two points.
+/// Draws memory against the number, on logarithmic axes; none if no gateway has two points.
 fn memory_chart(
     id: &str,
     found: &MarginalCostFindings,
@@ -106,7 +109,7 @@ fn memory_chart(
         ..Series::default()
     });
     let noun = format!("{}s", found.what.noun());
-    let names = Names::new(id, format!("Memory over {noun}"), words);
+    let names = Names::new(id, format!("Memory by number of {noun}"), words);
     let up = Ticked::new(up, |tick| scale.tick(tick * size));
     let across = Ticked::new(across, grouped).named(noun.clone());
     let panel = Panel::new(198.0, up, series.collect());
@@ -132,12 +135,12 @@ fn explanation(costs: &MarginalCostFindings) -> String {
     let load = load
         .and_then(|measure| measure.load.as_ref())
         .map_or_else(String::new, |load| {
-            format!(" The cost of a request is stated at {load}.")
+            format!(" The cost of a request is measured at {load}.")
         });
     format!(
         "Figures are the medians of the blocks, with their ranges. The last column of a measure is \
-         the cost of each additional item, between the smallest and the largest number, paired by \
-         block. {memory}{load}"
+         the cost of each additional item, computed between the smallest and the largest number \
+         and paired by block. {memory}{load}"
     )
 }
 

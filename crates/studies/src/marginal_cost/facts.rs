@@ -55,7 +55,7 @@ pub struct MarginalCostMeasure {
     pub load: Option<String>,
 }
 
-/// A gateway, measured with different numbers of the unit.
+/// A gateway, as measured with different numbers of the unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayMarginalCosts {
     /// Label of the variant.
@@ -63,12 +63,12 @@ pub struct GatewayMarginalCosts {
     /// The numbers, the smallest first.
     pub points: Vec<MarginalCostPoint>,
     /// The cost of each additional unit, for each measure: between the smallest and the largest
-    /// measured number, paired by block. None with fewer than two numbers, or without a common
-    /// block.
+    /// measured number, paired by block. None if fewer than two numbers were measured, or if they
+    /// have no block in common.
     pub each: Vec<Option<Difference>>,
 }
 
-/// One number of the unit.
+/// The figures of a gateway at one number of the unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostPoint {
     /// The number.

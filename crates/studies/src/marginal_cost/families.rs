@@ -37,8 +37,8 @@ pub(super) fn of_plan(plan: &Plan, scenarios: &[ScenarioFindings]) -> Vec<Family
     families
 }
 
-/// A scenario belongs to a family if its name ends with its number of routes or consumers, and the
-/// other scenarios with that name have the same upstream and policies.
+/// Scenarios belong to a family if they differ only in the number that [`marginal_unit`] finds, and
+/// have the same upstream and policies.
 fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
     let members = plan.scenarios.iter().filter_map(|scenario| {
         let (name, what, count) = marginal_unit(scenario)?;

@@ -112,7 +112,7 @@ fn place(costs: &MarginalCostFindings, metric: Metric) -> Option<usize> {
     costs.measures.iter().position(|it| it.metric == metric)
 }
 
-/// The cost in a sentence: `Each route takes 1.20 KiB of memory in nginx (1.10 KiB to 1.30 KiB over
+/// The cost as a sentence: `Each route takes 1.20 KiB of memory in nginx (1.10 KiB to 1.30 KiB over
 /// 10 blocks): 6.10 MiB with 1 and 12.0 MiB with 5,000; nginx is ready after 21.0 ms with 1 and
 /// 35.0 ms with 5,000.`
 fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Option<String> {

@@ -18,13 +18,13 @@ use crate::common::loads::arrivals;
 use crate::common::shares::OfShare;
 use crate::kind::{Analysed, FurtherLoad, Next, StudyFindings, StudyKind};
 
-const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same process; then \
-                           requests arrive at shares of that rate, over the same number of \
+const EXPLANATION: &str = "A closed load finds the gateway's saturation. In the same process, \
+                           requests then arrive at shares of that rate, over the same number of \
                            connections. Each figure is the median of the blocks, with their range. \
                            The rates differ between gateways: each row names its own, and rows of \
                            different gateways are not ranked.";
 
-/// The share that represents the load that finds the saturation.
+/// The share that marks the load that finds the saturation.
 const SATURATED: u32 = 100;
 
 const NO_SATURATION: &str = "no request got a response at saturation, so the rates for --at cannot \
@@ -102,7 +102,7 @@ impl StudyKind for Option<Shares> {
     }
 }
 
-/// Returns the load that finds the gateway's saturation first, and then one load for each share of
+/// Returns first the load that finds the gateway's saturation, and then one load for each share of
 /// it.
 fn next_share(shares: &Shares, current: &TrialRecord) -> Next {
     let load = |phase: Phase, percent: u32| {
@@ -156,7 +156,7 @@ fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
     };
     (!rows.is_empty()).then(|| Section {
         id: "shares",
-        heading: "Equal utilisation",
+        heading: "Equal utilization",
         explanation: EXPLANATION,
         table: FigureTable {
             title: format!("latency at shares of saturation ({connections}, {arrivals})"),

@@ -9,7 +9,7 @@ use crate::common::loads::arrivals;
 /// A measurement that a user requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasureChoice {
-    /// Shares of each gateway's own saturation, in per cent, at which the gateway is measured after
+    /// Shares of each gateway's own saturation, in percent, at which the gateway is measured after
     /// its loads.
     pub percents: Vec<u32>,
 }
@@ -53,8 +53,8 @@ pub(super) fn in_words(shares: &Shares) -> String {
     let each = shares.percents.iter().map(|it| format!("{it} %"));
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
     format!(
-        "shares   {} connections find each gateway's saturation, then open loads offer {} of it with {}; \
-         each with {warm_up} s of warm-up and {measure} s of measurement",
+        "shares   {} connections find each gateway's saturation; then open loads offer {} of it \
+         with {}, each with {warm_up} s of warm-up and {measure} s of measurement",
         shares.connections,
         joined(each, ", "),
         arrivals(shares.arrivals)

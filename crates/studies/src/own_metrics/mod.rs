@@ -17,19 +17,19 @@ use rule::{Counted, Timed, Word};
 const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; the \
      growth between the two fetches is compared with the same requests (including those of the \
      warm-up), as the load generator counted and timed them. Percentiles are those that a \
-     dashboard draws from the buckets (histogram_quantile). agrees: every request is counted, and \
-     each drawn percentile lies in the bucket of the measured one or in the bucket next to it. too \
-     coarse: the measured p99 lies in the first bucket or beyond the last one, so that the drawn \
-     values depend on the bounds and not on the times. half: the time ends when the request is \
-     sent to the upstream. whole milliseconds: the gateway rounds each time. late: the metrics \
-     contain a request only after this time. miscounts: requests are missing, or counted more than \
-     once. differs: clients wait where the gateway does not measure, for example in the kernel's \
-     queues.";
+     dashboard draws from the buckets (histogram_quantile). A metric is judged as follows. \
+     \"agrees\": every request is counted, and each drawn percentile lies in the bucket of the \
+     measured one or in the bucket next to it. \"too coarse\": the measured p99 lies in the first \
+     bucket or beyond the last one, so that the drawn values depend on the bounds and not on the \
+     times. \"half\": the time ends when the request is sent to the upstream. \"whole \
+     milliseconds\": the gateway rounds each time. \"late\": the metrics include a request only \
+     after this time. \"miscounts\": requests are missing, or counted more than once. \"differs\": \
+     clients wait where the gateway does not measure, for example in the kernel's queues.";
 
 /// The percentiles of the table.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 
-/// The loads of one name of a gateway in a scenario.
+/// All loads of a gateway in a scenario that have the same name.
 struct Cell {
     scenario: String,
     variant: String,
@@ -51,7 +51,7 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
     });
     let counts = FigureGroup::new("requests", "", ["its count", "completed"].map(count));
     let means = FigureGroup::new("mean", "", ["its own", "measured"].map(time));
-    let bound = ["its own / measured", "judgement"].map(count);
+    let bound = ["its own / measured", "judgment"].map(count);
     let bound = FigureGroup::new("share up to a bound", "", bound);
     let mut groups = vec![counts];
     groups.extend(pairs);
@@ -70,7 +70,7 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
     })
 }
 
-/// A sentence for each gateway that does not count each request once.
+/// A sentence for each gateway that does not count each request exactly once.
 pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
     cells(context).iter().filter_map(Cell::headline).collect()
 }
@@ -129,7 +129,7 @@ impl Cell {
         }
     }
 
-    /// A row for the count and one for each metric of times.
+    /// A row for the count, and one for each metric of times.
     fn rows(&self, are_several: bool) -> Vec<FigureRow> {
         let number = |it: u64| FigureCell::of_one(Some(it as f64));
         let counted = &self.counted;
@@ -168,7 +168,7 @@ impl Cell {
         }
         if forgotten > 0 {
             faults.push(format!(
-                "it forgets {} that the upstream received but whose clients did not wait",
+                "it does not count {} that the upstream received but whose clients stopped waiting",
                 counted(forgotten, "request")
             ));
         }
@@ -199,7 +199,7 @@ impl Cell {
 
 impl Timed {
     /// The sum over the blocks. Each measured percentile is the median of its values over the
-    /// blocks (the upper one if their number is even).
+    /// blocks (the upper of the two middle ones if their number is even).
     fn over(records: &[&OwnLatencyRecord]) -> Self {
         let mut sum = Self::new(records[0]);
         for next in &records[1..] {
@@ -232,7 +232,7 @@ impl Timed {
         if self.resolution_ns != next.resolution_ns {
             self.resolution_ns = None;
         }
-        // Other bounds belong to another version; its blocks cannot be added up.
+        // Different bounds mean a different version, whose buckets cannot be added up.
         if self.bounds_ns == next.bounds_ns {
             let add = |to: &mut [u64], from: &[u64]| {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to += from);

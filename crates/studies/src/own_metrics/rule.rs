@@ -4,18 +4,18 @@
 use gatebench_model::own_metrics::{Covers, LatencyKind};
 use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 
-/// A metric is late if it contains the last request of a load only after this time.
+/// A metric is late if it includes the last request of a load only after this time.
 const LATE_NS: u64 = 500_000_000;
 /// A resolution coarser than this share of the measured time hides it.
 const RESOLUTION_MAX: f64 = 0.1;
-/// A mean agrees with a measured one within this factor. A gateway begins to time a request after
-/// the client has sent it.
+/// A mean agrees with the measured one if they differ by at most this factor. A gateway begins to
+/// time a request after the client has sent it.
 const MEAN_FACTOR: f64 = 2.0;
-/// A percentile agrees if a dashboard draws it in the bucket of the measured one, or in a
-/// neighbour: times next to a bound fall on either side.
+/// A percentile agrees if a dashboard draws it in the bucket of the measured one or in a
+/// neighboring bucket, because a time close to a bound may fall on either side.
 const BUCKETS_MAX: usize = 1;
 
-/// A judgement on a metric.
+/// A judgment on a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
     Miscounts,
@@ -41,12 +41,12 @@ impl Word {
     }
 }
 
-/// A gateway's count over all loads of one name.
+/// A gateway's count over all loads with the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// The gateway's count.
     pub(super) own: u64,
-    /// Requests that got a whole response.
+    /// Requests that got a complete response.
     pub(super) completed: u64,
     /// Requests that were sent.
     pub(super) sent: u64,
@@ -60,7 +60,7 @@ pub(super) struct Counted {
     pub(super) forgotten: u64,
     /// Counted requests that nobody sent.
     pub(super) excess: u64,
-    /// The longest time until the metrics contained every request.
+    /// The longest time until the metrics included every request.
     pub(super) late_ns: u64,
 }
 
@@ -76,7 +76,8 @@ impl Counted {
         let uncounted = (audit.completed + audit.abandoned).saturating_sub(audit.requests);
         self.missing += missing;
         self.forgotten += uncounted - missing;
-        // Metrics that are later than the wait before the load may contain requests before it.
+        // Metrics that lag by more than the wait before the load may include requests sent before
+        // it.
         let is_settled = audit.late_ns.is_none_or(|late| late <= audit.settled_ns);
         if is_settled {
             self.excess += audit.requests.saturating_sub(audit.sent);
@@ -90,7 +91,7 @@ impl Counted {
     }
 }
 
-/// A metric of times over all loads of one name.
+/// A metric of times over all loads with the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Timed {
     pub(super) metric: String,
@@ -166,7 +167,7 @@ impl Timed {
         ])
     }
 
-    /// Reports whether the gateway timed a request at all.
+    /// Reports whether the gateway timed any request.
     fn has_figures(&self) -> bool {
         self.count > 0 || (self.kind == LatencyKind::Mean && self.mean_ns.is_some())
     }
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(counted(10_021, Some(0)).words(), [Word::Miscounts]);
     }
 
-    /// Requests before the load appear during it.
+    /// Requests sent before the load may be counted during it.
     #[test]
     fn late_metrics_are_not_accused_of_an_excess() {
         assert_eq!(counted(10_025, Some(1_500_000_000)).words(), [Word::Late]);
@@ -268,7 +269,7 @@ mod tests {
 
     /// The values of PromQL's `histogram_quantile` for the same buckets.
     #[test]
-    fn percentiles_are_drawn_as_a_dashboard_does() {
+    fn percentiles_are_drawn_as_a_dashboard_draws_them() {
         let of = timed([40, 80, 98, 99], [1_200, 4_000, 8_000]);
         let drawn = [50.0, 95.0, 99.0, 99.9].map(|it| of.drawn_ns(it).unwrap());
         assert_eq!(

@@ -20,10 +20,11 @@ use crate::common::joined;
 const TITLE: &str = "What policies cost";
 
 /// The explanation of the tables.
-const EXPLANATION: &str = "Each policy is listed below the plain proxy of the same requests at the same \
-     gateway. Its figure is what it adds to the plain proxy, paired by block: the mean with its interval or, \
-     below ten blocks, the median with the range. From ten blocks on, gateways are ranked: #1 adds the least, and \
-     gateways that neither a verdict nor an interval separates share a rank.";
+const EXPLANATION: &str = "Each policy is listed below the plain proxy of the same requests on the \
+     same gateway. Its figure is what it adds to the plain proxy, paired by block: the mean with \
+     its interval or, with fewer than ten blocks, the median with the range. With ten or more \
+     blocks, gateways are ranked: #1 adds the least, and gateways that neither a verdict nor an \
+     interval separates share a rank.";
 
 /// Gateways whose largest values differ by more than this factor are drawn on separate axes.
 const SHARED_AXIS_MAX: f64 = 4.0;
@@ -83,7 +84,7 @@ fn table(costs: &CostFindings, index: usize, scale: UnitScale) -> Option<Table> 
     Some(Table::of_lanes(rows.collect(), vec![lanes]))
 }
 
-/// A column for each gateway, and each policy below the plain proxy to which it is added.
+/// Lays out a column for each gateway, and each policy below the plain proxy to which it is added.
 fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
     let head = |it: &GatewayCosts| [palette.class(&it.variant), it.variant.clone()];
     let row = |line: &CostLine| {
@@ -238,7 +239,7 @@ impl Drawn<'_> {
         self.figure.cost.as_ref().filter(|_| self.is_policy())
     }
 
-    /// The bar in words: `+ api-key: +1.24 µs, 1.10–1.38.`
+    /// The bar as a sentence: `api-key adds +1.24 µs (1.10–1.38).`
     fn words(&self, scale: UnitScale) -> String {
         let name = &self.line.scenario;
         match self.cost() {
@@ -273,7 +274,7 @@ fn note(metric: Metric) -> &'static str {
             "Each policy is shown as its quantile minus the plain proxy's; this difference is not a \
              quantile of the policy's cost."
         }
-        _ => "Each policy is shown as its cost over the plain proxy.",
+        _ => "Each policy is shown as what it adds to the plain proxy.",
     }
 }
 

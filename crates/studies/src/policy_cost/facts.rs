@@ -16,7 +16,7 @@ pub struct CostFindings {
     pub gateways: Vec<GatewayCosts>,
 }
 
-/// A quantity that policies cost.
+/// A quantity in which the cost of policies is measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostMeasure {
     pub metric: Metric,
@@ -86,8 +86,8 @@ pub struct CostFigure {
     /// Gateways that no verdict separates share a rank. None with fewer than ten blocks, or with
     /// fewer than two compared gateways.
     pub rank: Option<usize>,
-    /// The cost over the plain proxy; none for lines that are not policies, or if the two have no
-    /// usable block in common.
+    /// The cost compared with the plain proxy; none for lines that are not policies, or if the two
+    /// have no usable block in common.
     pub cost: Option<Cost>,
 }
 

@@ -30,7 +30,7 @@ const FUNCTIONS_NAMED: usize = 3;
 /// The longest function name that is not shortened.
 const NAME_CHARS_MAX: usize = 56;
 
-/// The share of samples in unnamed functions above which a sentence reports it.
+/// The share of samples in unnamed functions above which a sentence reports the share.
 const NAMELESS_MAX: f64 = 0.2;
 
 /// The samples of a gateway in a scenario, over all blocks.
@@ -45,7 +45,7 @@ struct Profile<'a> {
 }
 
 impl StudyKind for Flame {
-    /// Empty if nothing was sampled.
+    /// Returns empty findings if nothing was sampled.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
         let (context, mut found) = (of.context, StudyFindings::default());
         for scenario in &context.plan.scenarios {
@@ -124,8 +124,8 @@ impl<'a> Profile<'a> {
         scaled.map(|(name, count)| (name, self.ns(count))).collect()
     }
 
-    /// Returns the profile without the lines of functions, which differ between two versions of the
-    /// same function.
+    /// Returns the profile without the line numbers of functions, which differ between two versions
+    /// of the same function.
     fn without_lines(&self) -> Self {
         let mut stacks = BTreeMap::new();
         for (stack, count) in &self.stacks {
@@ -248,7 +248,7 @@ fn rows(profiles: &[Profile<'_>]) -> Vec<FigureRow> {
     order.into_iter().take(FUNCTIONS_MAX).map(row).collect()
 }
 
-/// The stacks of both profiles with the candidate's widths, coloured by the difference from the
+/// The stacks of both profiles with the candidate's widths, colored by the difference from the
 /// baseline.
 fn difference<'a>(
     scenario: &str,
@@ -272,7 +272,7 @@ fn difference<'a>(
     let (a, b) = (candidate.variant, baseline.variant);
     FlameGraph {
         file: file(&[scenario, a, "over", b]),
-        title: format!("{a} over {b} in {scenario}"),
+        title: format!("{a} compared with {b} in {scenario}"),
         text: format!(
             "Widths are those of {a}; red functions take more CPU time per request than in {b}, blue ones less. \
              Functions that {a} does not run have no width."
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_of_time_and_not_of_samples() {
+    fn a_difference_is_in_time_and_not_in_samples() {
         let candidate = profile(
             "a",
             &[("mine;main;parse", 10), ("mine;main;send", 10)],

@@ -1,5 +1,5 @@
-//! The effects of measuring methods on figures. Each is a pure function, so it can be applied to a
-//! run that was measured in another way.
+//! The effects of measurement methods on figures. Each is a pure function, so it can be applied to
+//! a run that was measured in another way.
 
 use gatebench_model::{HumanDuration, Shape};
 use gatebench_store::Histogram;
@@ -9,8 +9,8 @@ use gatebench_store::Histogram;
 /// bound.
 ///
 /// For each of `bounds`, `cumulative` is the number of values up to that bound; `total` is the
-/// number of all values. None without values. Source: the documentation of `histogram_quantile` in
-/// Prometheus.
+/// number of all values. None if there are no values. Source: the documentation of
+/// `histogram_quantile` in Prometheus.
 pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f64) -> Option<f64> {
     let wanted = share * total as f64;
     let place = cumulative.iter().position(|count| *count as f64 >= wanted);
@@ -30,8 +30,8 @@ pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f6
     Some(begin + (bounds[place] - begin) * part)
 }
 
-/// Applies [`bucket_quantile`] to recorded times in nanoseconds, with bounds in milliseconds. It
-/// returns nanoseconds.
+/// Applies [`bucket_quantile`] to recorded times in nanoseconds, with bounds in milliseconds.
+/// Returns nanoseconds.
 pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> Option<f64> {
     let at_most = |bound_ms: &f64| times_ns.count_between(0, (bound_ms * 1e6) as u64);
     let cumulative: Vec<u64> = bounds_ms.iter().map(at_most).collect();
@@ -102,7 +102,7 @@ pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
 /// second, and its responses per second. None if there are not enough seconds.
 pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
     let sums = completed.windows(seconds).map(|it| it.iter().sum::<u64>());
-    // Of equal windows, the first is taken.
+    // If several windows are equal, the first one counts.
     let best = |best: (usize, u64), it: (usize, u64)| if it.1 > best.1 { it } else { best };
     let (first, sum) = sums.enumerate().reduce(best)?;
     Some((first, sum as f64 / seconds as f64))
@@ -165,8 +165,8 @@ mod tests {
         assert_eq!(in_steps(17e6, 10e6), 20e6);
     }
 
-    /// A load of connections that send as soon as they have a response: returns its rate and its
-    /// times.
+    /// Simulates connections that send as soon as they have a response. Returns the rate and the
+    /// response times.
     fn closed_loop(
         connections: u64,
         length_ns: u64,

@@ -15,17 +15,18 @@ use gatebench_report::{Tone, Unit, Validity};
 use super::facts::{Correction, CorrectionRow, DocumentDoubt, DocumentFindings};
 
 /// The explanation of the tables.
-const EXPLANATION: &str = "Cells are the median of the blocks with their range. Figures of different \
-     machines cannot be compared, so published figures appear only as ratios within their own table. The document's columns \
-     are measured as the document measures them; the columns next to them are measured as they should be.";
+const EXPLANATION: &str = "Each cell is the median of the blocks, with their range. Figures from \
+     different machines cannot be compared, so published figures appear only as ratios within \
+     their own table. The document's columns are measured by the document's method, and the \
+     columns next to them by gatebench's.";
 
 /// The heading of the differences.
 const CORRECTIONS: &str = "How this differs from the published table";
 
 /// The explanation of the differences.
-const EFFECT: &str = "Each difference is followed by its effect on figures of this run (on those \
-     of its first gateway, if the rows name none): the figure as the document measures it, and the \
-     measured figure.";
+const EFFECT: &str = "Each difference is followed by its effect on this run's figures (those of \
+     its first gateway, if the rows name no gateway): the figure by the document's method, and the \
+     figure as measured.";
 
 /// The reference to the reasons why cells are limited.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
@@ -54,7 +55,7 @@ impl Report for DocumentFindings {
         let is_filled = |it: &Chapter| !it.blocks.is_empty();
         let chapters = chapters.into_iter().filter(is_filled);
         let foot = match form {
-            PAGE => Text::from("From the run of ")
+            PAGE => Text::from("Measured with ")
                 .and_styled("mono", &self.command)
                 .and("."),
             _ => format!("gatebench {} · {}", self.gatebench, self.command).into(),
@@ -230,7 +231,7 @@ fn values(cell: &FigureCell) -> [String; 8] {
 /// The maximum number of columns that fit next to each other on a page.
 const COLUMNS_MAX: usize = 9;
 
-/// The table, or if it is too wide, a separate table for each kind of column.
+/// The table or, if it is too wide, a separate table for each kind of column.
 fn parts(found: &FigureTable) -> Vec<Table> {
     let columns = |groups: &[FigureGroup]| groups.iter().map(|it| it.columns.len()).sum::<usize>();
     if columns(&found.groups) <= COLUMNS_MAX {

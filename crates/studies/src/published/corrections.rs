@@ -1,4 +1,4 @@
-//! The differences from a document, each with its effect on the figures of the run.
+//! The differences from a document, each with its effect on the run's figures.
 
 use std::collections::BTreeSet;
 
@@ -113,18 +113,19 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Users => (
             ["mean, document's user counts", "mean, equal user counts"],
             Nanoseconds,
-            "The rows of this run differ in their number of users, like those of the document: run it without \
-             --as-published.",
+            "As in the document, the rows of this run differ in their number of users: repeat the \
+             run without --as-published.",
         ),
         Effect::Saturation => (
             ["p95 at saturation", "p95 at one rate"],
             Nanoseconds,
-            "There is no valid load at one rate; with --as-published, there is none at all.",
+            "There is no valid load at one rate; with --as-published, there never is one.",
         ),
         Effect::Ramp => (
             ["rate with the ramp", "rate after it"],
             RequestsPerSecond,
-            "No load of this run has a ramp that ends: its warm-up was discarded. With --as-published, there is one.",
+            "No load of this run has a ramp that ends, because the warm-up was discarded; with \
+             --as-published, there is one.",
         ),
         Effect::Compression => (
             ["CPU without gzip", "CPU with gzip"],
@@ -144,7 +145,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::OneRun => (
             ["lowest block", "highest block"],
             RequestsPerSecond,
-            "This run has one block.",
+            "This run has only one block.",
         ),
         Effect::Peak => (["peak", "mean"], RequestsPerSecond, "Nothing was measured."),
         Effect::SinceBeginning => (
@@ -161,7 +162,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Drift => (
             ["first run", "last run"],
             RequestsPerSecond,
-            "Each version has one run.",
+            "Each version has only one run.",
         ),
     }
 }

@@ -11,7 +11,7 @@ use crate::Findings;
 use crate::common::by_key;
 use crate::common::facts::{Gate, Reason};
 
-/// The reasons from all rows of the tables, the worst first, each with the rows that have it.
+/// The reasons from all rows of the tables, the worst first, each with the rows that it concerns.
 pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDoubt> {
     let shown = |variant: &str| {
         let mut rows = tables.iter().flat_map(|it| &it.rows);
@@ -49,8 +49,8 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
     let suite = of_tables.find(|it| **it == plan.suite);
     format!(
-        "Loads are shorter than the document's and have different users: gatebench run {} --as-published \
-         uses the document's loads.",
+        "Loads are shorter than the document's and have different numbers of users: gatebench run \
+         {} --as-published uses the document's loads.",
         suite.unwrap_or(&document.suite)
     )
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct DocumentFindings {
     /// The document's name on the command line: `soap`.
     pub document: String,
-    /// A description.
+    /// A description of the document.
     pub title: String,
     /// The machine and software of the published measurement, as a sentence.
     pub setting: String,
@@ -18,7 +18,7 @@ pub struct DocumentFindings {
     pub suite: String,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,
-    /// The version of gatebench that measured.
+    /// The version of gatebench that measured the run.
     pub gatebench: String,
     /// The tables for which the run has figures; the notes name the others.
     pub tables: Vec<FigureTable>,
@@ -46,7 +46,7 @@ pub struct DocumentDoubt {
 /// A difference in method from the document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Correction {
-    /// The subject.
+    /// The subject of the difference.
     pub title: String,
     /// The method of the document, and the resulting meaning of its figures.
     pub published: String,

@@ -176,7 +176,7 @@ pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
 }
 
 /// `own` divided by `base`, over the blocks in which both are usable: the median of the ratios with
-/// its range, and, from ten blocks on, the interval of their geometric mean.
+/// its range, and, with ten or more blocks, the interval of their geometric mean.
 pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     let both = own.iter().filter_map(|point| {
         let other = base.iter().find(|it| it.block == point.block)?;

@@ -27,7 +27,7 @@ pub(super) struct Laid<'a> {
     /// The columns without any measured value; a column may occur in several tables.
     pub(super) unmeasured: Vec<String>,
     /// The measured rows of scenarios, for the first gateway that has any. One gateway is enough to
-    /// show the effects of measuring methods.
+    /// show the effects of measurement methods.
     pub(super) cases: Vec<Case<'a>>,
     /// The label of that gateway.
     shown: Option<&'a str>,
@@ -134,7 +134,7 @@ struct Sheet<'s, 'a> {
 }
 
 impl<'a> Sheet<'_, 'a> {
-    /// The loads that columns show unless they state others.
+    /// The loads that columns show by default.
     fn load(&self) -> LoadChoice {
         let usual = match self.stated.row {
             RowKind::Scenario => LoadChoice::Users,

@@ -19,7 +19,8 @@ use crate::common::gates::worst;
 use crate::common::metrics::{response_max_ns, response_mean_ns, response_percentile};
 use crate::common::{loads, sum_of};
 
-/// The length of the peak. In a load less than three times as long, the peak is one second.
+/// The length of the peak, in seconds. In a load that is less than three times as long, the peak is
+/// one second.
 const PEAK_SECONDS: usize = 10;
 
 /// The completed trials of a run.

@@ -1,6 +1,6 @@
 //! Prints a run in the columns of a published document: tables by the document's method with
 //! gatebench's figures next to them, ratios compared with the published ones, and the differences
-//! in method. Documents are data.
+//! in method. Each document is a data file.
 
 mod artefacts;
 mod chapters;
@@ -30,7 +30,7 @@ use measured::Measured;
 /// run that has some of them can be printed.
 ///
 /// # Errors
-/// [`StoreError`], which names the file, if histograms or series cannot be read.
+/// Fails with a [`StoreError`] that names the file if histograms or series cannot be read.
 pub fn in_columns_of(
     document: &Published,
     run: &Run,
@@ -71,7 +71,7 @@ pub fn in_columns_of(
 /// reached.
 ///
 /// # Errors
-/// Like [`in_columns_of`].
+/// See [`in_columns_of`].
 pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>, StoreError> {
     let table = network::table(&Measured::of(run, findings)?);
     Ok(table.map(|table| Section {

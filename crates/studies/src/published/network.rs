@@ -1,5 +1,5 @@
-//! The throughput of the bare network before loads of the upstream alone, and the share of it that
-//! each target reached.
+//! The throughput of the bare network before loads that go straight to the upstream, and the share
+//! of it that each target reached.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use crate::common::facts::Aspect;
 
-/// The table of the bare network's throughput before each load of the upstream alone, and of the
-/// share that each target reached; none if it was not measured. Each scenario with direct loads has
-/// separate rows, because its messages differ in size.
+/// The table of the bare network's throughput before each load that goes straight to the upstream,
+/// and of the share that each target reached; none if it was not measured. Each scenario with
+/// direct loads has separate rows, because its messages differ in size.
 pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let targets = targets(measured);
     let seed = measured.run.manifest().plan.seed;
@@ -50,7 +50,7 @@ pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     ];
     let shares = targets.iter().map(|it| column(&it.name, Unit::Ratio));
     Some(FigureTable {
-        title: format!("the bare network: {messages}, and how much of it was reached"),
+        title: format!("the bare network ({messages}), and the share of it that was reached"),
         first: "connections",
         rows,
         groups: vec![
@@ -68,7 +68,7 @@ struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// None for variants other than the direct one, and if nothing was measured.
+    /// Returns none for variants other than the direct one, and if nothing was measured.
     fn before(target: &Target<'a>) -> Option<Self> {
         let loads = target.loads.iter().filter(|it| carried(it).is_some());
         let loads: Vec<Load<'a>> = loads.cloned().collect();

@@ -121,7 +121,7 @@ fn of_version<'a>(
     lines.collect()
 }
 
-/// The requested loads of a variant in a scenario.
+/// The loads that `choice` selects among those of a variant in a scenario.
 pub(super) fn chosen<'a>(loads: &[Load<'a>], choice: LoadChoice) -> Vec<Load<'a>> {
     match choice {
         LoadChoice::Users => first_of(loads, PhaseKind::Closed),

@@ -15,7 +15,7 @@ pub(super) struct Target<'a> {
     pub(super) loads: Vec<Load<'a>>,
 }
 
-/// The number of connections of a load that keeps them open.
+/// The number of connections of a load that keeps this number constant; none for other loads.
 pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
     match &load.phase.shape {
         Shape::Closed(closed) if closed.stages.is_empty() => Some(closed.connections),
@@ -24,7 +24,7 @@ pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
 }
 
 /// The targets in the order of documents: gateways that serve requests themselves, the upstream,
-/// gateways in front of it.
+/// and gateways in front of it.
 pub(super) fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
     let plan = &measured.run.manifest().plan;
     let several = plan.scenarios.iter().filter(|it| it.has_direct()).count() > 1;

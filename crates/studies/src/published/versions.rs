@@ -28,7 +28,7 @@ pub(super) fn of<'a>(measured: &Measured<'a>, scenario: &str) -> Vec<Version<'a>
         .collect()
 }
 
-/// Reports whether a run is combined with others.
+/// Reports whether a run is valid enough to be combined with others.
 pub(super) fn stands(run: &Load<'_>) -> bool {
     let of = |aspect| run.validity(Some(aspect));
     of(Aspect::Throughput).max(of(Aspect::Latency)) != Validity::Invalid
@@ -57,7 +57,7 @@ pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
     .collect()
 }
 
-/// The versions that the tables lack, in a sentence for each scenario and reason.
+/// A sentence for each scenario and reason, with the versions that the tables lack.
 pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for scenario in &measured.run.manifest().plan.scenarios {

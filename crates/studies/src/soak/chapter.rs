@@ -26,8 +26,8 @@ const METHOD: &str = "Soak";
 /// The explanation of the chapter.
 const EXPLANATION: &str = "Growth is judged by the lower envelope, that is, by the minima of \
      windows longer than the series' correlation time: they show the amount that remains after the \
-     gateway has released some. Its slope is the Theil–Sen estimate, with a 95 % interval by a \
-     bootstrap of moving blocks.";
+     gateway has released some. Its slope is the Theil–Sen estimate, with a 95 % interval from a \
+     moving-block bootstrap.";
 
 impl StudyFacts for SoakFindings {
     fn key(&self) -> &'static str {
@@ -154,8 +154,8 @@ fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     lines::Lines::new(names, class, across, Panel::new(148.0, up, vec![series])).draw()
 }
 
-/// Returns the range of the values with a margin on both sides; constant values get a range as
-/// well.
+/// Returns the range of the values with a margin on both sides, so that constant values also get a
+/// range.
 fn range(found: &SoakQuantity) -> (f64, f64) {
     let lows = found.stretches.iter().map(|it| it.low);
     let highs = found.stretches.iter().map(|it| it.high);
@@ -177,7 +177,7 @@ fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The heading of a process, with the counts of its events.
+/// The heading of a process, with its counts of responses, errors and ended processes.
 fn segment_title(found: &SoakFindings, segment: &SoakSegment) -> String {
     let number = match found.segments.len() {
         1 => String::new(),

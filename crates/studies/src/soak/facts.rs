@@ -21,7 +21,7 @@ pub struct SoakFindings {
     pub measured_seconds: f64,
     /// The decision; *open* if it is unknown whether memory leaks.
     pub decision: Decision,
-    /// The reason for the decision, in one or more sentences.
+    /// The reason for the decision, in one or more complete sentences.
     pub text: String,
     /// Each measured process, judged separately.
     pub segments: Vec<SoakSegment>,
@@ -62,11 +62,11 @@ pub struct SoakSegment {
 /// A figure of the gateway's own metrics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnFigure {
-    /// Its name in the gateway's folder.
+    /// The name of the figure in the gateway's folder.
     pub name: String,
     pub unit: Unit,
-    /// Its lines, the highest first, by the values of its labels. Each point is a second of the
-    /// measurement and a value.
+    /// The lines, the highest first, each with the values of its labels. Each point is a second of
+    /// the measurement and a value.
     pub lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
@@ -89,7 +89,7 @@ pub struct SoakQuantity {
     pub line: Option<[(f64, f64); 2]>,
     /// The range of each stretch of the series, at most 240 stretches.
     pub stretches: Vec<SoakStretch>,
-    /// The conclusion, in a sentence.
+    /// The conclusion as a sentence.
     pub text: String,
 }
 

@@ -24,7 +24,7 @@ impl StudyKind for Soak {
         plan::resume(self, plan, records);
     }
 
-    /// Empty if nothing was measured yet.
+    /// Returns empty findings if nothing has been measured yet.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
         let (context, mut segments, mut load) = (of.context, Vec::new(), None);
         for trial in context.trials() {

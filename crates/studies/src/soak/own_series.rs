@@ -11,13 +11,13 @@ use gatebench_store::SeriesRow;
 
 use super::facts::OwnFigure;
 
-/// The number of lines in a chart; further ones are only in `series.csv`.
+/// The maximum number of lines in a chart; further lines are only in `series.csv`.
 const LINES_MAX: usize = 7;
 
 /// The number of seconds to which a recorded rate refers.
 const PER_SECONDS: f64 = 1_000.0;
 
-/// The ends of the names of times and of rates.
+/// The suffixes of the names of times and of rates.
 const TIME: &str = "_ns";
 const RATE: &str = "_per_1000_s";
 
@@ -60,7 +60,7 @@ fn highest(points: &[(f64, f64)]) -> f64 {
     points.iter().map(|it| it.1).fold(0.0, f64::max)
 }
 
-/// Draws a figure, and returns its note.
+/// Draws a figure. Returns the SVG and a note, which is empty if all lines are shown.
 pub(super) fn chart(id: &str, figure: &OwnFigure) -> (String, String) {
     let shown = &figure.lines[..figure.lines.len().min(LINES_MAX)];
     let top = shown
@@ -85,7 +85,7 @@ pub(super) fn chart(id: &str, figure: &OwnFigure) -> (String, String) {
     let note = match figure.lines.len() - shown.len() {
         0 => String::new(),
         more => format!(
-            "{} with lower values not shown.",
+            "Not shown: {} with lower values.",
             counted(more as u64, "line")
         ),
     };

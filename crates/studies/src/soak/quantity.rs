@@ -14,7 +14,7 @@ use super::text;
 const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 
 /// The largest step by which the kernel's count of anonymous memory usually grows: a huge page.
-/// Arenas of allocators are larger, but count only to the extent that they have been touched.
+/// Allocators' arenas are larger, but count only to the extent that they have been touched.
 const HUGE_PAGE_BYTES: f64 = 2_097_152.0;
 
 /// The step by which a gateway's own count of a pool grows, because objects are allocated in pages.
@@ -77,8 +77,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The largest amount by which the quantity may grow at once, without an earlier reading that
-    /// indicates it.
+    /// The largest amount by which the quantity may grow at once, without any sign of it in earlier
+    /// readings.
     fn step(&self) -> f64 {
         match self.what {
             SoakWhat::Memory => HUGE_PAGE_BYTES,

@@ -1,4 +1,4 @@
-//! The result of a soak in sentences.
+//! The result of a soak as sentences.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, duration, grouped, quantity, three_figures};
@@ -75,12 +75,12 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
     let bound = amount(found.bound_per_hour, found.unit);
     match growth.verdict {
         LeakVerdict::Leak if is_latency => {
-            format!("The median response time through {variant} drifts upwards by {slope}.")
+            format!("The median response time through {variant} drifts upward by {slope}.")
         }
         LeakVerdict::Leak => {
             let each = found.per_thousand_responses.map(|each| {
                 let each = amount(each, found.unit);
-                format!(", which is {each} for each 1,000 responses")
+                format!(", which is {each} per 1,000 responses")
             });
             let each = each.unwrap_or_default();
             format!("{variant} leaks {what}: the lower envelope grows by {slope}{each}.")
@@ -88,14 +88,15 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
         LeakVerdict::NoLeak if growth.slope_per_hour.is_none() => {
             let claim = match is_latency {
                 true => format!(
-                    "The median response time through {variant} does not drift upwards by more than"
+                    "The median response time through {variant} does not drift upward by more than"
                 ),
                 false => format!("{variant} shows no leak of {what} above"),
             };
             format!("{claim} {bound}/h: the whole range of the values is smaller than that growth.")
         }
         LeakVerdict::NoLeak if is_latency => format!(
-            "The median response time through {variant} does not drift upwards: it changes by {slope}."
+            "The median response time through {variant} does not drift upward: it changes by \
+             {slope}."
         ),
         LeakVerdict::NoLeak => format!(
             "{variant} shows no leak of {what} above {bound}/h: the lower envelope changes by {slope}{}.",
@@ -106,7 +107,7 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
             seconds_needed,
         } => {
             let claim = match is_latency {
-                true => format!("the median response time through {variant} drifts upwards"),
+                true => format!("the median response time through {variant} drifts upward"),
                 false => format!("{variant} leaks {what}"),
             };
             let (why, longer) = (why(because, found), longer(seconds_needed));

@@ -126,7 +126,7 @@ const PERCENTILES: [Percentile; 2] = [
     ("p99", |it| it.p99_ns, |it| it.p99_ns.as_ref()),
 ];
 
-/// Draws p90 and p99 of the combined runs, with their range and median; none if no run has any.
+/// Draws p90 and p99 of the combined runs, with their range and median; none if no run has either.
 fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let all = PERCENTILES.iter();
     let all = all.flat_map(|(.., of_all)| found.versions.iter().filter_map(*of_all));
@@ -188,7 +188,7 @@ fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> 
 fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(String, String)> {
     let first = family.first()?;
     let noun = format!("{}s", first.what.noun());
-    let title = format!("throughput over {noun}, in '{}'", first.family);
+    let title = format!("throughput by number of {noun}, in '{}'", first.family);
     let points = || family.iter().flat_map(|trend| &trend.points);
     let largest = points().map(|it| it.rate_per_second).reduce(f64::max)?;
     let unit = Unit::RequestsPerSecond;
@@ -332,9 +332,9 @@ fn of_runs(version: &VersionFindings) -> Vec<String> {
         }
     };
     let invalid = listed(|run| run.validity == Validity::Invalid);
-    let invalid = invalid.map(|it| format!("invalid, and not combined: {it}; see Validity"));
+    let invalid = invalid.map(|it| format!("invalid and not combined ({it}); see Validity"));
     let limited = listed(|run| run.validity == Validity::Limited);
-    let limited = limited.map(|it| format!("limited: {it}; see Validity"));
+    let limited = limited.map(|it| format!("limited ({it}); see Validity"));
     let loud = listed(|run| run.settled.is_some_and(|it| !it.settled));
     let loud = loud.map(|it| format!("the machine was not quiet before {it}"));
     let failed: u64 = runs().map(|run| run.failed).sum();

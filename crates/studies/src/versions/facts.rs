@@ -34,7 +34,7 @@ pub struct VersionFindings {
     pub version: Option<String>,
     /// The number that the specification varies, in this scenario.
     pub count: Option<u32>,
-    /// The runs, in their order.
+    /// The runs, in order.
     pub runs: Vec<RunFigures>,
     /// The combined valid runs; none if no run is valid.
     pub combined: Option<CombinedFigures>,
@@ -61,7 +61,7 @@ pub struct RunFigures {
     pub responses: u64,
     /// Requests without a response, and responses that failed a check.
     pub failed: u64,
-    /// Mean response time; none without a response.
+    /// Mean response time; none if there was no response.
     pub mean_ns: Option<f64>,
     /// The longest response time.
     pub max_ns: Option<u64>,
@@ -109,7 +109,7 @@ pub struct VersionTrend {
     pub family: String,
     /// Label of the variant.
     pub variant: String,
-    /// The unit of that number.
+    /// The unit of the varied number.
     pub what: MarginalUnit,
     /// The numbers with the mean rates, in ascending order.
     pub points: Vec<TrendPoint>,

@@ -3,7 +3,7 @@
 //!
 //! Runs are combined as Kong's framework does: the mean of their rates, the mean latency weighted
 //! by requests, and the maximum. Percentiles are not averaged. A run whose throughput or latency is
-//! invalid is excluded from all combined figures, and named.
+//! invalid is excluded from all combined figures, and is named.
 
 mod chapter;
 pub mod facts;
@@ -31,7 +31,7 @@ use facts::{
     VersionTrend,
 };
 
-/// If doubling the number has a smaller effect than this, no change is reported.
+/// If doubling the number has a smaller effect than this, only this bound is reported.
 const SMALLEST_CHANGE: f64 = 0.02;
 
 impl StudyChoice for Specification {
@@ -45,8 +45,8 @@ impl StudyChoice for Specification {
 }
 
 impl StudyKind for Specified {
-    /// Empty if the specification does not combine its results, or the run only tests that
-    /// everything works.
+    /// Returns empty findings if the specification does not combine its results, or if the run only
+    /// tests that everything works.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
         let context = of.context;
         if !self.combines || is_smoke(context.plan) {

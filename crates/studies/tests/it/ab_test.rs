@@ -62,7 +62,7 @@ fn settled(dir: &TempDir) -> bool {
 }
 
 #[test]
-fn five_per_cent_more_is_worse() {
+fn five_percent_more_is_worse() {
     let (dir, findings) = run(
         10,
         |label| if label == "mine" { 21_000.0 } else { 20_000.0 },
@@ -178,7 +178,7 @@ fn a_run_that_only_measures_is_never_settled() {
     assert!(!settled(&dir));
 }
 
-/// The verdict at the end of twelve blocks on a machine whose trials differ by a few per cent. The
+/// The verdict at the end of twelve blocks on a machine whose trials differ by a few percent. The
 /// candidate uses `effect` more CPU time, and the upstream behind it uses `moved` more.
 fn ends(effect: f64, moved: f64) -> Verdict {
     let (_, findings) = analysed_run(ab_test_of(12), |mut made: Made| {
@@ -332,7 +332,7 @@ fn caution(programs: [&str; 2], metric: DecisiveMetric, factor: f64) -> (Decisio
 }
 
 #[test]
-fn a_small_difference_of_two_binaries_may_be_their_layout() {
+fn a_small_difference_between_two_binaries_may_be_due_to_their_layout() {
     let (cpu, two) = (DecisiveMetric::Cpu, ["aa", "bb"]);
     let (decision, said) = caution(two, cpu, 1.025);
     assert_eq!(decision, Decision::Worse);

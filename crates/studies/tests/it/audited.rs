@@ -22,7 +22,7 @@ fn assert_found(words: &str, change: impl Fn(&mut Made)) {
     assert!(
         said.into_iter()
             .any(|it| it.text.contains("impossible figures")),
-        "the headlines contain it"
+        "a headline reports it"
     );
 }
 
@@ -35,7 +35,7 @@ fn an_undisturbed_run_has_no_reasons() {
 #[test]
 fn more_requests_in_flight_than_connections_are_impossible() {
     assert_found(
-        "keep 80 in flight (Little's law), on 64 connections",
+        "keep 80 in flight (Little's law), but there are only 64 connections",
         |made| {
             let requests = made.closed().counts.completed;
             made.record_values("saturate", "response", &[(2_000_000, requests)]);
@@ -46,7 +46,7 @@ fn more_requests_in_flight_than_connections_are_impossible() {
 
 #[test]
 fn more_cpu_time_than_cores_is_impossible() {
-    assert_found("keep 1.2 cores busy, but there are 1", |made| {
+    assert_found("keep 1.2 cores busy, more than the 1 available", |made| {
         made.used("saturate", "gateway").cpu_ns = 12 * SECONDS * SECOND_NS / 10;
     });
 }

@@ -96,7 +96,7 @@ fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law)
     let mut number = 0;
     while let Some((step, rate)) = next_step(manifest, earlier, &made.record) {
         number += 1;
-        assert!(number < 60, "no end: {:?}", step.phase);
+        assert!(number < 60, "the search does not end: {:?}", step.phase);
         let name = format!("step-{number}");
         load(&mut made, &template, &name, Some(rate), law);
         let phase = made.record.phases.last_mut().unwrap();
@@ -233,7 +233,7 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
     let bound = format!("at {:.1}k requests/s or more (the lower end", low / 1e3);
     assert!(
         found.text.contains(&bound) && !found.text.contains('–'),
-        "no interval reaches below what is sustained at least: {}",
+        "a lower bound is stated without an interval: {}",
         found.text
     );
     assert!(
@@ -253,7 +253,7 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
 
 #[test]
 fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
-    // The machine's record is changed after the judgement, so nothing else differs.
+    // The machine's record is changed after the judgment, so nothing else differs.
     let disturb = |record: &mut TrialRecord| {
         for phase in &mut record.phases {
             phase.machine.foreign_cpu_ns = phase.machine.window_ns / 2;
@@ -323,8 +323,8 @@ fn a_deviating_process_is_a_caution() {
     let findings = run(searching(nginx(), 5), law, |_| {});
     assert_eq!(found(&findings).deviating, [2]);
     let text = &capacity(&findings).gateways[0].text;
-    let expected =
-        "Process 3 of 5 differs from the others by more than chance: half of its steps hold at 1";
+    let expected = "Process 3 of 5 differs from the others by more than chance: half of its steps meet the \
+         objective at 1";
     assert!(text.contains(expected), "{text}");
     assert_eq!(tone(&findings), Tone::Caution);
 }
@@ -332,7 +332,8 @@ fn a_deviating_process_is_a_caution() {
 #[test]
 fn a_disturbed_step_is_repeated_regardless_of_its_outcome() {
     let manifest = searching(nginx(), 1);
-    // With the first knee, every step of the curve holds; with the second, every step misses.
+    // With the first knee, every step of the curve meets the objective; with the second, every step
+    // misses it.
     for (knee, outcome) in [(1e9, StepOutcome::Held), (1.0, StepOutcome::Missed)] {
         let law = Law { knee, ..ALONE };
         let mut made = made(&crate::common::manifest(1), &manifest.plan.trials[0]);
@@ -376,7 +377,7 @@ fn runs_with_longer_confirming_steps_are_read() {
     assert!((half / ALONE.knee - 1.0).abs() < 0.02, "{half}");
     let method = &capacity(&findings).method;
     assert!(
-        method.contains("which is held half of the time"),
+        method.contains("which meets the objective half of the time"),
         "{method}"
     );
 }
@@ -415,7 +416,7 @@ fn cores_are_extrapolated_by_a_line_or_by_the_law() {
     let measured = |counts: &[usize]| {
         let mut manifest = searching(counts.iter().map(|it| sized(*it)).collect(), 2);
         manifest.plan.placement.gateway = (1..=4).collect();
-        // Contention cancels the work of two of five cores.
+        // Each additional core adds 5 % contention, so four cores do the work of 3.5.
         let law = |trial: &Trial| {
             let cores: f64 = trial.variant["nginx-".len()..]
                 .trim_end_matches("core")
@@ -455,7 +456,7 @@ fn cores_are_extrapolated_by_a_line_or_by_the_law() {
         "{}",
         four.text
     );
-    // The sustained rate lies a little below the edge at 10,000.
+    // The sustained rate is slightly below the knee at 10,000.
     let [one] = &measured(&[1])[..] else { panic!() };
     assert_eq!(
         (one.sizing.unwrap().cores, one.validity),

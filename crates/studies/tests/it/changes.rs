@@ -123,7 +123,7 @@ fn the_effects_of_a_change_are_measured() {
 }
 
 #[test]
-fn a_change_without_effect_has_no_recovery_time() {
+fn a_change_without_effect_needs_no_recovery() {
     let findings = found(|_| Second {
         slow: (4_000_000, 2),
         failed: 0,
@@ -142,7 +142,7 @@ fn a_change_without_recovery_has_no_recovery_time() {
     assert_eq!(median(&findings, Metric::ChangeRecovery), None);
     assert_ne!(row(&findings, "haproxy").validity, Some(Validity::Invalid));
     let other = row(&findings, "haproxy").metric(PhaseKind::Open, Metric::ChangeAffected);
-    assert!(other.is_none(), "the direct variant was not changed");
+    assert!(other.is_none(), "haproxy was not changed");
 }
 
 /// The reasons against nginx's first trial if the third second has these numbers of requests
@@ -179,7 +179,7 @@ fn failures_before_a_change_are_not_its_effect() {
     );
     assert_eq!(
         reason.message,
-        "3 requests got no response before the change began (0.020 % of those until then)."
+        "3 requests got no response before the change began (0.020 % of all requests until then)."
     );
     let found = reasons_before(0, 2);
     let [reason] = &found[..] else {
@@ -206,8 +206,8 @@ fn with_admin() -> Manifest {
     manifest
 }
 
-/// A run with periodic calls during nginx's open load, some of which create a route; 900 requests
-/// get no response, and 100 get a wrong one.
+/// A run with periodic calls during nginx's open load, `created` of which create a route; 900
+/// requests get no response, and 100 get a wrong one.
 fn called(every_ns: u64, created: usize) -> Findings {
     let change = |mut made: Made| {
         if made.is("nginx") {

@@ -65,7 +65,7 @@ fn a_slow_clock_source_limits_latencies() {
 }
 
 #[test]
-fn a_run_without_clock_sources_of_trials_is_judged_by_its_first_clock_source() {
+fn a_trial_without_a_clock_source_is_judged_by_that_of_the_run() {
     let of_run = |source: &str| {
         let mut manifest = manifest(3);
         manifest.environment["kernel"]["clock_source"] = source.into();

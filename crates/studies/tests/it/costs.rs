@@ -34,8 +34,8 @@ fn planned(blocks: u32) -> Manifest {
     manifest
 }
 
-/// The plain proxy drifts by 100 ns per block. The key adds 2 µs at nginx, alternately plus and
-/// minus 300 ns, and 5 µs at haproxy; a mock takes half as much as the plain proxy.
+/// The plain proxy drifts by 100 ns per block. The key adds 2 µs on nginx, alternately plus and
+/// minus 300 ns, and 5 µs on haproxy; a mock takes half as much as the plain proxy.
 fn truth(made: &mut Made) {
     let block = u64::from(made.record.trial.block);
     let (nginx, direct) = (made.is("nginx"), made.is("direct"));
@@ -156,7 +156,7 @@ fn ten_blocks_give_the_cost_and_its_interval() {
     assert_eq!(added.ratio.as_ref().unwrap().verdict, Verdict::NoChange);
     assert_eq!(added.difference.effect, 0.0);
     let mut said = findings.headlines.iter().map(|it| it.text.as_str());
-    let expected = "key adds to proxy-json at 5,000 requests/s, in CPU per request: +2.00 µs (";
+    let expected = "key adds CPU time per request to proxy-json at 5,000 requests/s: +2.00 µs (";
     assert!(said.any(|text| text.starts_with(expected)));
 }
 
@@ -226,7 +226,7 @@ fn a_cost_with_spoiled_blocks_is_not_ranked() {
     assert_eq!(cpu.ratio.as_ref().unwrap().verdict, Verdict::Worse);
     assert_eq!(ranks(&findings, Metric::GatewayCpuPerRequest), [None, None]);
     let mut said = findings.headlines.iter().map(|it| it.text.as_str());
-    assert!(said.any(|text| text.contains("the gateway spoiled 2 of 13 blocks) at nginx")));
+    assert!(said.any(|text| text.contains("the gateway spoiled 2 of 13 blocks) with nginx")));
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn another_machine_forbids_a_comparison_and_another_load_is_left_out() {
     );
     assert!(
         found.cells.iter().all(|it| it.place.phase == "saturate"),
-        "only the load that both sent"
+        "only the load that both runs sent"
     );
 }
 

@@ -60,12 +60,13 @@ fn thresholds_of_a_script_are_reported() {
     assert_eq!(
         said(Tone::Alarm),
         [
-            "k6's threshold `http_req_duration: p(95)<200` was crossed at nginx in steady, in 1 of 3 trials."
+            "k6's threshold `http_req_duration: p(95)<200` was crossed with nginx in steady, in 1 \
+             of 3 trials."
         ]
     );
     assert_eq!(
         said(Tone::Plain),
-        ["k6's thresholds passed at nginx in steady: `checks: rate>0.99`."]
+        ["k6's thresholds passed with nginx in steady: `checks: rate>0.99`."]
     );
 }
 

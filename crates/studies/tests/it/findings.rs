@@ -232,7 +232,7 @@ fn added_latency_is_reported_without_a_direct_variant() {
 }
 
 #[test]
-fn no_sentence_ranks_gateways_below_ten_blocks() {
+fn no_sentence_ranks_gateways_with_fewer_than_ten_blocks() {
     for blocks in [1, 9] {
         let (_dir, findings) = analysed_run(manifest(blocks), Some);
         let texts = findings.headlines.iter().map(|it| it.text.to_lowercase());
@@ -264,7 +264,7 @@ fn notes_state_that_three_blocks_give_no_verdict() {
         findings.notes,
         [
             "3 blocks are too few for a verdict, which needs at least 10 (gatebench run --blocks 10).",
-            "Engine and upstream share core 0.",
+            "The load generator and the upstream share core 0.",
             "A note of the run.",
         ]
     );
@@ -308,7 +308,7 @@ fn phases_too_short_to_be_tested_are_named() {
         made.open().measure_ns = 4_000_000_000;
         Some(made)
     });
-    let expected = "Steady state was not tested in steady: without bins of 100 ms, a trend needs at least 5 s.";
+    let expected = "Steady state was not tested in steady: without bins of 100 ms, the test needs at least 5 s.";
     assert!(
         findings.notes.iter().any(|note| note == expected),
         "{:?}",

@@ -81,7 +81,7 @@ fn cpu_per_request_is_valid_if_the_load_generator_is_saturated() {
 }
 
 #[test]
-fn the_direct_variant_may_saturate_load_generator_and_upstream() {
+fn the_direct_variant_may_saturate_the_load_generator_and_the_upstream() {
     let findings = three_blocks(|made| {
         if made.is("direct") {
             made.used("saturate", "engine").cpu_ns = 7 * SECOND_NS;
@@ -260,7 +260,7 @@ fn a_response_that_fails_two_checks_counts_once() {
         twice(Some(5)),
         format!("5 responses failed the checks: {listed}")
     );
-    // Earlier versions did not record the option.
+    // Earlier versions did not record this count.
     assert_eq!(
         twice(None),
         format!("10 responses failed the checks: {listed}")

@@ -70,7 +70,11 @@ fn found<'a>(findings: &'a Findings, variant: &str, name: &str) -> &'a GroupFind
 #[test]
 fn counts_are_added_and_times_estimated_over_blocks() {
     let findings = three_blocks(with_groups);
-    assert_eq!(scenario(&findings).groups.len(), 6, "of one phase");
+    assert_eq!(
+        scenario(&findings).groups.len(),
+        6,
+        "two groups for each variant"
+    );
     let failing = found(&findings, "nginx", "failing");
     assert_eq!((failing.phase.as_str(), failing.trials), ("saturate", 3));
     assert_eq!(failing.load, "16 connections");
@@ -149,7 +153,10 @@ fn littles_law_counts_the_connections_of_all_groups() {
             .iter()
             .any(|reason| reason.gate == Gate::Inconsistent)
     };
-    assert!(!inconsistent(with_groups), "48 and 16 are the phase's 64");
+    assert!(
+        !inconsistent(with_groups),
+        "48 and 16 add up to the phase's 64"
+    );
     assert!(inconsistent(|made| {
         with_groups(made);
         made.closed().groups[1].shape = Shape::Closed(Closed::new(64));

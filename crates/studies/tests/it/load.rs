@@ -12,7 +12,7 @@ use crate::common::SECOND_NS;
 
 const REQUESTS: u64 = 1_000;
 
-/// A second at 1,000 requests/s, sent by two workers with enough time.
+/// A second at 1,000 requests/s, sent by two workers with time to spare.
 fn phase(shape: &Shape) -> PhaseRecord {
     PhaseRecord {
         name: "load".into(),
@@ -87,7 +87,7 @@ fn agents(change: impl Fn(&mut AgentRecord)) -> AgentsRecord {
 }
 
 #[test]
-fn one_sick_agent_of_several_is_named() {
+fn one_faulty_agent_of_several_is_named() {
     type Change = fn(&mut AgentRecord);
     let changes: [(Change, Gate, &str); 6] = [
         (
@@ -113,13 +113,13 @@ fn one_sick_agent_of_several_is_named() {
         (
             |it| it.backend = "epoll".into(),
             Gate::AgentsDiffer,
-            "The agents used different event loops: io_uring on a, io_uring on b and epoll on c, \
-             which are not comparable.",
+            "The agents used different event loops, which are not comparable: io_uring on a, \
+             io_uring on b and epoll on c.",
         ),
         (
             |it| it.response_p50_ns = Some(1_200_000),
             Gate::AgentsDiffer,
-            "Agent c has a p50 of 1.20 ms, and the others have one of 1.00 ms.",
+            "Agent c has a p50 of 1.20 ms, compared with 1.00 ms for the others.",
         ),
     ];
     let judged_of = |agents: AgentsRecord| {
@@ -142,7 +142,11 @@ fn a_busy_load_generator_is_reported_with_its_meaning() {
         phase.measure_ns = SECOND_NS / 10;
         phase.engine.cpu_ns = SECOND_NS / 5;
     };
-    assert_eq!(open(brief), [], "shares of a tenth of a second are random");
+    assert_eq!(
+        open(brief),
+        [],
+        "a tenth of a second is too short for shares of CPU time"
+    );
     for (shape, meaning) in [
         (
             Shape::Open(Open::new(REQUESTS as f64)),

@@ -21,7 +21,7 @@ fn throttled() {
 
 #[test]
 fn steal() {
-    // One per cent of two cores over ten seconds is 200 ms.
+    // One percent of two cores over ten seconds is 200 ms.
     let stolen = |ms: u64| move |made: &mut Made| made.open().machine.steal_ns = ms * 1_000_000;
     let spoils = [Aspect::Throughput, Aspect::Latency];
     check(
@@ -34,7 +34,7 @@ fn steal() {
 }
 
 #[test]
-fn stolen_time_is_cpu_time_on_a_kernel_that_does_not_account_it() {
+fn stolen_time_is_cpu_time_on_a_kernel_that_does_not_account_for_it() {
     let mut manifest = manifest(3);
     manifest.environment["kernel"]["accounting"]["paravirt_time"] = "off".into();
     let stolen = |mut made: Made| {

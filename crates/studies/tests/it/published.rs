@@ -286,7 +286,7 @@ fn statements_agree_with_their_figures() {
     );
     let bucket = statement(&soap, "Gateway latency from a histogram");
     assert!(bucket.contains(&range), "{range}: {bucket}");
-    // All bounds of Kong's plug-in; the last one is 6 s.
+    // All bounds of Kong's plugin; the last one is 6 s.
     let bounds = &soap.corrections[0].buckets_ms;
     assert_eq!((bounds.len(), bounds.last()), (17, Some(&6_000.0)));
     let [first, second] = [0, 1].map(|row| in_flight(&soap.tables[0].rows[row]));
@@ -318,7 +318,7 @@ fn statements_agree_with_their_figures() {
 
 #[test]
 fn a_users_document_has_its_own_columns() {
-    let text = "published: mine\ntitle: Mine\nsetting: Published of a laptop.\nsuite: tour\n\
+    let text = "published: mine\ntitle: Mine\nsetting: Published for a laptop.\nsuite: tour\n\
                 tables:\n  - row: scenario\n    base: plain\n    load: rate\n    rows:\n\
                 \x20     - {row: plain, scenario: soap-0, published: {p99: 2, cpu: 10}}\n\
                 \x20     - {row: wsdl, scenario: soap-1, published: {p99: 5, cpu: 40, rate: 1}}\n\
@@ -435,7 +435,7 @@ fn external_percentiles_need_enough_responses_beyond_them() {
 }
 
 #[test]
-fn the_earlier_edition_is_compared_with_its_first_row_with_figures() {
+fn the_base_of_the_earlier_edition_is_its_first_row_with_figures() {
     let found = columns(
         "soap-earlier",
         plan(&["soap-1", "soap-3", "httpbin-1", "httpbin-2"]),

@@ -34,7 +34,7 @@ fn soak(seconds: u32, growth_bytes_per_hour: u64) -> Manifest {
     manifest
 }
 
-/// A number that is independent of its neighbours (SplitMix64).
+/// A number that is independent of its neighbors (SplitMix64).
 fn random(of: u32) -> u64 {
     let mut bits = u64::from(of + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -191,7 +191,11 @@ fn five_minutes_do_not_exclude_a_leak_hidden_by_a_huge_page() {
         assert!(found.text.contains(expected), "{expected}: {}", found.text);
     }
     let descriptors = quantity(found, SoakWhat::Descriptors).growth.verdict;
-    assert_ne!(descriptors, LeakVerdict::NoLeak, "one is 12/h");
+    assert_ne!(
+        descriptors,
+        LeakVerdict::NoLeak,
+        "one in five minutes is 12/h"
+    );
 }
 
 #[test]
@@ -344,7 +348,7 @@ fn an_interrupted_block_is_not_counted() {
     assert!(
         found
             .text
-            .contains("a verdict needs 10 blocks instead of 3"),
+            .contains("a verdict needs 10 blocks; this run has 3"),
         "{}",
         found.text
     );

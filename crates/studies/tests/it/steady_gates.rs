@@ -21,7 +21,7 @@ fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u6
     }
 }
 
-/// Adds reproducible noise of one per cent.
+/// Adds reproducible noise of up to two percent.
 fn around(value: u64, bin: u64) -> u64 {
     value + bin * 7_919 % 21 * value / 1_000
 }

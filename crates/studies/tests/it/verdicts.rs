@@ -228,7 +228,7 @@ fn blocks_spoiled_by_the_machine_count_against_no_gateway() {
     );
     assert!(found.spoiled.is_empty());
     // Arrivals that were dropped while time was stolen may or may not be the gateway's fault, so
-    // they favour no gateway.
+    // they favor no gateway.
     let stolen = spoiled_in(7, 17, "nginx", |made| {
         drop_requests(made);
         made.open().machine.steal_ns = SECONDS * 1_000_000_000 / 10;

@@ -1,4 +1,4 @@
-//! Counts on the wire are reported, and wrong counts are reasons.
+//! Counts on the wire are reported, and wrong counts limit the validity.
 
 use gatebench_report::{Tone, Validity};
 use gatebench_store::{Buffering, GatewayWire, UpstreamWire, WireFacts};
@@ -49,7 +49,7 @@ fn a_sound_load_has_no_reasons() {
 }
 
 #[test]
-fn connections_to_the_upstream_are_kept() {
+fn connections_to_the_upstream_are_kept_open() {
     let gate = Gate::UpstreamConnections;
     let (trips, spares) = (
         upstream(|it| it.connections = 629),
@@ -59,7 +59,7 @@ fn connections_to_the_upstream_are_kept() {
 }
 
 #[test]
-fn clients_connections_are_kept() {
+fn clients_connections_are_kept_open() {
     let gate = Gate::ClientConnections;
     // The open load of the fixture has at most 64 connections, unless its shape states otherwise.
     let most = |made: &mut Made| match &made.open().shape {
@@ -132,10 +132,10 @@ fn differences_between_gateways_are_cautions() {
     let sentence = findings
         .headlines
         .iter()
-        .find(|said| said.text.contains("on the wire"))
+        .find(|said| said.text.contains("the gateways differ in"))
         .unwrap();
     assert_eq!(sentence.tone, Tone::Caution);
-    let expected = "proxy-json: not equal on the wire: responses forwarded before they are complete: yes at nginx; no at haproxy.";
+    let expected = "proxy-json: the gateways differ in responses forwarded before they are complete: yes for nginx; no for haproxy.";
     assert_eq!(sentence.text, expected);
 }
 

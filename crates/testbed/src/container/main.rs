@@ -101,7 +101,7 @@ impl ContainerMain {
 
 impl Drop for ContainerMain {
     fn drop(&mut self) {
-        // Callers that need the result have called `remove` before.
+        // Callers that need the result have already called `remove`.
         let _ = self.remove();
     }
 }

@@ -12,8 +12,8 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// The limit on processes and threads, which is higher than a gateway needs. The hard limit of an
-/// engine may be lower than that of this process.
+/// The limit on processes and threads, which is higher than a gateway needs. The limit of this
+/// process is not used, because the engine's hard limit may be lower.
 const NPROC: u64 = 32_768;
 
 /// The container that a supervisor must create.
@@ -23,10 +23,10 @@ pub(crate) struct ContainerSpec {
     pub(crate) socket: PathBuf,
     /// The image, by the digest of its configuration.
     pub(crate) image: String,
-    /// User and group inside, as numbers or names.
+    /// The user and group inside the container, as numbers or names.
     pub(crate) user: String,
     pub(crate) environment: BTreeMap<String, String>,
-    /// The container's working folder, which has the same path inside.
+    /// The working folder, which has the same path inside the container.
     pub(crate) work: PathBuf,
     /// The container's resource limits.
     pub(crate) amounts: Vec<Amount>,
@@ -49,8 +49,8 @@ impl ContainerSpec {
     }
 
     /// Returns the body of the request that creates the container. The container shares the
-    /// machine's network, so connections cost no more than those to a process: no addresses are
-    /// translated.
+    /// machine's network, so connections cost no more than those to a process, because no addresses
+    /// are translated.
     pub(crate) fn create(
         &self,
         command: &[String],

@@ -36,7 +36,7 @@ pub(crate) struct Ready {
     pub gateway: String,
     pub name: String,
     pub action: Action,
-    /// True if a signal goes to the control plane.
+    /// True if the action's signal is sent to the control plane.
     pub is_of_control_plane: bool,
     /// The trial's working folder.
     pub work: PathBuf,

@@ -56,8 +56,8 @@ impl AdminRequest {
             let stream = connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
             stream.set_write_timeout(Some(timeout))?;
-            // A Unix socket has no host. nginx refuses an empty field, and Caddy refuses every name
-            // except this one.
+            // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy
+            // refuses every host except this one.
             let fields: [(&str, &[u8]); 2] = [
                 ("Host", b"127.0.0.1"),
                 ("Content-Type", b"application/json"),
@@ -82,7 +82,7 @@ impl AdminRequest {
     }
 }
 
-/// Connects to an interface, which may open its socket just after the process listens elsewhere.
+/// Connects to an interface, which may open its socket shortly after the gateway's other listeners.
 fn connect(socket: &Path) -> io::Result<UnixStream> {
     let mut last = io::ErrorKind::TimedOut.into();
     let connected = wait_until(Instant::now() + OPEN_TIMEOUT, || {

@@ -61,7 +61,7 @@ fn resolve(url: &str) -> Result<SocketAddr, String> {
     let first = addresses
         .map_err(|error| format!("{with_port}: {error}"))?
         .next();
-    first.ok_or_else(|| format!("{with_port} resolves to no address"))
+    first.ok_or_else(|| format!("{with_port} does not resolve to an address"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Checks of a user's configuration, which must listen on the trial's port and forward to the
-//! trial's upstream.
+//! Checks a user's configuration, which must listen on the trial's port and forward to the trial's
+//! upstream.
 
 use gatebench_model::{GatewayInput, Policy};
 

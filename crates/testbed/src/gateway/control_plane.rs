@@ -13,7 +13,7 @@ use crate::system::processes;
 /// The name of its logs.
 pub(super) const NAME: &str = "control-plane";
 
-/// The inputs for starting a control plane, any number of times.
+/// The inputs for starting and restarting a control plane.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub gateway: String,
@@ -54,7 +54,7 @@ impl ControlPlane {
         self.process.as_mut().ok_or_else(down)
     }
 
-    /// Kills it with all its processes, as an outage does.
+    /// Kills all its processes, to simulate an outage.
     pub(super) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();

@@ -122,7 +122,7 @@ impl Folder {
     /// extras are installed.
     ///
     /// # Errors
-    /// The needs that the folder does not claim.
+    /// The policies and properties that the folder does not claim.
     pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.has_all(scenario, |_, _| None)
     }
@@ -131,7 +131,7 @@ impl Folder {
     /// why an extra cannot be used.
     ///
     /// # Errors
-    /// The needs that the gateway lacks.
+    /// The policies and extras that the gateway lacks.
     pub(crate) fn has_all(
         &self,
         scenario: &Scenario,
@@ -249,7 +249,7 @@ impl Folder {
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
     }
 
-    /// Describes the gateway's installation, as a sentence without a full stop.
+    /// Describes how to install the gateway, as a sentence without the final period.
     pub fn install_hint(&self) -> String {
         let (name, install) = (&self.spec.gateway, &self.spec.install);
         if install.pypi.is_some() || install.maven.is_some() {

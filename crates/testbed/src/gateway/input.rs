@@ -19,8 +19,8 @@ pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
 /// The name of a scenario's upstream, or the prefix of the names if there are several.
 const ORIGIN: &str = "origin";
 
-/// The trial's self-signed certificate in PEM, in the working folder for a scenario with TLS. The
-/// caller that starts the gateway writes it.
+/// The file with the trial's self-signed certificate, in PEM. If the scenario uses TLS, the caller
+/// that starts the gateway writes it to the working folder.
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.pem";
 /// The key of [`CERTIFICATE_FILE`].
 pub(crate) const KEY_FILE: &str = "certificate.pem.key";
@@ -48,7 +48,7 @@ pub struct Wiring<'a> {
     pub access_log: bool,
     /// The address of the gateway's metrics, if the gateway serves any.
     pub metrics: Option<SocketAddr>,
-    /// Samples per second of its own profiler, if it must run.
+    /// The samples per second of the gateway's own profiler, if it must run.
     pub profile: Option<u32>,
     /// The address on which its control plane listens, if it has one.
     pub control_plane: Option<SocketAddr>,
@@ -104,7 +104,8 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         }],
         routes: input_routes(&scenario.routes, &names, global),
         all_routes: input_routes(scenario.all_routes(), &names, global),
-        // Those of a route, because they contain the address of Redis.
+        // The policies are copied from a route, because a route's policies contain the address of
+        // Redis.
         global_policies: (scenario.routes.iter().take(1))
             .flat_map(|route| route.policies.iter().take(global).cloned())
             .collect(),

@@ -30,7 +30,7 @@ pub struct RenderedFile {
     /// SHA-256 of the file's text, in lower-case hexadecimal.
     pub sha256: String,
     pub text: String,
-    /// The group that may read it if it contains secrets.
+    /// The group that may read the file if it contains secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
 }
@@ -267,7 +267,7 @@ fn syntax() -> SyntaxConfig {
 }
 
 /// Gives each policy a key for every kind; only one of them has a value. In templates, `{% if
-/// policy.api_key %}` then works, and a misspelt kind is an error.
+/// policy.api_key %}` then works, and a misspelled kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
     complete(&mut input["global_policies"]);
     for name in ["routes", "all_routes", "later_routes"] {

@@ -187,7 +187,7 @@ impl GatewayStart<'_> {
         }
     }
 
-    /// The signs that the gateway is ready. With a control plane, the gateway may listen before it
+    /// Returns the conditions for readiness. With a control plane, the gateway may listen before it
     /// has its routes, so a request must reach the upstream.
     fn ready(&self) -> Ready {
         let mut ready = self.folder().spec.ready.clone();
@@ -580,20 +580,20 @@ impl LocalGateway {
         }
     }
 
-    /// Kills its control plane, if it has one, and leaves the gateway alone.
+    /// Kills the gateway's control plane, if it has one. The gateway itself keeps running.
     pub(crate) fn kill_control_plane(&mut self) {
         if let Some(control_plane) = &mut self.control_plane {
             control_plane.kill();
         }
     }
 
-    /// Restarts its control plane at its address.
+    /// Restarts the gateway's control plane at the same address.
     pub(crate) fn start_control_plane_again(&mut self) -> Result<(), DriverError> {
         let control_plane = self.control_plane.as_mut();
         control_plane.map_or(Ok(()), ControlPlane::start_again)
     }
 
-    /// Returns the error if its control plane ended by itself.
+    /// Returns the error if the gateway's control plane ended by itself.
     pub(crate) fn control_plane_death(&mut self) -> Option<DriverError> {
         self.control_plane.as_mut()?.death()
     }

@@ -2,8 +2,8 @@
 # Installs, as root, the Debian packages given as arguments, without starting their daemons.
 set -eu
 
-# Debian starts a daemon as soon as it is installed, on port 80. Debian's policy hook prevents that;
-# if the machine already has such a hook, it is left unchanged.
+# Debian starts a daemon as soon as it is installed, and web servers then listen on port 80.
+# Debian's policy hook prevents that; if the machine already has such a hook, it is left unchanged.
 hook=/usr/sbin/policy-rc.d
 if [ ! -e "$hook" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$hook"

@@ -27,7 +27,7 @@ pub(super) fn program(folder: &Folder) -> Result<Option<JavaProgram>, DriverErro
 impl JavaProgram {
     pub(super) fn title(&self) -> String {
         format!(
-            "{} {}: built by Maven from Maven Central ({}), into {} (minutes)",
+            "{} {}: built by Maven from Maven Central ({}), into {} (takes minutes)",
             self.home.gateway,
             self.project.version,
             self.libraries().pinned(),
@@ -70,9 +70,9 @@ impl JavaProgram {
         for (name, text) in &self.files {
             write(&self.home.folder.join(name), text)?;
         }
-        let if_absent = "make this command work: mvn --version (Debian's packages are maven and default-jdk-headless)";
+        let if_absent = "install Maven (Debian's packages are maven and default-jdk-headless), so that `mvn --version` works";
         let if_failing = format!(
-            "correct pom.xml and the other files of install.maven according to the output of Maven; to try again: {}",
+            "correct pom.xml and the other files of install.maven according to the output of Maven; to try again, run: {}",
             self.maven()
         );
         let mut maven = Command::new("mvn");

@@ -29,14 +29,14 @@ pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError>
             gateway,
             format!("it needs JDK {first} or later, but this machine has {}", listed(&found)),
             format!(
-                "install one (if Debian's release has it: apt-get install openjdk-{first}-jdk-headless; otherwise see \
-                 https://adoptium.net), and set JAVA_HOME to it if it is not in {JVM_FOLDER}"
+                "run `apt-get install openjdk-{first}-jdk-headless`, or download a JDK from https://adoptium.net and \
+                 set JAVA_HOME to its folder"
             ),
         )
     })
 }
 
-/// A JDK: a Java runtime with its compiler.
+/// A JDK, which is a Java runtime with a compiler.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Jdk {
     /// The major version: 21 for 21.0.3.
@@ -45,7 +45,7 @@ struct Jdk {
 }
 
 impl Jdk {
-    /// Reads the JDK in a folder or behind a link; none if there is no compiler.
+    /// Reads the JDK in a folder, which may be a symbolic link; none if there is no compiler.
     fn at(home: &Path) -> Option<Self> {
         let home = fs::canonicalize(home).ok()?;
         let release = fs::read_to_string(home.join("release")).ok()?;
@@ -88,9 +88,9 @@ fn listed(found: &[Jdk]) -> String {
     let one = |jdk: &Jdk| format!("{} ({})", jdk.version, jdk.home.display());
     let all: BTreeSet<String> = found.iter().map(one).collect();
     if all.is_empty() {
-        return "none".into();
+        return "no JDK".into();
     }
-    Vec::from_iter(all).join(", ")
+    format!("only {}", Vec::from_iter(all).join(", "))
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_version_is_an_error_that_lists_the_others() {
+    fn an_error_names_the_missing_version() {
         let error = home_of("mine", 9999).unwrap_err().to_string();
         assert!(error.contains("JDK 9999 or later"), "{error}");
     }

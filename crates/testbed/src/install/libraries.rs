@@ -159,7 +159,7 @@ impl Libraries<'_> {
                  digests of all files: {list}"
             ),
             format!(
-                "if you changed no version, do not run the result of the build: compare {list} with the list from another \
+                "if you did not change any version, do not run the result of the build: compare {list} with the list from another \
                  machine or version, and compare the files that differ with the checksums and signatures in Maven Central; \
                  after an intended change, check the new files in the same way, then write under install.maven in \
                  gateway.yaml: libraries_sha256: {computed}"

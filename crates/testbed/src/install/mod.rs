@@ -187,13 +187,13 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     }
     let mut script = Command::new("sh");
     script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
-    let remedy = format!("make this command work: {by_hand}");
+    let remedy = format!("correct the cause, then try again or run: {by_hand}");
     run(what, &mut script, &remedy, &remedy)
 }
 
 /// Runs an installer to completion, in the foreground, so that Ctrl-C reaches it. Its output is
-/// shown only if it fails. The remedies are for an installer that cannot be started, and for one
-/// that fails.
+/// shown only if it fails. `if_absent` is the remedy if the installer cannot be started, and
+/// `if_failing` if it fails.
 fn run(
     what: &str,
     installer: &mut Command,

@@ -77,10 +77,9 @@ impl PythonProgram {
         self.home.clear()?;
         let file = self.requirements_file();
         fs::write(&file, self.requirements()).map_err(DriverError::at("write", file.as_ref()))?;
-        let if_absent =
-            "make this command work: python3 -m pip --version (Debian's package is python3-pip)";
+        let if_absent = "install pip (Debian's package is python3-pip), so that `python3 -m pip --version` works";
         let if_failing = "make sure that install.pypi in gateway.yaml names a package, a version of it that PyPI has for this machine, \
-                          and the SHA-256 of its wheel, and that this command works: python3 -m pip --version (Debian's package is python3-pip)";
+                          and the SHA-256 of its wheel, and that `python3 -m pip --version` works (Debian's package is python3-pip)";
         let (gateway, mut pip) = (&self.home.gateway, Command::new("python3"));
         run(gateway, pip.args(self.arguments()), if_absent, if_failing)?;
         let program = self.home.folder.join(&self.package.program);

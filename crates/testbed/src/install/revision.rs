@@ -1,6 +1,6 @@
 //! Commits of a user's repository, each checked out and built in a separate folder for a
-//! comparison. The repository itself is only read. It is cloned, because git records a worktree in
-//! the repository.
+//! comparison. The repository itself is only read. It is cloned, because git would record a
+//! worktree in the repository.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -111,7 +111,7 @@ impl Blame for RevisionError {
             Self::NoCommit { .. } => {
                 "name a branch, a tag or a hash that `git rev-parse` accepts".into()
             }
-            Self::NoCheckout { .. } => "check the repository: git fsck".into(),
+            Self::NoCheckout { .. } => "check the repository with `git fsck`".into(),
             Self::Build { log, .. } => format!(
                 "make the command succeed in a fresh clone of that commit; its output is in {}",
                 log.display()

@@ -84,7 +84,7 @@ fn elsewhere(packages: &VendorPackages) -> String {
     let systems = systems.map(|it| format!("{} {}", it.id, it.versions.join(", ")));
     let systems: Vec<String> = systems.collect();
     format!(
-        "its vendor has steps for {}; for other ways, see {}",
+        "its vendor has steps for {}; for other ways to install it, see {}",
         systems.join("; "),
         packages.page
     )
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_without_steps_is_an_error_and_no_guess() {
+    fn no_steps_are_guessed_for_an_unlisted_system() {
         let debian_13 = BOOKWORM.replace("12", "13").replace("bookworm", "trixie");
         for (release, named) in [
             (debian_13.as_str(), "Debian GNU/Linux 13 (trixie)"),
@@ -205,7 +205,7 @@ mod tests {
         let remedy = elsewhere(&packages());
         assert_eq!(
             remedy,
-            "its vendor has steps for debian 11, 12; rhel 9; for other ways, see https://makers.example"
+            "its vendor has steps for debian 11, 12; rhel 9; for other ways to install it, see https://makers.example"
         );
     }
 

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_limit_is_a_quota_of_a_period() {
+    fn a_cpu_limit_is_a_quota_per_period() {
         assert_eq!(quotient("50000", "100000"), Some(0.5));
         for (quota, period) in [("max", "100000"), ("-1", "100000"), ("1", "0")] {
             assert_eq!(quotient(quota, period), None);
@@ -221,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(membership in ".*", mounts in ".*") {
+        fn no_text_causes_a_panic(membership in ".*", mounts in ".*") {
             in_texts(&membership, &mounts, "cpu");
             throttling_in(&membership);
         }

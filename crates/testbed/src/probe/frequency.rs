@@ -15,7 +15,7 @@ const CPUINFO: &str = "proc/cpuinfo";
 /// The file with the current frequency in kHz, in a core's folder.
 const CURRENT: &str = "cpufreq/scaling_cur_freq";
 
-/// Time between two readings of `/proc/cpuinfo`. The kernel refreshes its values every 10 ms.
+/// The time between two readings of `/proc/cpuinfo`, whose values the kernel refreshes every 10 ms.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The place where the kernel exposes the frequencies of cores.

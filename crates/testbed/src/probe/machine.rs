@@ -21,7 +21,7 @@ pub struct CoreTimes {
     /// The part of the busy time spent in softirq.
     #[serde(default)]
     pub softirq_ns: u64,
-    /// Steal time: the hypervisor ran other guests although a thread was runnable.
+    /// Steal time, in which the hypervisor ran other guests although a thread was runnable.
     pub steal_ns: u64,
 }
 

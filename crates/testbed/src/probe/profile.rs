@@ -70,7 +70,7 @@ impl Blame for ProfileError {
     }
 }
 
-/// The samples.
+/// The sampled stacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// A line for each distinct stack: the process's name and the functions from the outermost

@@ -82,7 +82,7 @@ pub struct Sampler {
 pub(crate) enum GroupChoice {
     /// A group that this program does not share.
     Own,
-    /// Also this program's group: in a pod, it has nothing else to do.
+    /// Any group, even that of this program, which does no other work in a pod.
     Shared,
     /// That of another container, whose processes are visible.
     OfContainer,
@@ -101,7 +101,7 @@ impl Sampler {
         }
     }
 
-    /// Reads the effects of a CPU limit in this group.
+    /// Sets the group in which the effects of a CPU limit are read.
     #[must_use]
     pub(crate) fn in_group(self, group_choice: GroupChoice) -> Self {
         Self {

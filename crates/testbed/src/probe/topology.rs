@@ -22,7 +22,7 @@ pub fn allowed_cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(is_set).collect()
 }
 
-/// Returns the CPUs that this process may use, at most as many as a CPU limit lets it fill.
+/// Returns the CPUs that this process may use, but no more than its CPU limit lets it keep busy.
 pub fn usable_cores() -> Vec<usize> {
     let mut cores = allowed_cores();
     if let Some(cpus) = cpu_limit() {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_read_and_damage_is_not() {
+    fn a_list_is_read_and_a_damaged_one_is_ignored() {
         assert_eq!(cpu_list("0-2,8\n"), [0, 1, 2, 8]);
         assert_eq!(cpu_list("3,1"), [1, 3]);
         for damaged in ["", "a", "-", "4-2", "0-99999999999", "1-x"] {

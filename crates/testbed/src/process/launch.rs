@@ -226,7 +226,7 @@ impl Supervised {
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
         match wait_until(deadline, || self.exit_status()) {
             Some(_) if self.out_of_patience => Ended::Killed,
-            // Another process killed the process shortly before.
+            // Something else killed the process just before the stop.
             Some(KILLED) if self.stop_signal != Signal::KILL => Ended::Crashed(KILLED),
             Some(_) => Ended::Stopped,
             None => {

@@ -32,7 +32,7 @@ pub struct Service {
     pub addr: SocketAddr,
 }
 
-/// The signs of a server that is ready, and the error if it does not become ready.
+/// The conditions under which a server is ready, and the error if it does not become ready.
 struct Readiness {
     timeout: Duration,
     /// The file with the log.

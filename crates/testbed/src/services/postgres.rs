@@ -21,16 +21,16 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 /// The name of the database and of its owner.
 const NAME: &str = "gatebench";
 
-/// The folder of its data, in the working folder.
+/// The folder of the database's files, in the working folder.
 const DATA: &str = "data";
 
-/// A part of the line that it writes when it accepts connections.
+/// A part of the line that PostgreSQL writes when it accepts connections.
 const READY: &str = "database system is ready to accept connections";
 
-/// The timeout for the creation of its files, and for its start.
+/// The timeout for creating the database's files, and for starting PostgreSQL.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// PostgreSQL also writes its line before it accepts connections on all addresses.
+/// PostgreSQL may write its line before it accepts connections on the address, so both are checked.
 const READINESS: Readiness = Readiness {
     timeout: START_TIMEOUT,
     log: |process| &process.stderr,
@@ -38,8 +38,8 @@ const READINESS: Readiness = Readiness {
     error: |message, stderr| DriverError::Postgres { message, stderr },
 };
 
-/// Its settings in addition to its port and its data: no Unix socket, and no effort to survive a
-/// crash of the machine.
+/// The settings in addition to the port and the data folder: no Unix socket, and no precautions
+/// against a crash of the machine.
 const SETTINGS: [&str; 5] = [
     "unix_socket_directories=",
     "listen_addresses=127.0.0.1",
@@ -65,8 +65,9 @@ fn programs() -> Result<PathBuf, DriverError> {
     programs.ok_or_else(|| failed(format!("there is no version in {VERSIONS}"), String::new()))
 }
 
-/// A command that PostgreSQL does not refuse to run as root. In a user namespace without a mapping,
-/// root is the user `nobody`, which still owns the files that root creates.
+/// Returns a command that also works for root, although PostgreSQL refuses to run as root. In a
+/// user namespace without a mapping, root is the user `nobody`, which still owns the files that
+/// root creates.
 fn as_user(program: PathBuf) -> Vec<OsString> {
     let is_root = rustix::process::geteuid().is_root();
     let namespace = is_root.then(|| ["unshare", "--user"].map(OsString::from));
@@ -75,7 +76,7 @@ fn as_user(program: PathBuf) -> Vec<OsString> {
 }
 
 /// Starts PostgreSQL with an empty database on a free port, and waits until it accepts connections.
-/// `work` is its working folder with its data and its log. After an error, no process is left.
+/// `work` is the working folder for data and logs. After an error, no process is left running.
 pub(crate) fn start_postgres(
     work: &Path,
     cores: &[usize],

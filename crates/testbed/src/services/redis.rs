@@ -59,7 +59,7 @@ pub struct FoundRedis {
 }
 
 impl FoundRedis {
-    /// Looks on PATH, then in the folders of Debian's package.
+    /// Looks on PATH, then in the folders of Debian's package and of `make install`.
     ///
     /// # Errors
     /// [`DriverError::Redis`] if no Redis is found, or if the program found does not print its
@@ -82,7 +82,7 @@ impl FoundRedis {
         })
     }
 
-    /// Describes the installation of Redis.
+    /// Returns the step that installs Redis.
     pub fn install_step() -> InstallStep {
         InstallStep::Debian(vec![PACKAGE.into()])
     }
@@ -100,8 +100,8 @@ fn program() -> Result<PathBuf, DriverError> {
     program.ok_or_else(|| not_found(format!("{PROGRAM} was not found")))
 }
 
-/// Starts Redis on a free port and waits until it accepts connections. `work` is its working folder
-/// with its log. After an error, no process is left.
+/// Starts Redis on a free port and waits until it accepts connections. `work` is the working folder
+/// for its log. After an error, no process is left running.
 pub(crate) fn start_redis(
     listen: IpAddr,
     work: &Path,

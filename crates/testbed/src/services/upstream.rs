@@ -61,14 +61,14 @@ impl UpstreamStart {
         }
     }
 
-    /// Lets its ledger remember the nonces of this number of streams.
+    /// Sets the number of streams whose nonces the upstream's ledger remembers.
     pub(crate) fn with_streams(mut self, streams: usize) -> Self {
         self.command
             .extend(["--streams".into(), streams.to_string().into()]);
         self
     }
 
-    /// Makes it serve over TLS, with the certificate and the key in its working folder.
+    /// Makes the upstream serve over TLS, with the certificate and the key in its working folder.
     pub(crate) fn with_tls(mut self, has_tls: bool) -> Self {
         if has_tls {
             let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];
@@ -77,8 +77,8 @@ impl UpstreamStart {
         self
     }
 
-    /// Starts the upstream and waits until it prints its address. After an error no process is
-    /// left.
+    /// Starts the upstream and waits until it prints its address. After an error, no process is
+    /// left running.
     ///
     /// # Errors
     /// [`DriverError::Upstream`] if it ends, prints another line, or prints nothing in time.

@@ -20,10 +20,10 @@ pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// The interval at which the exit is checked and the output is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The time that descendants of a command may write after the command has ended.
+/// The time for which descendants of a command may still write after the command has ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
-/// The time that outputs may stay open after all processes that hold them were killed.
+/// The time for which outputs may stay open after all processes that hold them were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
 /// The capacity of a pipe.
@@ -104,8 +104,7 @@ impl Group {
         Ok(waitid(child, options)?.map(drop))
     }
 
-    /// Reads the outputs, and reports whether both have ended, so that no process can write any
-    /// more.
+    /// Reads the outputs, and reports whether both have ended, so that no process can still write.
     fn falls_silent(&mut self) -> Option<()> {
         self.outputs.iter_mut().for_each(Output::read);
         let is_silent = self.outputs.iter().all(|it| it.pipe.is_none());
@@ -132,7 +131,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Callers that need the result have called `end` before.
+        // Callers that need the result have already called `end`.
         let _ = self.end();
     }
 }

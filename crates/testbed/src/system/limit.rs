@@ -241,7 +241,7 @@ pub(crate) struct LimitedGroups<'a> {
 }
 
 impl<'a> LimitedGroups<'a> {
-    /// Creates the groups, with a name for this process.
+    /// Creates the groups, which are named after this process.
     pub(crate) fn make(limits: &'a [Limit]) -> io::Result<Self> {
         let groups = Self {
             limits,

@@ -1,7 +1,7 @@
 //! The machines on which the parts of trials run, and the start of these parts.
 //!
-//! [`Testbed::start`] is the only entry point. It determines the order of the parts and the machine
-//! of each; it must not depend on loads, plans or records.
+//! [`Testbed::start`] determines the order of the parts and the machine of each. This module must
+//! not depend on loads, plans or records.
 
 mod certificate;
 mod death;
@@ -52,7 +52,7 @@ pub struct Testbed {
     pods: Option<Arc<Pods>>,
 }
 
-/// Connects to the host of the gateways, or to the pod of each.
+/// Connects to the host of the gateways, or to the pod of each gateway.
 fn gateways(
     launcher: &Launcher,
     elsewhere: Option<&Elsewhere>,
@@ -78,7 +78,7 @@ fn gateways(
 }
 
 impl Testbed {
-    /// Connects to the hosts or pods of the gateways, the upstreams and Redis, where they are not
+    /// Connects to the hosts or pods of the gateways, the upstreams and Redis, unless these are on
     /// this machine, and copies gatebench to them.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Testbed {
         let small = launcher.small();
         let other = |place: &Place| Ok(Arc::new(RemoteHost::connect(place, &small, all)?));
         let upstreams = places.upstream.iter().map(other);
-        // In a cluster, only scenarios that need Redis have its pod.
+        // In a cluster, Redis has a pod only if a scenario needs Redis.
         let has_pod = |place: &&Place| match place {
             Place::Pod(name) => all.is_some_and(|pods| pods.at(name).is_some()),
             _ => true,
@@ -117,8 +117,8 @@ impl Testbed {
         self.pods.as_ref()
     }
 
-    /// Lets gateways and upstreams on this machine listen at an address that load generators on
-    /// other machines reach.
+    /// Sets the address at which gateways and upstreams on this machine listen, so that load
+    /// generators on other machines can reach them.
     #[must_use]
     pub fn reached_at(self, here: Option<IpAddr>) -> Self {
         let here = here.unwrap_or(self.here);

@@ -1,4 +1,4 @@
-//! A gateway that was started for a trial: on this machine, or on another.
+//! A gateway that was started for a trial, on this machine or another host.
 
 use crate::error::DriverError;
 use crate::gateway::{LocalGateway, Started};
@@ -22,7 +22,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Like [`Self::here`], to change it.
+    /// Like [`Self::here`], but mutable.
     pub(super) fn here_mut(&mut self) -> Option<&mut LocalGateway> {
         match self {
             Self::Here(local) => Some(local),

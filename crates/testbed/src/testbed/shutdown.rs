@@ -35,9 +35,9 @@ pub struct Shutdown {
     pub warning: Option<String>,
     /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,
-    /// The lines of the gateway's access log, if its path is known.
+    /// The number of lines in the gateway's access log, if its path is known.
     pub access_log_lines: Option<u64>,
-    /// The lines of the gateway's standard error.
+    /// The number of lines in the gateway's standard error.
     pub stderr_lines: u64,
 }
 

@@ -100,7 +100,7 @@ struct Starting<'a> {
     hosts: &'a Hosts,
     /// The address for upstreams on this machine.
     listen: IpAddr,
-    /// The certificate, if they use TLS.
+    /// The certificate, if the upstreams use TLS.
     identity: Option<&'a Identity>,
     launcher: &'a Launcher,
 }
@@ -285,7 +285,7 @@ impl Upstreams {
         Ok(())
     }
 
-    /// Returns the death of a target.
+    /// Returns the error for a target that has died.
     pub(super) fn death(&mut self) -> Option<DriverError> {
         let mut running = self.all.iter_mut().filter_map(|it| it.process.as_mut());
         running.find_map(Process::death)

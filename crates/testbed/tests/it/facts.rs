@@ -1,4 +1,4 @@
-//! Checks the files rendered for gateways that do not run here against facts about their
+//! Checks the files rendered for gateways that the tests do not start against facts about their
 //! configuration. The facts are taken from the gateways' documentation and sources: this repository
 //! keeps no vendor's files, and no network is used.
 
@@ -157,7 +157,7 @@ fn each_release_of_kong_gets_files_that_it_accepts() {
     }
 }
 
-/// The properties that a file sets, each of which Kong knows.
+/// Returns the properties that a file sets, and checks that Kong knows each of them.
 fn kong_properties(file: &str) -> Vec<&str> {
     let lines = file.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -180,7 +180,7 @@ fn apisix_gets_files_that_it_accepts() {
     let facts = facts(APISIX);
     each_rendered(&folder("apisix"), |scenario, files| {
         let text = files["apisix.yaml"].trim_end();
-        // APISIX recognises a complete file by its last line.
+        // APISIX recognizes a complete file by its last line.
         let found = serde_json::from_str(text.strip_suffix("#END").unwrap()).unwrap();
         must_fit(&facts, &found, scenario);
     });

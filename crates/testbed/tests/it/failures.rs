@@ -12,8 +12,8 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
-/// A small gateway that responds to everything with 204. It is a plain socket server, because
-/// Python's HTTP server looks up its own host name.
+/// A small gateway that responds to everything with 204. It is a `TCPServer`, because Python's
+/// `HTTPServer` looks up its own host name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -141,12 +141,12 @@ fn after_a_clash_the_next_port_is_taken() {
 }
 
 #[test]
-fn an_end_before_it_is_ready_is_reported_with_its_last_words() {
+fn a_gateway_that_ends_before_it_is_ready_is_reported_with_its_last_output() {
     let temporary = tempfile::tempdir().unwrap();
-    let error = fails(temporary.path(), "echo 'no licence' >&2; exit 3", "");
+    let error = fails(temporary.path(), "echo 'no license' >&2; exit 3", "");
     assert_eq!(
         error.to_string(),
-        "gateway mine ended while starting (exit code 3)\nno licence"
+        "gateway mine ended while starting (exit code 3)\nno license"
     );
     assert_eq!(error.culprit(), Culprit::Gateway("mine".into()));
 }

@@ -13,7 +13,7 @@ use gatebench_testbed::gateway::{
 use serde_json::json;
 
 #[test]
-fn every_embedded_folder_is_whole() {
+fn every_embedded_folder_is_complete() {
     let names: Vec<String> = Catalogue::default()
         .list()
         .unwrap()
@@ -200,7 +200,7 @@ fn the_reference_gateway_gets_its_file() {
 }
 
 #[test]
-fn no_cap_on_connections_lies_below_the_load() {
+fn no_limit_on_connections_is_below_the_load() {
     let caps = [
         ("haproxy", "maxconn", [(64, 1024), (10_000, 10_064)]),
         (
@@ -346,7 +346,7 @@ fn kong_has_plug_ins_for_a_profile_and_for_all_routes() {
 }
 
 #[test]
-fn a_misspelt_condition_of_a_file_is_reported() {
+fn a_misspelled_condition_of_a_file_is_reported() {
     let (_at, folder) = variant("files: [{template: nginx.conf, when: profil}]\n");
     let input = input_for(&crate::common::plain(), &wiring(&[]));
     let error = render(&folder.unwrap(), &input).unwrap_err();

@@ -163,7 +163,7 @@ fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> 
 }
 
 #[test]
-#[ignore = "downloads Gravitee's schemas; make test-full"]
+#[ignore = "downloads Gravitee's schemas; run `make test-full`"]
 fn gravitees_policies_and_endpoints_match_its_schemas() {
     let temporary = tempfile::tempdir().unwrap();
     let mut schemas = BTreeMap::new();
@@ -171,7 +171,7 @@ fn gravitees_policies_and_endpoints_match_its_schemas() {
         let schema = match gravitee_schema(artifact, file, temporary.path()) {
             Ok(schema) => schema,
             Err(error) => {
-                eprintln!("skipped: Maven does not give {artifact}: {error}");
+                eprintln!("skipped: Maven cannot download {artifact}: {error}");
                 return;
             }
         };
@@ -182,7 +182,7 @@ fn gravitees_policies_and_endpoints_match_its_schemas() {
     assert!(parts.len() > 100, "{}", parts.len());
     for (policy, configuration) in parts {
         let schema = schemas.get(policy.as_str());
-        let schema = schema.unwrap_or_else(|| panic!("no schema of {policy} is requested"));
+        let schema = schema.unwrap_or_else(|| panic!("there is no schema for {policy}"));
         let mistakes: Vec<String> = schema
             .iter_errors(&configuration)
             .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))

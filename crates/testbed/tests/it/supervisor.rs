@@ -16,8 +16,8 @@ fn supervise(script: &str, orders: &str) -> Child {
         .unwrap()
 }
 
-/// Returns the exit code. stdin stays open until then, because closing it would signal the end of
-/// gatebench.
+/// Returns the exit code of the supervisor. Its stdin stays open until it exits, because closing
+/// stdin would signal the end of gatebench.
 fn exit_code(mut child: Child) -> Option<i32> {
     let stdin = child.stdin.take();
     let status = child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Several versions of a gateway next to each other.
+//! Several installed versions of one gateway.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -102,7 +102,7 @@ fn a_place_is_a_program_or_its_prefix() {
 }
 
 #[test]
-fn a_program_that_is_not_that_gateway_says_no_version() {
+fn a_program_that_is_not_that_gateway_prints_no_version() {
     let error = folder("nginx")
         .find_binary_of(Some("/bin/true"), &launcher())
         .unwrap_err();

@@ -3,7 +3,7 @@
 use gatebench_testbed::probe::EnvironmentFacts;
 
 #[test]
-fn the_description_of_this_machine_is_serialised_without_loss() {
+fn the_description_of_this_machine_is_serialized_without_loss() {
     let facts = EnvironmentFacts::read();
     assert!(facts.kernel.release.is_some());
     assert!(facts.memory.total_bytes.unwrap() > 0);

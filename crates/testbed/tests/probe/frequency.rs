@@ -1,4 +1,4 @@
-//! Clock source and frequencies of machines unlike this one: files in the kernel's format.
+//! Clock sources and frequencies of other machines, from files in the kernel's format.
 
 use std::fs;
 use std::path::{Path, PathBuf};

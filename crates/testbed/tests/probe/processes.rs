@@ -58,7 +58,7 @@ fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {
         if so(&sample) {
             return sample;
         }
-        assert!(Instant::now() < deadline, "never came: {sample:?}");
+        assert!(Instant::now() < deadline, "timed out: {sample:?}");
         thread::sleep(Duration::from_millis(2));
     }
 }

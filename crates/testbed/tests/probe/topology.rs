@@ -1,4 +1,4 @@
-//! Placements on machines unlike this one: folders in the kernel's layout, read and placed.
+//! Placements on other machines, from folders in the kernel's layout.
 
 use std::fs;
 use std::path::PathBuf;
@@ -100,9 +100,9 @@ fn two_cores_of_two_threads_in_both_numberings() {
     );
     assert_eq!(
         far.placed(&all, 1).note,
-        "The gateway has CPU 3 and shares no physical core; the load generator (CPU 0) and the upstream (CPU 2) run \
-         on threads of one core: a gateway too fast for them is reported as limited; its CPU per request stays valid. \
-         CPU 1 stays idle: it shares a physical core with a measured component."
+        "The gateway has CPU 3 and shares no physical core. The load generator (CPU 0) and the upstream (CPU 2) run \
+         on threads of one core, so a gateway that is too fast for them is reported as limited; its CPU per request \
+         stays valid. CPU 1 stays idle: it shares a physical core with a measured component."
     );
     assert_eq!(
         seen(&next.placed(&all, 2)),
@@ -267,7 +267,7 @@ fn a_hybrid_processor_is_known_by_its_frequencies() {
 }
 
 #[test]
-fn a_set_that_a_group_limits_is_shared_out_by_its_cores() {
+fn the_cpus_that_a_group_allows_are_divided_by_core() {
     let machine = Machine::of(
         "limited",
         &[(&[0, 4], 0), (&[1, 5], 0), (&[2, 6], 0), (&[3, 7], 0)],

@@ -1,4 +1,4 @@
-//! httpbin's `/anything`: the request as JSON.
+//! httpbin's `/anything`, which returns the request as JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use crate::asked::Asked;
 use crate::json;
 use crate::response::{AnythingParts, Body, JSON, Response};
 
-/// Writes the members known from the head into the scratch buffer.
+/// Writes the members that are known from the head into the scratch buffer.
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();
@@ -49,7 +49,8 @@ pub(super) fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
     );
 }
 
-/// Writes the fields as an object: names in title case, values of repeated names joined by commas.
+/// Writes the fields as an object. Names are in title case, and the values of repeated names are
+/// joined with commas.
 pub(super) fn write_fields(out: &mut Vec<u8>, asked: &Asked<'_>) {
     out.push(b'{');
     let mut written = 0;
@@ -72,7 +73,7 @@ pub(super) fn write_fields(out: &mut Vec<u8>, asked: &Asked<'_>) {
     out.push(b'}');
 }
 
-/// A field name is a token (RFC 9110 5.6.2), which needs no escapes.
+/// Writes a field name, which is a token (RFC 9110 5.6.2) and therefore requires no escapes.
 fn write_title_case(out: &mut Vec<u8>, name: &str) {
     out.push(b'"');
     let mut starts_word = true;
@@ -87,7 +88,7 @@ fn write_title_case(out: &mut Vec<u8>, name: &str) {
     out.push(b'"');
 }
 
-/// Writes the whole body once the request's body is known.
+/// Writes the whole body when the request's body is known.
 pub(crate) fn write_anything(
     out: &mut Vec<u8>,
     parts: AnythingParts,
@@ -115,7 +116,7 @@ pub(crate) fn write_anything(
     out.extend_from_slice(&scratch[parts.args_end..parts.headers_end]);
     out.extend_from_slice(b",\"json\":");
     match serde_json::from_slice::<serde::de::IgnoredAny>(request_body) {
-        // JSON is returned byte for byte, with its numbers and spacing.
+        // JSON is returned byte for byte, so numbers and spacing do not change.
         Ok(_) => out.extend_from_slice(request_body),
         Err(_) => out.extend_from_slice(b"null"),
     }

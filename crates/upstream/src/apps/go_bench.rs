@@ -1,4 +1,4 @@
-//! The go-bench origin.
+//! The `go-bench` origin.
 
 use jiff::Timestamp;
 
@@ -22,7 +22,7 @@ const RESOURCES: &[u8] = br#"[{"id":"1","name":"resource 1"},{"id":"2","name":"r
 const NO_TIME: &str =
     "upstream: X-Slowdown-From is not a time; write 2026-01-31T12:00:00Z (RFC 3339)\n";
 
-const NO_DURATION: &str = "upstream: not a duration; write 250us, 100ms or 1.5s\n";
+const NO_DURATION: &str = "upstream: the duration is invalid; write 250us, 100ms or 1.5s\n";
 
 pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Response {
     let mut response = route(asked, scratch);
@@ -35,29 +35,30 @@ pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Ra
     }
 }
 
-/// The delay from X-Delay, for X-Delay-Percent of the requests.
+/// The delay of the request, which is that in X-Delay for X-Delay-Percent of the requests.
 fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str> {
     let Some(delay) = asked.text("X-Delay") else {
         return Ok(0);
     };
-    let delay_ns = parse_duration_ns(delay).ok_or("upstream: X-Delay is not a duration\n")?;
+    let delay_ns = parse_duration_ns(delay)
+        .ok_or("upstream: X-Delay is not a duration; write 250us, 100ms or 1.5s\n")?;
     let percent = asked
         .text("X-Delay-Percent")
         .map_or(Some(100), |text| text.parse().ok())
         .filter(|percent| *percent <= 100)
-        .ok_or("upstream: X-Delay-Percent is not between 0 and 100\n")?;
+        .ok_or("upstream: X-Delay-Percent is not a whole number from 0 to 100\n")?;
     let is_hit = random.percent(percent);
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// The delay from X-Slowdown, which is added to X-Delay from the time X-Slowdown-From on [default:
-/// always].
+/// The delay in X-Slowdown, which is added to that in X-Delay from the time in X-Slowdown-From on,
+/// or always if there is no such time.
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {
         return Ok(0);
     };
-    let slowdown_ns =
-        parse_duration_ns(slowdown).ok_or("upstream: X-Slowdown is not a duration\n")?;
+    let slowdown_ns = parse_duration_ns(slowdown)
+        .ok_or("upstream: X-Slowdown is not a duration; write 250us, 100ms or 1.5s\n")?;
     let has_begun = match asked.text("X-Slowdown-From") {
         None => true,
         Some(from) => {
@@ -106,7 +107,7 @@ fn resource(id: &str, scratch: &mut Vec<u8>) -> Response {
     scratch.extend_from_slice(b",\"name\":\"resource ");
     let name_at = scratch.len();
     json::write_string(scratch, id);
-    // The name continues the string begun above, so the identifier's opening quote is removed.
+    // The identifier continues the string of the name, so its opening quote is removed.
     scratch.remove(name_at);
     scratch.push(b'}');
     Response::ok(JSON, Body::Scratch)

@@ -9,7 +9,7 @@ use crate::json;
 use crate::random::Random;
 use crate::response::{BINARY, Body, JSON, Response, TEXT, XML};
 
-/// The longest `/delay/{n}`, in seconds, as in httpbin itself.
+/// The maximum delay of `/delay/{n}` in seconds, as in httpbin itself.
 const DELAY_SECONDS_MAX: f64 = 10.0;
 
 const SAMPLE: &[u8] = br#"{"slideshow":{"author":"gatebench","date":"2026-01-01","slides":[{"title":"What a gateway adds","type":"all"},{"items":["time","memory"],"title":"Overview","type":"all"}],"title":"Sample"}}"#;
@@ -21,7 +21,7 @@ const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 </slideshow>
 "#;
 
-/// The same text as that of httpbin, with the type `text/plain` and no character set.
+/// The same text as in httpbin. Its type is `text/plain`, without a character set.
 const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
 
 /// The maximum number of lines of `/stream/{n}`, as in httpbin itself.
@@ -65,14 +65,17 @@ fn with_status(status: &str) -> Response {
             status,
             ..Response::ok(TEXT, Body::Static(b""))
         },
-        _ => Response::error(400, "upstream: not a final status from 200 to 599\n"),
+        _ => Response::error(
+            400,
+            "upstream: the path must end with a status from 200 to 599\n",
+        ),
     }
 }
 
-/// The requested number of JSON lines, each with its number.
+/// The requested number of JSON lines, each of which contains its index.
 fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
-        return Response::error(400, "upstream: not a number of lines\n");
+        return Response::error(400, "upstream: the path must end with a number of lines\n");
     };
     let mut line = b"{\"args\":".to_vec();
     json::write_pairs(&mut line, asked.query);
@@ -98,11 +101,15 @@ fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
                 ..anything::prepare(asked, scratch)
             }
         }
-        _ => Response::error(400, "upstream: not a number of seconds\n"),
+        _ => Response::error(
+            400,
+            "upstream: the path must end with a number of seconds\n",
+        ),
     }
 }
 
-/// The fields, the method and the origin of the request, always compressed (RFC 9110 8.4.1.3).
+/// The fields, the method and the origin of the request, which are always compressed (RFC 9110
+/// 8.4.1.3).
 fn gzip(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let mut plain = b"{\"gzipped\":true,\"headers\":".to_vec();
     anything::write_fields(&mut plain, asked);

@@ -20,7 +20,7 @@ use crate::random::Random;
 use crate::response::{Body, Response, TEXT};
 use crate::wall_clock::TimeBodies;
 
-/// The origins of one worker, except [`crate::fault_server`].
+/// The origin of one worker, unless it is [`crate::fault_server`].
 pub(crate) struct Apps {
     kind: Kind,
     random: Random,
@@ -37,8 +37,8 @@ impl Apps {
     }
 }
 
-/// Decides the response when the head is known. `scratch` is empty and stores the bytes that the
-/// response needs at the end.
+/// Decides the response when the head is known. `scratch`, which is empty, receives the bytes that
+/// the response uses when the request is complete.
 pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;
     match apps.kind {
@@ -50,13 +50,13 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
         Kind::Any => as_requested(asked),
-        // A separate origin serves this kind and never calls this function.
+        // The origin of this kind is separate and never calls this function.
         Kind::Pathology => Response::not_found(),
     }
 }
 
-/// The response of [`Kind::Any`]: the request sets its status [default: 200] and its size
-/// [default: 2 bytes].
+/// The response of [`Kind::Any`]. The request can set its status, which is otherwise 200, and its
+/// size, which is otherwise 2 bytes.
 fn as_requested(asked: &Asked<'_>) -> Response {
     let bytes = asked.text("X-Response-Bytes");
     let status = asked.text("X-Response-Status");
@@ -66,7 +66,7 @@ fn as_requested(asked: &Asked<'_>) -> Response {
         Some(200..=599) => response,
         _ => Response::error(
             400,
-            "upstream: X-Response-Status is not between 200 and 599\n",
+            "upstream: X-Response-Status is not a status from 200 to 599\n",
         ),
     }
 }
@@ -81,16 +81,19 @@ fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// A body of this number of bytes, or the refusal of a body that is too large.
+/// A response with a body of this number of bytes, or an error if the size is invalid or too large.
 fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
         Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),
         Some(_) => Response::error(400, "upstream: the maximum body size is 128 MiB\n"),
-        None => Response::error(400, "upstream: not a size; write 350B, 5KB or 1M\n"),
+        None => Response::error(
+            400,
+            "upstream: the size is invalid; write 350B, 5KB or 1M\n",
+        ),
     }
 }
 
-/// 200 `text/plain` after the delay, or the refusal of an invalid duration.
+/// A response with status 200 after the delay, or an error if the duration is invalid.
 fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     match delay_ns {
         Some(delay_ns) => Response {
@@ -101,7 +104,7 @@ fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     }
 }
 
-/// Appends the bytes compressed with gzip.
+/// Appends the bytes, compressed with gzip.
 fn compress(out: &mut Vec<u8>, plain: &[u8], level: Compression) {
     let mut encoder = GzEncoder::new(out, level);
     // Writing to a vector cannot fail.

@@ -1,5 +1,5 @@
-//! The account: the times at which requests arrived and their responses were sent, in histograms of
-//! fixed size, and exact counts.
+//! The account: histograms of fixed size for the times at which requests arrived and their
+//! responses were sent, and exact counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,57 +8,57 @@ use serde::{Deserialize, Serialize};
 
 use super::Arrivals;
 
-/// Times above this are clamped: two hours, more than any case takes.
+/// The time to which longer times are clamped: two hours, which is more than any case takes.
 const HIGHEST_NS: u64 = 7_200_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// Requests are back to back if the gap between them is below this share of the nominal gap.
+/// Requests are back to back if the gap between them is less than this share of the nominal gap.
 const BACK_TO_BACK_SHARE: f64 = 0.1;
 
 /// The account of an upstream since its last start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds: the time at which the first request arrived. With a
-    /// warm-up, the time at which the first request after it is due, derived from the warm-up's
-    /// least delayed request.
+    /// Time 0 in nanoseconds of `CLOCK_MONOTONIC`, at which the first request arrived. With a
+    /// warm-up, it is the time at which the first request after the warm-up is due, which is
+    /// derived from the least delayed request of the warm-up.
     pub epoch_ns: Option<u64>,
-    /// Requests of the warm-up, which are not included in any other count.
+    /// The number of requests in the warm-up, which are not included in any other count.
     pub warm_up: u64,
-    /// Requests received completely. Those that got no response, and were neither reset nor
-    /// abandoned, are still being served.
+    /// The number of complete requests. Those that have received no response, and were neither
+    /// reset nor abandoned, are still being served.
     pub received: u64,
-    /// Responses whose last byte was passed to the kernel.
+    /// The number of responses whose last byte was passed to the kernel.
     pub answered: u64,
-    /// Responses cut off by a planned reset.
+    /// The number of responses that a planned reset cut off.
     pub reset: u64,
-    /// Requests whose client disconnected first.
+    /// The number of requests whose client disconnected first.
     pub abandoned: u64,
-    /// Size of the bodies of complete responses in bytes.
+    /// The total size of the bodies of complete responses, in bytes.
     pub body_bytes: u64,
-    /// From a request's arrival to the last byte of its response, or to the reset.
+    /// The time from a request's arrival to the last byte of its response, or to the reset.
     pub service_ns: Quantiles,
     /// The delay beyond the time set by the case, which shows how accurate this upstream is.
     pub overshoot_ns: Quantiles,
-    /// From arrival to arrival.
+    /// The time from one arrival to the next.
     pub gap_ns: Quantiles,
-    /// The arrivals compared with a schedule; only if the rate is known.
+    /// The arrivals, compared with a schedule; `None` unless the rate is known.
     pub at_rate: Option<AtRate>,
 }
 
-/// Arrivals compared with a schedule that begins at the epoch.
+/// Arrivals, compared with a schedule that begins at the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
-    /// Arrivals per second.
+    /// The number of arrivals per second.
     pub rate_per_second: f64,
-    /// Arrivals that followed the previous one within a tenth of the nominal gap.
+    /// The number of arrivals that followed the previous arrival within a tenth of the nominal gap.
     pub back_to_back: u64,
-    /// From the time at which the n-th arrival was due to the end of the n-th request.
+    /// The time from when the n-th arrival was due to the end of the n-th request.
     pub response_ns: Quantiles,
-    /// From the time at which the n-th arrival was due to the arrival of the n-th request.
+    /// The time from when the n-th arrival was due to the arrival of the n-th request.
     pub lag_ns: Quantiles,
 }
 
-/// Some statistics of a histogram, in nanoseconds with three significant digits, including `min`
-/// and `max`.
+/// Some statistics of a histogram, in nanoseconds. All of them, even `min` and `max`, have three
+/// significant digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The number of values.
@@ -96,32 +96,33 @@ impl Quantiles {
     }
 }
 
-/// The schedule with which an account compares requests; known when it begins.
+/// The schedule with which an account compares requests. It is known when the account begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plan {
-    /// Uniform arrivals per second.
+    /// The number of uniform arrivals per second, if known.
     pub(super) rate_per_second: Option<f64>,
-    /// Requests before the first that counts; only with a rate.
+    /// The number of requests before the first request that counts; 0 without a rate.
     pub(super) warm_up: u64,
 }
 
 /// A request that has been received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receipt {
-    /// Its number; 0 in the warm-up.
+    /// The index of the request; 0 in the warm-up.
     pub(super) index: u64,
-    /// The time of its arrival after the epoch; 0 before the epoch.
+    /// The time of arrival, counted from the epoch; 0 before the epoch.
     pub(super) arrival_ns: u64,
-    /// The time of its arrival by the clock.
+    /// The time of arrival by the clock.
     pub(super) received_ns: u64,
-    /// The time at which it was due, by the clock; only if a rate is known and outside the warm-up.
+    /// The time by the clock at which the request was due; `None` without a rate, and in the
+    /// warm-up.
     intended_ns: Option<u64>,
     is_counted: bool,
-    /// The start of the account to which it belongs.
+    /// The number of the account to which the request belongs.
     turn: u64,
 }
 
-/// The end of a request.
+/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// This number of bytes of the body was sent.
@@ -130,8 +131,8 @@ pub(super) enum End {
     Abandoned,
 }
 
-/// The growing account, shared by the workers. A lock per request is cheap compared with the time
-/// that a request waits here.
+/// The growing account, which the workers share. A lock per request is cheap compared with the time
+/// for which a request waits here.
 #[derive(Debug)]
 pub(super) struct Accounts(Mutex<Growing>);
 
@@ -165,8 +166,9 @@ impl Growing {
         }
     }
 
-    /// Without a warm-up, time 0 is the first request. With a warm-up, time 0 follows from the
-    /// least delayed request of the warm-up, because the first request may have been late.
+    /// Without a warm-up, time 0 is the arrival of the first request. With a warm-up, time 0 is
+    /// derived from the least delayed request of the warm-up, because the first request may have
+    /// been late.
     fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
         let Plan { warm_up, .. } = self.plan;
         let ahead = warm_up.saturating_sub(self.counts.warm_up);
@@ -205,7 +207,7 @@ impl Growing {
         receipt.intended_ns = rate.map(|it| epoch_ns + it.due_ns(receipt.index));
         self.counts.received += 1;
         if let Some(last_ns) = last_ns {
-            // Another worker's clock may have been read a little earlier.
+            // The time of another worker may have been read a little later than this one.
             let gap_ns = now_ns.saturating_sub(last_ns);
             self.gap.saturating_record(gap_ns);
             let close_ns = rate.map_or(0.0, |it| it.due_ns(1) as f64 * BACK_TO_BACK_SHARE);
@@ -231,12 +233,12 @@ impl Accounts {
         *growing = Growing::new(growing.turn + 1, plan);
     }
 
-    /// Notes a whole request.
+    /// Notes the arrival of a complete request.
     pub(super) fn receive(&self, now_ns: u64) -> Receipt {
         self.lock().receive(now_ns)
     }
 
-    /// Notes the end of a request, which the case scheduled for `due_ns`.
+    /// Notes the end of a request, for which the case had set the time `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;
@@ -306,7 +308,7 @@ mod tests {
         accounts.begin(at_rate(100.0, 2));
         let receipts = [507, 510, 523, 529].map(|at_ms| accounts.receive(at_ms * MS));
         let seen = receipts.map(|it| (it.index, it.arrival_ns / MS, it.is_counted));
-        // The first request is late and the second is not, so the counted requests are due at 520
+        // The first request is late, but the second is not, so the counted requests are due at 520
         // and 530 ms.
         let expected = [(0, 0, false), (0, 0, false), (0, 3, true), (1, 9, true)];
         assert_eq!(seen, expected);
@@ -324,8 +326,8 @@ mod tests {
     fn requests_are_compared_with_the_schedule_from_the_first() {
         let accounts = Accounts::new();
         accounts.begin(at_rate(100.0, 0));
-        // The requests are due 0, 10, 20 and 30 ms after the first: the third is 5 ms late, and the
-        // fourth follows directly.
+        // The requests are due 0, 10, 20 and 30 ms after the first. The third is 5 ms late, and the
+        // fourth is on time.
         for at_ms in [1_000, 1_010, 1_025, 1_030] {
             let receipt = accounts.receive(at_ms * MS);
             let due_ns = receipt.received_ns + 2 * MS;

@@ -1,55 +1,57 @@
-//! How an upstream with a known fault treats the n-th request.
+//! Defines how an upstream with a known fault treats the n-th request.
 
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 
-/// The longest time for which a request is held, in nanoseconds (an hour).
+/// The maximum service time, in nanoseconds (an hour).
 const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
-/// The longest body, in bytes.
+/// The maximum size of a body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// A service whose time is known by construction: a function of a request's number or of its
-/// arrival.
+/// A service whose time is known by construction, because it is a function of a request's number or
+/// of its time of arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Case {
     /// Every request takes `service`.
     Constant { service_ns: u64 },
-    /// Like [`Case::Constant`], but no response is sent during a stall. Responses that are due
-    /// during a stall are sent at its end. Each stall lasts `lasts`; the stalls begin `at`, `at +
-    /// every`, `at + 2·every` ... after the epoch.
+    /// Like [`Case::Constant`], but responses that are due during a stall are sent at its end. Each
+    /// stall lasts `lasts`. The stalls begin `at`, `at + every`, `at + 2·every` and so on after the
+    /// epoch.
     Stall {
         every_ns: u64,
         lasts_ns: u64,
         at_ns: u64,
         service_ns: u64,
     },
-    /// Every `slow_every`-th request (at least 1) is slow.
+    /// Every `slow_every`-th request is slow, where `slow_every` is at least 1.
     Bimodal {
         fast_ns: u64,
         slow_ns: u64,
         slow_every: u64,
     },
-    /// The service time changes linearly from `from` at the epoch to `to` at `lasts` after the
-    /// epoch, and then stays constant.
+    /// The service time changes linearly from `from` at the epoch to `to` at the time `lasts` after
+    /// the epoch, and then stays constant.
     SlowStart {
         lasts_ns: u64,
         from_ns: u64,
         to_ns: u64,
     },
-    /// Service times drawn from a distribution, each from the seed and the request's number.
+    /// Service times are drawn from a distribution. Each depends only on the seed and the request's
+    /// number.
     Jitter {
         distribution: Distribution,
         seed: u64,
     },
-    /// Every `every`-th response (at least 1) is cut off in the middle by a reset. Responses, and
-    /// the reset, come after `service`; a whole response has a body of `bytes`.
+    /// Every `every`-th response is cut off in the middle by a reset, where `every` is at least 1.
+    /// Responses and resets are sent after `service`. The body of a whole response has `bytes`
+    /// bytes.
     Reset {
         every: u64,
         service_ns: u64,
         bytes: u64,
     },
-    /// The head and the first piece are sent after `service`, and each further piece `every` after
-    /// the previous one. The last piece may be shorter than the others.
+    /// The head and the first piece are sent after `service`, and each other piece is sent `every`
+    /// after the previous piece. The last piece may be shorter than the others.
     Trickle {
         bytes: u64,
         piece_bytes: u64,
@@ -58,20 +60,20 @@ pub enum Case {
     },
 }
 
-/// The reason why a path and a query name no [`Case`].
+/// The reason why a path and a query do not name a [`Case`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaseError {
     #[error("no such path; the paths are {PATHS}")]
     Path,
-    #[error("the query has too many parameters")]
+    #[error("the query has too many parameters; at most {PAIRS_MAX} are possible")]
     TooManyWords,
     #[error("'{0}' has no value; write name=value")]
     NoValue(String),
-    /// A value is of the wrong kind, or is out of range.
+    /// A value is of the wrong kind or out of range.
     #[error("'{name}' is not {expected}")]
     Value {
         name: &'static str,
-        /// The values that it may have, with an example.
+        /// The allowed values, with an example.
         expected: &'static str,
     },
     #[error("'{0}' must be at least 1")]
@@ -79,7 +81,7 @@ pub enum CaseError {
     #[error("'{0}' is not a distribution; write uniform, exponential or pareto")]
     UnknownDistribution(String),
     /// A stall would last until the next one.
-    #[error("'for' must be shorter than 'every'")]
+    #[error("'for' must be less than 'every', so that stalls do not overlap")]
     StallTooLong,
     /// No parameter of the path has this name.
     #[error("'{0}' is not a parameter of this path; the paths are {PATHS}")]
@@ -89,13 +91,13 @@ pub enum CaseError {
 /// The treatment of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// From the request's arrival until the response begins, in nanoseconds.
+    /// The time from the request's arrival until the response begins.
     pub begins_ns: u64,
-    /// From piece to piece, in nanoseconds.
+    /// The time from one piece to the next.
     pub piece_every_ns: u64,
-    /// Size of every piece except the last.
+    /// The size of every piece except the last, in bytes.
     pub piece_bytes: u64,
-    /// Bytes of the whole body.
+    /// The size of the whole body, in bytes.
     pub body_bytes: u64,
     /// True if the response is cut off after the first half of the body.
     pub is_reset: bool,
@@ -117,15 +119,15 @@ impl Service {
         self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
     }
 
-    /// From the request's arrival until the last byte of its response, or the reset, in
-    /// nanoseconds.
+    /// The time from the request's arrival until the last byte of its response, or until the reset,
+    /// in nanoseconds.
     pub fn ends_ns(&self) -> u64 {
         self.begins_ns + (self.pieces() - 1) * self.piece_every_ns
     }
 }
 
 impl Case {
-    /// The service of the request with this number (from 0) that arrives this long after the epoch.
+    /// The service of the request with this index that arrives `arrival_ns` after the epoch.
     pub fn service(&self, index: u64, arrival_ns: u64) -> Service {
         match *self {
             Self::Constant { service_ns } => Service::whole(service_ns, SHORT_BYTES),
@@ -186,7 +188,7 @@ impl Case {
     /// `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
-    /// A word of the path or the query is invalid.
+    /// The path or a part of the query is invalid.
     pub fn parse(path: &str, query: &str) -> Result<Self, CaseError> {
         let mut words = Words::new(query)?;
         let case = Self::read(path, &mut words)?;
@@ -242,7 +244,7 @@ impl Case {
     }
 }
 
-/// The body of the cases that do not choose their own, in bytes: `ab`.
+/// The size of the body, `ab`, in cases that do not set a size.
 const SHORT_BYTES: u64 = 2;
 const MS: u64 = 1_000_000;
 /// The paths with their parameters.
@@ -277,7 +279,8 @@ impl<'a> Words<'a> {
         Some(value)
     }
 
-    /// The value of a pair as interpreted by `read`, or the default if there is no such pair.
+    /// The value of the pair with this name, as parsed by `read`, or the default if there is no
+    /// such pair.
     fn value(
         &mut self,
         name: &'static str,
@@ -305,7 +308,12 @@ impl<'a> Words<'a> {
     }
 
     fn number(&mut self, name: &'static str, default: u64) -> Result<u64, CaseError> {
-        self.value(name, default, |value| value.parse().ok(), "a whole number")
+        self.value(
+            name,
+            default,
+            |value| value.parse().ok(),
+            "a whole number; write 100",
+        )
     }
 
     /// A number of at least 1.

@@ -1,7 +1,7 @@
-//! One client's connection over HTTP/1.1: one request at a time, with the response at the time that
-//! the case sets.
+//! The connection of one client over HTTP/1.1. Requests are served one at a time, and each response
+//! is sent at the time that the case sets.
 //!
-//! While a request is served, nothing further is read. Bytes that arrive wait in the inbox, and
+//! While a request is served, nothing more is read. Bytes that arrive wait in the inbox, and
 //! receiving is paused.
 
 use gatebench_net::http1::{Decoder, Event};
@@ -24,7 +24,7 @@ pub(crate) struct Connection {
     decoder: Decoder,
     outbox: Outbox,
     inbox: Inbox,
-    /// The client has sent FIN.
+    /// True if the client has sent FIN.
     finished: bool,
     state: State,
     request: Request,
@@ -38,7 +38,7 @@ enum State {
     Serving(Job),
     /// The last response is queued.
     Closing,
-    /// The last response and FIN are sent.
+    /// The last response and FIN have been sent.
     Lingering,
 }
 
@@ -81,7 +81,7 @@ impl<'p, I: Io> Conversation<I, &'p FaultServer> for Connection {
         self.advance(env)
     }
 
-    // A client that waits for a response may still read.
+    // A client that has sent FIN may still read the response to its request.
     fn end_of_stream(&mut self, env: &mut Env<'_, 'p, I>) -> Fate {
         self.finished = true;
         match self.state {
@@ -107,7 +107,7 @@ impl Connection {
         !matches!(self.state, State::Reading) || self.outbox.pending_bytes() > 0
     }
 
-    /// Reads the inbox as far as possible now.
+    /// Reads as much of the inbox as possible at present.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -117,7 +117,7 @@ impl Connection {
         self.settle(env)
     }
 
-    /// Reads requests; bytes that may not be read yet go to the inbox.
+    /// Reads requests. Bytes that may not be read yet are put in the inbox.
     fn read<I: Io>(&mut self, env: &mut Env<'_, '_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
@@ -146,7 +146,7 @@ impl Connection {
                         self.outbox.flush(&mut env.io, self.id, true);
                     }
                 }
-                // The body of a request has no meaning here; requests are never informational.
+                // The body of a request is ignored, and requests are never informational.
                 Event::Body(_) | Event::Informational(_) => {}
                 Event::End => {
                     self.request.wire_bytes += wire_bytes;
@@ -207,7 +207,7 @@ impl Connection {
         self.end(env)
     }
 
-    /// Handles the end of a response: its last byte is being sent, or the reset is due.
+    /// Handles the end of a response, when its last byte is being sent or the reset is due.
     fn end<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         let next = if self.request.keep_alive {
             State::Reading

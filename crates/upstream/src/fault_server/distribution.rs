@@ -1,9 +1,10 @@
-//! Service times that look random but are a function of seed and number, so that the truth is
-//! known.
+//! Service times that look random but are a function of the seed and the request's number, so that
+//! the truth is known.
 
 use crate::random::Random;
 
-/// Shape of the Pareto distribution: mean and variance exist, and the tail is heavy.
+/// The shape of the Pareto distribution. With this shape, the mean and the variance exist, and the
+/// tail is heavy.
 const PARETO_SHAPE: f64 = 2.5;
 
 /// A distribution of service times.
@@ -18,7 +19,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// The distribution of that name, if there is one.
+    /// The distribution with that name, if there is one.
     pub(super) fn read(name: &str, mean_ns: u64) -> Option<Self> {
         Some(match name {
             "uniform" => Self::Uniform { mean_ns },
@@ -28,7 +29,7 @@ impl Distribution {
         })
     }
 
-    /// The draw with this number, in nanoseconds, by the inverse distribution function.
+    /// The draw with this index, in nanoseconds, computed with the inverse distribution function.
     pub(super) fn draw_ns(self, seed: u64, index: u64) -> u64 {
         self.inverse_ns(uniform(seed, index)).round() as u64
     }
@@ -45,8 +46,8 @@ impl Distribution {
     }
 }
 
-/// The number in [0, 1) with this index: the upper 53 bits of SplitMix64 at that position in its
-/// sequence.
+/// The number in [0, 1) with this index, from the upper 53 bits of SplitMix64 at that position in
+/// its sequence.
 fn uniform(seed: u64, index: u64) -> f64 {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(GAMMA)));
@@ -68,7 +69,7 @@ mod tests {
         // The median of an exponential distribution is ln 2 of its mean.
         assert_eq!(exponential.inverse_ns(0.5).round(), 693_147.0);
         assert_eq!(exponential.inverse_ns(0.0), 0.0);
-        // The scale is the minimum; at 1 − 2^−2.5 the value has doubled.
+        // The scale is the minimum. At 1 − 2^−2.5, the value is twice the scale.
         assert_eq!(pareto.inverse_ns(0.0), 600_000.0);
         let doubled = pareto.inverse_ns(1.0 - 2_f64.powf(-2.5));
         assert_eq!(doubled.round(), 1_200_000.0);

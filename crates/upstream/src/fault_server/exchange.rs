@@ -1,4 +1,4 @@
-//! A request and its response over HTTP/2, one of many on a connection.
+//! A request with its response over HTTP/2, of which a connection has many.
 
 use gatebench_net::Io;
 
@@ -10,11 +10,12 @@ use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
 use crate::response::Response;
 
-/// The case determines the length of the pieces. A piece waits if the windows hold it back.
+/// A request with its response. The case determines the size of the pieces. A piece has to wait if
+/// the client's windows hold the previous bytes back.
 #[derive(Default)]
 pub(crate) struct Exchange {
     request: Request,
-    /// Set from the end of the request to the end of its response.
+    /// The response in progress, from the end of the request to the end of the response.
     job: Option<Job>,
 }
 
@@ -24,7 +25,7 @@ impl<'p, I: Io> Responding<I, &'p FaultServer> for Exchange {
         self.job = None;
     }
 
-    // The body of a request has no meaning here.
+    // The body of a request is ignored.
     fn take_body(&mut self, _: &[u8]) -> usize {
         0
     }

@@ -1,15 +1,16 @@
-//! The `pathology` origin: an upstream whose faults are known by construction, with which the load
+//! The `pathology` origin, an upstream whose faults are known by construction, with which the load
 //! generator is tested.
 //!
-//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which determines how each
-//! request is treated, as a function of the request's number or of the time at which it arrives.
-//! Numbers and time begin at the first request after a start or a `POST` to [`BEGIN_PATH`].
-//! Connections are independent: no request waits for another. On its own core (`--cores`) a worker
-//! responds within about 20 µs of the due time, because it polls without sleeping during the last 2
-//! ms. Without its own core it polls during the last 0.15 ms.
+//! The path and query of a request name the [`Case`], as in `/stall?every=14s&for=1s&service=5ms`.
+//! The case determines how each request is treated, as a function of the request's number or of the
+//! time at which it arrives. Numbers and time begin at the first request after the start or after a
+//! `POST` to [`BEGIN_PATH`]. Connections are independent: no request waits for one on another
+//! connection. A worker with a dedicated core (`--cores`) responds within about 20 µs of the due
+//! time, because it polls without sleeping during the last 2 ms. Other workers poll during the last
+//! 0.15 ms.
 //!
 //! The result that an open load must find is a pure function, [`fn@truth`]. The [`Account`]
-//! contains the actual events.
+//! describes what actually happened.
 
 mod account;
 mod case;
@@ -30,8 +31,8 @@ pub use truth::{Arrivals, Truth, truth, truth_through};
 /// `GET` returns the [`Account`] as JSON.
 pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
 
-/// `POST` resets the request numbers, the time and the account. With `?rate=1000` the account
-/// compares arrivals with a load of that many uniform arrivals a second. With
-/// `?rate=1000&warm_up=500` the numbers and the time begin when the request after the first 500 is
-/// due; those 500 are served as if they had arrived at time 0, and do not count.
+/// `POST` resets the request numbers, the time and the account. With `?rate=1000`, the account
+/// compares arrivals with a load of 1,000 uniform arrivals per second. With
+/// `?rate=1000&warm_up=500`, the numbers and the time begin when the request after the first 500 is
+/// due. The first 500 are served as if they had arrived at time 0 and do not count.
 pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

@@ -1,4 +1,4 @@
-//! A request and its future response.
+//! A request with its future response.
 
 use std::ops::Range;
 
@@ -23,7 +23,8 @@ pub(super) struct Request {
 
 pub(super) enum What {
     Case(Case),
-    /// A response that is sent at once, from the control path or for an invalid path, and its body.
+    /// A response that is sent immediately, and its body. It is that of a control path, or the
+    /// error for an invalid path.
     AtOnce(Response, Vec<u8>),
 }
 
@@ -31,7 +32,7 @@ pub(super) enum What {
 pub(super) struct Job {
     pub(super) receipt: Receipt,
     pub(super) service: Service,
-    /// Number of pieces that have been sent.
+    /// The number of pieces that have been sent.
     pub(super) pieces_sent: u64,
 }
 
@@ -78,20 +79,20 @@ impl Request {
         }
     }
 
-    /// Counts the request that has just become complete.
+    /// Counts the request, which has just become complete.
     pub(super) fn note<I>(&mut self, env: &Env<'_, '_, I>, wire_bytes: u64) {
         if self.is_control {
             return;
         }
         if env.ledger.note(env.counters, self.nonce) {
-            // A retry is counted but not timed, because its times differ from the times of the
-            // original request.
+            // A retry is counted but not timed, because its times are not those of the original
+            // request.
             self.nonce = None;
         }
         env.counters.bytes_in.add(wire_bytes);
     }
 
-    /// Adds the connection field of HTTP/1.1 to a head.
+    /// Adds the Connection field of HTTP/1.1 to a head.
     pub(super) fn on_connection(&self, head: HeadOptions<'static>) -> HeadOptions<'static> {
         HeadOptions {
             connection: (!self.keep_alive).then_some("close"),
@@ -133,7 +134,8 @@ impl Job {
         begins_ns + self.pieces_sent * self.service.piece_every_ns
     }
 
-    /// The bytes of the body that are due next. A response that is reset sends half of its body.
+    /// The range of bytes of the body that are due next. A response that is reset sends only half
+    /// of its body.
     pub(super) fn next_bytes(&self) -> Range<u64> {
         let Service {
             piece_bytes,
@@ -150,7 +152,7 @@ impl Job {
         from..until
     }
 
-    /// The head of the response, whose times are correct because it is sent at `now_ns`.
+    /// The head of the response. It must be sent at `now_ns`, so that its times are correct.
     pub(super) fn head(
         &self,
         nonce: Option<Nonce>,
@@ -171,7 +173,7 @@ impl Job {
         (head, times)
     }
 
-    /// Accounts for a response whose last byte is being sent, or whose reset is due.
+    /// Records a response whose last byte is being sent or whose reset is due.
     pub(super) fn ended<I: Io>(&self, env: &Env<'_, '_, I>) {
         let end = if self.service.is_reset {
             End::Reset
@@ -181,7 +183,7 @@ impl Job {
         self.account(env, end, env.io.now_ns());
     }
 
-    /// Accounts for a response whose client has disconnected.
+    /// Records a response whose client has disconnected.
     pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
         self.account(env, End::Abandoned, env.now_ns);
     }

@@ -1,4 +1,4 @@
-//! The state that the workers share: the control paths, and deadlines met by polling.
+//! The state that the workers share, the control paths, and the polling that meets deadlines.
 
 use std::io;
 
@@ -16,11 +16,11 @@ use crate::ledger::Ledger;
 use crate::response::Response;
 use crate::worker;
 
-/// The last part of a wait is spent polling instead of sleeping, because a sleeping thread wakes
-/// later than this origin's accuracy allows.
+/// The last part of a wait, in which a worker polls instead of sleeping, because a sleeping thread
+/// wakes up later than the accuracy of this origin allows.
 const SPIN_NS: u64 = 150_000;
-/// On its own core, a worker polls for longer. Under a steady load it therefore never sleeps, and
-/// does not receive requests late.
+/// The same for a worker with a dedicated core, which polls for longer. Under a steady load, it
+/// therefore never sleeps and never receives requests late.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
 /// The state that the workers share.
@@ -76,7 +76,7 @@ const NO_ACCOUNT: &str = "upstream: the account cannot be written as JSON\n";
 const NO_PLAN: &str =
     "upstream: write ?rate=1000, in requests per second, or ?rate=1000&warm_up=500, in requests\n";
 
-/// Reads an empty query, a rate, or a rate followed by a warm-up.
+/// Reads a query, which is empty, a rate, or a rate followed by a warm-up.
 fn plan(query: &str) -> Option<Plan> {
     if query.is_empty() {
         return Some(Plan::default());

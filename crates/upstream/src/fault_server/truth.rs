@@ -1,7 +1,7 @@
-//! The result that an open load must find, calculated before anything is sent.
+//! The result that an open load must find, which is computed before anything is sent.
 //!
 //! An arrival that is due at a known time and never waits for a connection gets its response at the
-//! time set by the case. So its response time is a pure function of its number. A load generator
+//! time that the case sets, so its response time is a pure function of its number. A load generator
 //! that sends the same load must report the same times, except for the time in transit.
 
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::{Case, Service};
 
-/// Uniform arrivals: the n-th, from 0, is due n ÷ rate after the epoch.
+/// Uniform arrivals. The n-th arrival, counted from 0, is due n ÷ rate after the epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     pub rate_per_second: f64,
@@ -18,7 +18,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals at this rate over this many seconds.
+    /// The arrivals at this rate during this number of seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,
@@ -32,16 +32,17 @@ impl Arrivals {
     }
 }
 
-/// Every response time of a load, and how the requests end.
+/// The response times of a load, and how its requests end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// From the due time to the last byte, or to the reset, in order, in nanoseconds.
+    /// The times from when a request is due to the last byte of its response, or to the reset, in
+    /// ascending order.
     pub response_ns: Vec<u64>,
-    /// Number of complete responses.
+    /// The number of complete responses.
     pub answered: u64,
-    /// Number of responses cut off by a reset.
+    /// The number of responses that a reset cuts off.
     pub reset: u64,
-    /// Size of the bodies of complete responses in bytes.
+    /// The total size of the bodies of complete responses, in bytes.
     pub body_bytes: u64,
 }
 
@@ -54,8 +55,9 @@ pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     })
 }
 
-/// Like [`fn@truth`], but over this number of connections (at least one) with one request at a time
-/// each. Arrivals that find no free connection wait for the first one, in order.
+/// Like [`fn@truth`], but over a number of connections (at least one), each of which has one
+/// request at a time. Arrivals that find no free connection wait, in order, for the first that
+/// becomes free.
 pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Truth {
     let mut free_ns: BinaryHeap<Reverse<u64>> = (0..connections).map(|_| Reverse(0)).collect();
     Truth::of(arrivals, |index, due_ns| {
@@ -69,7 +71,8 @@ pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Tr
 }
 
 impl Truth {
-    /// `serve` returns the service of an arrival and its response time; it is called in order.
+    /// Computes the truth. `serve`, which is called for the arrivals in order, returns the service
+    /// of an arrival and its response time.
     fn of(arrivals: &Arrivals, mut serve: impl FnMut(u64, u64) -> (Service, u64)) -> Self {
         let mut truth = Self {
             response_ns: Vec::with_capacity(arrivals.count as usize),
@@ -91,12 +94,11 @@ impl Truth {
         truth
     }
 
-    /// The smallest response time that at least the share `q` (0 to 1) of the requests did not
-    /// exceed, in nanoseconds: the ⌈q·n⌉-th of n times. 0 for an empty load.
+    /// The smallest response time that at least the share `q` (0 to 1) of the requests do not
+    /// exceed, in nanoseconds, which is the ⌈q·n⌉-th of n times. 0 for an empty load.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         let count = self.response_ns.len();
-        // A tiny excess of q·n over a whole number is a rounding error and does not count as a
-        // request.
+        // If q·n barely exceeds a whole number, the excess is a rounding error.
         let rank = (q * count as f64 - 1e-6).ceil().max(1.0) as usize;
         let at = rank.min(count).saturating_sub(1);
         self.response_ns.get(at).copied().unwrap_or(0)

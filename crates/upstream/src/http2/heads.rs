@@ -1,4 +1,4 @@
-//! The heads of responses, encoded once.
+//! The encoded heads of responses, which are reused.
 
 use gatebench_net::http1::BodyLength;
 use gatebench_net::http2::{Block, Variable};
@@ -6,28 +6,28 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER, Times};
 
 use crate::response::{HeadOptions, NO_TIMES};
 
-/// The number of heads kept per connection. A route has few; if lengths vary endlessly, the oldest
-/// are replaced.
+/// The maximum number of heads that a connection keeps. A route has only a few heads. If lengths
+/// vary endlessly, the oldest heads are replaced.
 const HEADS_MAX: usize = 8;
 
 /// The last heads that were sent on a connection.
 #[derive(Default)]
 pub(crate) struct Heads {
     known: Vec<Known>,
-    /// The index of the next one to be replaced.
+    /// The index of the head that is replaced next.
     next: usize,
 }
 
 struct Known {
     options: HeadOptions<'static>,
-    /// The content type, which the options do not contain because they borrow nothing.
+    /// The content type, which is kept separately because the options would have to borrow it.
     content_type: Vec<u8>,
     block: Block,
     times: Option<Variable>,
 }
 
 impl Heads {
-    /// The block of a head. It contains `times` if the options leave room for them.
+    /// The encoded block of a head. It contains `times` if the options leave room for them.
     pub(super) fn block(&mut self, head: &HeadOptions<'_>, times: Option<Times>) -> &Block {
         let at = self.known.iter().position(|known| known.is(head));
         let at = at.unwrap_or_else(|| self.learn(head));

@@ -1,9 +1,9 @@
-//! One client's HTTP/2 connection: requests on many streams, each with its response at its due
-//! time.
+//! The HTTP/2 connection of one client, with requests on many streams. Each response is sent when
+//! it is due.
 //!
-//! The responses to the requests of one receive are sent together, stamped with one reading of the
-//! clock. While a send is outstanding, no further response is queued. A client that reads slowly
-//! can therefore occupy only its streams, and receiving is never paused.
+//! The responses to requests that were received together are sent together, stamped with one
+//! reading of the clock. While a send is outstanding, no more responses are queued. A client that
+//! reads slowly can therefore occupy only its own streams, and receiving is never paused.
 
 mod heads;
 mod reply;
@@ -22,24 +22,24 @@ use crate::response::Response;
 use heads::Heads;
 pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
-/// A request and its response on one stream. The memory is reused for later requests.
+/// A request with its response on one stream. The memory is reused for later requests.
 pub(crate) trait Responding<I: Io, O>: Default {
     /// Decides the response when the head is known.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
-    /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
+    /// Handles a piece of the request's body. Returns how many of its bytes are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
-    /// Refuses the request, regardless of what was decided at its head.
+    /// Refuses the request with this response, which replaces the one that was decided at its head.
     fn refuse(&mut self, response: Response);
 
-    /// Counts the complete request with its bytes. Returns the time at which its response is due.
+    /// Counts the complete request and its bytes. Returns the time at which its response is due.
     fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
 
     /// Continues the response.
     fn go_on(&mut self, env: &mut Env<'_, I, O>, reply: &mut Reply<'_>) -> Step;
 
-    /// Ends the exchange because the client has cancelled it.
+    /// Ends the exchange because the client has canceled it.
     fn given_up(&mut self, env: &mut Env<'_, I, O>);
 }
 
@@ -48,22 +48,23 @@ pub(crate) struct Connection<E> {
     server: Server,
     outbox: Outbox,
     heads: Heads,
-    /// By slot.
+    /// The streams, by slot.
     streams: Vec<Stream<E>>,
-    /// Streams that have something to send, in round-robin order.
+    /// The streams that have something to send, in round-robin order.
     turns: VecDeque<StreamId>,
-    /// Streams whose responses are due later.
+    /// The streams whose responses are due later.
     later: Timers<StreamId>,
     deadline: Deadline,
     /// The kind of client that sent the first request.
     speaker: Option<Speaker>,
-    /// Bytes received since the last complete request.
+    /// The number of bytes received since the last complete request.
     wire_bytes: u64,
-    /// Bytes that were sent but are not yet counted, because the kind of client is unknown.
+    /// The number of bytes that were sent but are not counted yet, because the kind of client is
+    /// unknown.
     uncounted_bytes: u64,
-    /// Bytes of request bodies that are kept for the responses.
+    /// The number of bytes of request bodies that are kept for the responses.
     kept_bytes: u64,
-    /// The client has sent FIN.
+    /// True if the client has sent FIN.
     finished: bool,
     state: State,
 }
@@ -73,12 +74,12 @@ enum State {
     Open,
     /// The last frame is queued.
     Closing,
-    /// The last frame and FIN are sent.
+    /// The last frame and FIN have been sent.
     Lingering,
 }
 
 struct Stream<E> {
-    /// None while there is no request.
+    /// The stream's ID; `None` while there is no request.
     id: Option<StreamId>,
     kept_bytes: u64,
     exchange: E,
@@ -169,7 +170,7 @@ impl<E> Connection<E> {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
                 Err(_) => {
-                    // GOAWAY, which states the reason, is queued.
+                    // A GOAWAY frame that states the reason has been queued.
                     env.counters.protocol_errors.add(1);
                     self.state = State::Closing;
                     return;
@@ -194,8 +195,8 @@ impl<E> Connection<E> {
                     env.counters.protocol_errors.add(u64::from(error.is_some()));
                     self.give_up(env, stream);
                 }
-                // A client that sends GOAWAY still waits for its responses. An origin ignores the
-                // other events.
+                // A client that sends GOAWAY still waits for its responses. The other events do not
+                // concern an origin.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
                 | Event::Settings
@@ -245,8 +246,8 @@ impl<E> Connection<E> {
         }
     }
 
-    /// Queues a piece of every stream in turn, until enough is queued or no stream has more to send
-    /// now. Reports whether any of the pieces contained times.
+    /// Queues a piece of each stream in turn, until enough is queued or no stream has more to send
+    /// at present. Reports whether any piece contained times.
     fn speak<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> bool
     where
         E: Responding<I, O>,
@@ -294,7 +295,7 @@ impl<E> Connection<E> {
         E: Responding<I, O>,
     {
         self.arm(env);
-        // No event reports a send that finishes at once.
+        // A send that finishes immediately causes no event, so the loop continues.
         while !self.is_sending() {
             let are_timed = self.state == State::Open && self.speak(env);
             let queued = self.outbox.queue().len();
@@ -319,8 +320,8 @@ impl<E> Connection<E> {
                 env.linger(self.id, &mut self.deadline);
                 Fate::Keep
             }
-            // Bytes that still wait for windows would wait forever, because no window update can
-            // arrive.
+            // Bytes that wait for the client's windows would wait forever, because no window update
+            // can arrive after FIN.
             State::Open if self.finished && self.later.is_empty() => Fate::Close,
             State::Open | State::Lingering => Fate::Keep,
         }
@@ -348,7 +349,8 @@ impl<E> Stream<E> {
         self.exchange.begin(env, &asked, is_control);
     }
 
-    /// Handles a piece of the request's body, unless the connection keeps too much already.
+    /// Handles a piece of the request's body. Refuses the request if the connection already keeps
+    /// too much.
     fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
     where
         E: Responding<I, O>,
@@ -383,7 +385,7 @@ fn open<E: Default>(streams: &mut Vec<Stream<E>>, id: StreamId) -> &mut Stream<E
     stream
 }
 
-/// A stream that has not been closed.
+/// Finds a stream that has not been closed.
 fn find<E>(streams: &mut [Stream<E>], id: StreamId) -> Option<&mut Stream<E>> {
     let stream = streams.get_mut(id.slot())?;
     (stream.id == Some(id)).then_some(stream)

@@ -1,4 +1,4 @@
-//! The response of a stream.
+//! The response on a stream.
 
 use gatebench_net::http2::{Server, StreamId};
 use gatebench_net::trace::Times;
@@ -6,29 +6,30 @@ use gatebench_net::trace::Times;
 use super::heads::Heads;
 use crate::response::HeadOptions;
 
-/// The number of bytes of a body that one stream sends before the next stream's turn: one frame.
+/// The number of bytes of a body that a stream sends before it is the next stream's turn, which
+/// fill one frame.
 pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 
-/// The next step of a response after a piece was sent.
+/// How a response continues after a piece was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// There is more to send, now or when the client allows it.
     More,
-    /// There is more to send at that time.
+    /// There is more to send at this time.
     Later(u64),
-    /// Everything is sent.
+    /// Everything has been sent.
     Done,
     /// The stream is reset.
     Reset,
 }
 
-/// The destination of the response of one stream.
+/// The destination of the response on one stream.
 pub(crate) struct Reply<'a> {
     server: &'a mut Server,
     heads: &'a mut Heads,
     stream: StreamId,
     out: &'a mut Vec<u8>,
-    /// The clock just before the reply is sent.
+    /// The time just before the reply is sent.
     pub(crate) now_ns: u64,
     pub(super) is_timed: bool,
 }
@@ -51,19 +52,19 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Sends the head, and ends the stream if `ends`.
+    /// Sends the head. Ends the stream if `ends` is true.
     pub(crate) fn head(&mut self, head: &HeadOptions<'_>, times: Option<Times>, ends: bool) {
         self.is_timed |= times.is_some();
         let block = self.heads.block(head, times);
         self.server.respond(self.stream, block, b"", ends, self.out);
     }
 
-    /// Sends a piece of the body.
+    /// Sends a piece of the body. Ends the stream if `ends` is true.
     pub(crate) fn body(&mut self, piece: &[u8], ends: bool) {
         self.server.send(self.stream, piece, ends, self.out);
     }
 
-    /// Reports whether sent bytes still wait for the client's windows.
+    /// Reports whether bytes of the response still wait for the client's windows.
     pub(crate) fn is_blocked(&mut self) -> bool {
         self.server.unsent_bytes(self.stream) > 0
     }

@@ -1,4 +1,4 @@
-//! The calculator over real sockets, with curl as the client over both protocols.
+//! Tests the calculator over real sockets and both protocols, with curl as the client.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ fn curl(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn it_responds_from_its_region() {
+fn responses_name_the_region() {
     for backend in backends() {
         for (region, name) in [(Region::Soap1, "soap1"), (Region::Soap2, "soap2")] {
             let upstream = Upstream::start(Kind::Calculator(region), backend);

@@ -1,4 +1,4 @@
-//! The cases of the pathology origin.
+//! Tests the cases of the pathology origin.
 
 use gatebench_upstream::fault_server::Case;
 
@@ -14,7 +14,7 @@ fn ends_ns(target: &str, arrivals: &[(u64, u64)]) -> Vec<u64> {
 }
 
 #[test]
-fn a_stall_holds_responses_due_within_it_until_its_end() {
+fn responses_due_during_a_stall_are_sent_at_its_end() {
     let target = "/stall?every=10s&for=1s&at=2s&service=5ms";
     let at = [
         0, 1_994, 1_995, 1_996, 2_000, 2_500, 2_994, 2_995, 3_000, 12_000, 13_000,

@@ -1,5 +1,5 @@
-//! The pathology origin over real sockets: responses, resets and counts. The only assertion about
-//! time is that nothing arrives too early.
+//! Tests the responses, resets and counts of the pathology origin over real sockets. The only
+//! assertion about time is that nothing arrives too early.
 
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
@@ -23,7 +23,8 @@ fn begin(upstream: &Upstream, query: &str) -> u16 {
     upstream.client().ask(&request).status
 }
 
-/// The bytes that arrive until the peer closes or resets, and true for a reset.
+/// Reads all bytes until the peer closes or resets the connection. Returns them, and true for a
+/// reset.
 fn until_broken(client: &mut Client) -> (Vec<u8>, bool) {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
@@ -93,8 +94,8 @@ fn a_response_is_reset_in_its_middle() {
         client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes());
         let (bytes, was_reset) = until_broken(&mut client);
         assert!(was_reset, "{}", String::from_utf8_lossy(&bytes));
-        // The reset may discard bytes that the kernel had not delivered, but the client never gets
-        // more than half.
+        // The reset may discard bytes that the kernel has not delivered, but the client never
+        // receives more than half.
         let head_bytes = bytes
             .windows(4)
             .position(|it| it == b"\r\n\r\n")
@@ -121,7 +122,7 @@ fn a_trickled_response_arrives_complete() {
         let began = Instant::now();
         let response = client.get("/trickle?bytes=1001&piece=100&every=2ms&service=3ms");
         assert_eq!(response.body, expected);
-        // Eleven pieces with ten pauses.
+        // The response has eleven pieces with ten pauses.
         assert!(began.elapsed() >= Duration::from_millis(23));
         assert_eq!(account(&upstream).body_bytes, 1_001);
     }
@@ -152,7 +153,7 @@ fn pipelined_requests_get_responses_in_order_and_head_has_no_body() {
 }
 
 #[test]
-fn a_client_that_goes_away_is_accounted_for() {
+fn a_client_that_disconnects_is_counted() {
     for backend in backends() {
         let upstream = start(backend);
         assert_eq!(begin(&upstream, "?rate=1000"), 200);
@@ -172,8 +173,8 @@ fn a_client_that_goes_away_is_accounted_for() {
     }
 }
 
-/// Closes with RST, which the upstream sees while it serves; a FIN would only end the client's
-/// half.
+/// Closes the connection with RST, which the upstream notices while it serves. A FIN would end only
+/// the client's half of the connection.
 fn reset(client: Client) {
     let at_once = Some(Duration::ZERO);
     rustix::net::sockopt::set_socket_linger(client.stream.get_ref(), at_once).unwrap();

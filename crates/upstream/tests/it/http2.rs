@@ -1,5 +1,5 @@
-//! HTTP/2 on the same port as HTTP/1.1: with prior knowledge and by ALPN, with curl and with our
-//! own client.
+//! Tests HTTP/2 on the same port as HTTP/1.1, with prior knowledge and by ALPN, with curl and with
+//! gatebench's own client.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_upstream::{Kind, LEDGER_PATH, Snapshot};
 
-/// The output of curl with additional arguments.
+/// The output of curl with these additional arguments.
 fn curl(words: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["-sSk", "--max-time", "20"])
@@ -25,8 +25,9 @@ fn curl(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The arguments that make curl use each protocol.
+/// The arguments with which curl uses each protocol without TLS.
 const CLEARTEXT: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
+/// The arguments with which curl uses each protocol over TLS.
 const OVER_TLS: [&str; 2] = ["--http1.1", "--http2"];
 
 fn on_each(kind: Kind, check: impl Fn(&Upstream, &str, [&str; 2])) {
@@ -150,12 +151,12 @@ fn a_failed_handshake_is_counted() {
     }
 }
 
-/// Our own client on one connection.
+/// A connection of gatebench's own client.
 struct Own {
     stream: TcpStream,
     client: Client,
     out: Vec<u8>,
-    /// Status, times and body of each response, and whether it is complete, by stream number.
+    /// The responses, by stream number.
     responses: BTreeMap<u32, Response>,
 }
 
@@ -248,7 +249,7 @@ fn times_and_ledger_are_as_over_http1() {
             };
             asked.insert(own.ask(path, Some(nonce)).number(), (nonce, path));
         }
-        // The second time, requests are counted but not timed.
+        // A repeated nonce is counted but not timed.
         let repeated = own.ask("/json/valid", Some(Nonce::new(3, 1, 99))).number();
         let plain = own.ask("/json/valid", None).number();
         own.wait();
@@ -290,7 +291,7 @@ fn long_responses_share_a_connection() {
 }
 
 #[test]
-fn a_cancelled_stream_does_not_affect_the_others() {
+fn a_canceled_stream_does_not_affect_the_others() {
     for backend in backends() {
         let upstream = Upstream::start(Kind::GoBench, backend);
         let mut own = Own::connect(&upstream);

@@ -1,4 +1,4 @@
-//! The origins over real sockets, on both event loops.
+//! Tests the origins over real sockets, with both event loops.
 
 use std::io::{ErrorKind, Read as _};
 use std::process::Command;
@@ -57,7 +57,7 @@ fn curl_agrees() {
 }
 
 #[test]
-fn times_lie_between_sending_and_receiving_and_carry_the_nonce() {
+fn times_are_between_sending_and_receiving_and_include_the_nonce() {
     on_each(Kind::Ping, |upstream| {
         let mut client = upstream.client();
         for sequence in 0..20 {
@@ -99,7 +99,8 @@ fn a_delay_is_service_time_and_blocks_no_other_request() {
             let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
             assert!(times.service_ns >= 400_000_000);
         }
-        // One after the other they would need 20 s; the remaining margin is for a busy machine.
+        // One after the other, the requests would take 20 s. The remaining margin is for a busy
+        // machine.
         assert!(
             start.elapsed() < Duration::from_secs(12),
             "{:?}",
@@ -444,7 +445,7 @@ fn an_origin_is_slow_or_resets_while_the_fault_is_set() {
         assert_eq!(
             upstream.ledger().begun,
             4,
-            "what is reset was asked all the same"
+            "requests that are reset are counted, too"
         );
     });
 }

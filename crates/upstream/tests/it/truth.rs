@@ -1,4 +1,4 @@
-//! The results that an open load must find at the pathology origin.
+//! Tests the results that an open load must find at the pathology origin.
 
 use gatebench_upstream::fault_server::{Arrivals, Case, Truth, truth, truth_through};
 
@@ -18,8 +18,9 @@ fn quantiles_ms(truth: &Truth) -> [f64; 5] {
 fn a_stall_of_a_second_in_fourteen() {
     let truth = of("/stall?every=14s&for=1s&service=5ms", 1_000.0, 14.0);
     assert_eq!((truth.answered, truth.reset), (14_000, 0));
-    // The 1,000 requests due from 6.495 s to 7.495 s wait 1,005, 1,004, ... 6 ms; all others 5 ms.
-    // The 13,860th of 14,000 has 140 above it: the longest is 1,005, so the 13,860th is 865.
+    // The 1,000 requests that are due from 6.495 s to 7.495 s wait 1,005, 1,004, ... 6 ms, and all
+    // others wait 5 ms. Of 14,000 requests, 140 are above the 13,860th. Since the longest waits
+    // 1,005 ms, the 13,860th waits 865 ms.
     assert_eq!(quantiles_ms(&truth), [5.0, 5.0, 865.0, 991.0, 1_005.0]);
 }
 
@@ -37,7 +38,7 @@ fn one_of_eight_is_slow() {
 
 #[test]
 fn a_slow_start_is_a_straight_line() {
-    // 10 requests at 0, 100, ... 900 ms take 11, 10, ... 2 ms, the next ten 1 ms.
+    // The ten requests at 0, 100, ... 900 ms take 11, 10, ... 2 ms, and the next ten take 1 ms.
     let truth = of("/slow-start?for=1s&from=11ms&to=1ms", 10.0, 2.0);
     let mut expected: Vec<u64> = (2..=11).map(|ms| ms * MS).collect();
     expected.splice(0..0, [MS; 10]);
@@ -63,12 +64,12 @@ fn resets_and_bytes_are_counted() {
 fn two_connections_carry_two_requests_every_five_milliseconds() {
     let case = Case::parse("/constant", "service=5ms").unwrap();
     let arrivals = Arrivals::of(1_000.0, 0.01);
-    // Due at 0, 1, ... 9 ms, ended at 5, 6, 10, 11, ... 25, 26: the wait grows by 1.5 ms per
-    // arrival.
+    // The requests are due at 0, 1, ... 9 ms and end at 5, 6, 10, 11, ... 25, 26 ms, so the wait
+    // grows by 1.5 ms per arrival.
     let found = truth_through(2, &case, &arrivals).response_ns;
     let expected = [5, 5, 8, 8, 11, 11, 14, 14, 17, 17];
     assert_eq!(found, expected.map(|ms| ms * MS));
-    // Five connections are enough.
+    // With five connections, no request has to wait.
     assert_eq!(truth_through(5, &case, &arrivals), truth(&case, &arrivals));
 }
 
@@ -84,7 +85,7 @@ fn exponential_service_has_its_known_quantiles() {
         let found = truth.quantile_ns(q) as f64;
         assert!(
             (found / expected - 1.0).abs() < 0.03,
-            "p{q}: {found} for {expected}"
+            "p{q}: {found} instead of {expected}"
         );
     }
 }

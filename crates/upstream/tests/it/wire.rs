@@ -1,4 +1,5 @@
-//! The ledger's counts of requests on the wire, and the pause that a request sets for its response.
+//! Tests the ledger's counts of requests on the wire, and the pause that a request sets for its
+//! response.
 
 use std::io::Write;
 use std::process::Command;
@@ -39,7 +40,7 @@ fn http2_is_distinguished() {
             .status();
         assert!(asked.unwrap().success());
         let ledger = upstream.ledger();
-        // user-agent: me, accept: */*
+        // The fields are `user-agent: me` and `accept: */*`.
         assert_eq!((ledger.begun, ledger.http2, ledger.fields), (1, 1, 2));
         assert_eq!(ledger.head_bytes, 10 + 2 + 6 + 3);
     });

@@ -21,7 +21,8 @@ impl Engine {
         let address = folder.0.join(next_number().to_string());
         let at_hand = File::create_new(number_file(&address))?;
         at_hand.set_len(size_of::<u64>() as u64)?;
-        // Its files are removed when it is dropped, whether or not the socket can be created.
+        // The engine removes its files when it is dropped, whether or not the socket can be
+        // created.
         let engine = Self { address, at_hand };
         let doors = UnixListener::bind(&engine.address)?;
         Ok((engine, doors))

@@ -24,7 +24,7 @@ pub(super) struct Helper {
     line: UnixStream,
     /// Bytes received but not parsed yet.
     received: Vec<u8>,
-    /// The address at which it accepts further connections.
+    /// The address at which the helper accepts further connections.
     pub engine: Arc<Engine>,
 }
 
@@ -92,7 +92,7 @@ impl Helper {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

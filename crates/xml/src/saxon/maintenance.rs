@@ -74,7 +74,7 @@ fn forget(shared: &Shared, number: u64) {
     };
     for slot in &shared.slots {
         if let Some(helper) = locked(&slot.helper).as_mut() {
-            // If it has ended, the next caller that needs it will notice.
+            // If the helper has ended, the next caller that needs it will notice.
             let _ = helper.ask(&order);
         }
     }

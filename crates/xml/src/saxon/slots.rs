@@ -23,18 +23,19 @@ impl Slot {
         slot
     }
 
-    /// Its helper.
+    /// The address of the slot's helper.
     pub fn engine(&self) -> Option<Arc<Engine>> {
         locked(&self.engine).clone()
     }
 
-    /// Its helper; none while a thread waits for the helper, which is then compiling.
+    /// The address of the slot's helper; none while a thread waits for the helper, which is then
+    /// compiling.
     pub fn free_engine(&self) -> Option<Arc<Engine>> {
         let is_free = self.helper.try_lock().is_ok_and(|helper| helper.is_some());
         is_free.then(|| self.engine()).flatten()
     }
 
-    /// Removes the engine if it is this one. Reports whether it was.
+    /// Removes the engine if it is `gone`, and reports whether it was.
     pub fn lose(&self, gone: &Engine) -> bool {
         let mut engine = locked(&self.engine);
         let lost = engine.take_if(|engine| std::ptr::eq(&**engine, gone));
@@ -48,7 +49,7 @@ impl Slot {
     }
 }
 
-/// All slots in turn, starting with slot `first`.
+/// All slots in order, starting with slot `first` and wrapping around.
 pub(super) fn from(slots: &[Slot], first: usize) -> impl Iterator<Item = &Slot> {
     let (before, after) = slots.split_at(first % slots.len());
     after.iter().chain(before)

@@ -7,7 +7,7 @@ use crate::errors::Complaints;
 use crate::limits::Limits;
 use crate::precheck;
 
-/// The order that helper.py compiles.
+/// The order to compile a stylesheet, in the form that helper.py reads.
 pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> String {
     let pairs = parameters.iter();
     let pairs = pairs.map(|(name, value)| (json_escaped(name), json_escaped(value)));
@@ -35,7 +35,7 @@ pub(crate) fn json_escaped(text: &str) -> String {
     out
 }
 
-/// The text for Saxon to parse: XML in UTF-8 without a document type, JSON as the text of an
+/// The text for Saxon to parse: XML in UTF-8 without a document type, or JSON as the text of an
 /// element.
 ///
 /// Text that declares a document type or another encoding goes through our own parser first, which

@@ -1,4 +1,4 @@
-//! The SOAPAction of a request, compared with the WSDL.
+//! Compares the SOAPAction of a request with the WSDL.
 
 use super::envelope::{self, SOAP_1_1, SOAP_1_2, Version};
 use super::fault::Culprit;

@@ -11,7 +11,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// Derives it from the Content-Type of the request.
+    /// Derives the format from the Content-Type of the request.
     pub fn of(content_type: Option<&str>) -> Self {
         let begins = |word: &str| {
             let text = content_type.unwrap_or_default().trim_start().as_bytes();

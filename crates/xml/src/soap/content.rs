@@ -1,5 +1,5 @@
-//! The content that passes through a chain: bytes, a tree, or both, each derived from the other on
-//! demand.
+//! The content that passes through a chain. It consists of bytes, a tree, or both; each is derived
+//! from the other when it is needed.
 
 use std::borrow::Cow;
 
@@ -153,7 +153,7 @@ impl<'a> Content<'a> {
         Self::new(Cow::Owned(result), limits, removes_empty_namespaces)
     }
 
-    /// The text.
+    /// The text of the content.
     ///
     /// # Errors
     /// The tree has no canonical form.

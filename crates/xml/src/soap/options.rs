@@ -31,22 +31,22 @@ impl Source {
 /// The comparison of a request's SOAPAction with the WSDL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SoapAction {
-    /// It is not checked.
+    /// The SOAPAction is not checked.
     #[default]
     No,
     /// If the SOAPAction is present, it must equal that of the WSDL; it must be present if the WSDL
     /// requires it.
     Yes,
-    /// As for `Yes`, but it may be absent even if the WSDL requires it.
+    /// Like `Yes`, but the SOAPAction may be absent even if the WSDL requires it.
     YesNullAllowed,
 }
 
 /// A route that is chosen if the first node that `xpath` selects has the text `equals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The expression.
+    /// The expression that selects the node.
     pub xpath: String,
-    /// The text.
+    /// The text that the node must have.
     pub equals: String,
 }
 
@@ -59,7 +59,7 @@ pub struct Options {
     pub xslt_after: Option<Source>,
     /// The helpers that apply both stylesheets [default: libxslt, in XSLT 1.0].
     pub saxon: Option<Arc<Saxon>>,
-    /// Plain strings for the stylesheets' parameters with these names.
+    /// The names and values of the stylesheets' parameters; the values are plain strings.
     pub xslt_params: Vec<(String, String)>,
     /// Removes every ` xmlns=""` from the result of a transformation.
     pub xslt_remove_empty_namespace: bool,
@@ -83,7 +83,7 @@ pub struct Options {
     pub namespaces: Vec<(String, String)>,
     /// True if a response with a status other than 200 becomes a fault without any XML processing.
     pub ignore_if_upstream_error: bool,
-    /// The limits of a message.
+    /// The limits for a message.
     pub limits: Limits,
 }
 

@@ -1,4 +1,4 @@
-//! A policy instance: the chain of one direction of one route.
+//! A policy instance, which is the chain of one direction of one route.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};

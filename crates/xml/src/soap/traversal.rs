@@ -1,5 +1,5 @@
-//! The passage of a message through its chain: the steps in order, and pauses for transformations
-//! in other processes.
+//! The passage of a message through its chain, which takes the steps in order and pauses for
+//! transformations in other processes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -65,8 +65,9 @@ fn steps(is_request: bool) -> &'static [Step] {
 
 impl SoapPolicy {
     /// Decompresses the body, takes the steps up to a transformation in another process, and
-    /// compresses a changed body. `waited` is the transformation for which the chain waited, if it
-    /// does not begin now. `content_type` returns the new Content-Type of a body of this form.
+    /// compresses a changed body. `waited` is the transformation for which the chain waited; none
+    /// if the chain begins now. `content_type` returns the new Content-Type for a body of a given
+    /// form.
     pub(super) fn run(
         &self,
         is_request: bool,

@@ -1,5 +1,5 @@
-//! The definition of an API, a WSDL or a schema: the schemas of a body's content, tried in order,
-//! and the SOAPAction of the operations.
+//! The definition of an API, which is a WSDL or a schema. It provides the schemas of a body's
+//! content, which are tried in order, and the SOAPAction of the operations.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ const IMPORTS_MAX: usize = 100;
 pub(crate) struct Api {
     /// One entry for each schema, in order.
     schemas: Vec<Result<Schema, Complaints>>,
-    /// Absent if it is not a WSDL 1.1.
+    /// Absent if the definition is not a WSDL 1.1.
     pub actions: Option<Actions>,
 }
 
@@ -52,7 +52,7 @@ impl Api {
         })
     }
 
-    /// The mistakes in its schemas.
+    /// The mistakes in the schemas.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let none = "It contains no schema; write a WSDL with types, or an XSD";
         let none = self.schemas.is_empty().then(|| none.to_owned());
@@ -264,7 +264,7 @@ fn resolve(base: Option<&str>, location: &str) -> String {
 }
 
 /// Compiles each schema. A schema may import another one of the same WSDL by its namespace alone;
-/// then the import is given a generated location.
+/// in that case, the import gets a generated location.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,

@@ -1,4 +1,4 @@
-//! Malicious messages: each must stay within a limit on CPU time and memory, regardless of the
+//! Tests that each malicious message stays within a limit on CPU time and memory, regardless of the
 //! outcome.
 //!
 //! This is a separate binary, because memory is measured for the whole process.
@@ -20,7 +20,7 @@ use shapes::ways::sheet;
 use shapes::{Shape, Verdict, Ways};
 
 /// The maximum time for which one message may occupy its worker before others are served. The Rust
-/// code of other crates, such as decompression, is not optimised in a debug build.
+/// code of other crates, such as decompression, is not optimized in a debug build.
 const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 250 });
 
 /// The maximum permitted growth of the process for one message.

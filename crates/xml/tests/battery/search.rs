@@ -3,8 +3,8 @@
 //!
 //! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
 //! --ignored --nocapture` searches for two hours [default: ten seconds]. `GATEBENCH_SEARCH_SEED`
-//! chooses another sequence. Findings are kept below `target/tmp/search`, with the kind of
-//! processing in their names, and fail the test.
+//! chooses another sequence. Any finding fails the test, and is kept below `target/tmp/search`
+//! under a name that contains the kind of processing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ struct Message {
     growth: u64,
 }
 
-/// A part of a string between two positions at which a tag begins, or any part.
+/// A part of a string between two positions at which a tag begins, or an arbitrary part.
 fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     if bytes.is_empty() {
         return 0..0;
@@ -235,7 +235,7 @@ fn number(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "searches for GATEBENCH_SEARCH_SECONDS of CPU time [default: 10]; make test-full"]
+#[ignore = "searches for GATEBENCH_SEARCH_SECONDS of CPU time [default: 10]; run make test-full"]
 fn the_search_finds_nothing_over_its_share() {
     let _alone = alone();
     let seconds = number("GATEBENCH_SEARCH_SECONDS", 10);

@@ -1,4 +1,5 @@
-//! Whole chains: messages that pass, messages that change, and faults.
+//! Tests whole chains with messages that pass, messages that change, and messages that cause
+//! faults.
 
 use crate::common::calculator::*;
 use gatebench_xml::Limits;
@@ -405,7 +406,7 @@ fn results_in_text_are_text_and_change_the_content_type() {
         .unwrap();
     assert_eq!(passed.content_type, Some("application/json"));
     let passed = policy.response(&soap_response(ADDED)).unwrap();
-    assert_eq!(passed.content_type, None, "a client of SOAP asked");
+    assert_eq!(passed.content_type, None, "the client uses SOAP");
 }
 
 #[test]
@@ -511,7 +512,7 @@ fn gzip_is_unpacked_and_packed_again() {
     assert_eq!(
         validating.request(&request).unwrap().body,
         None,
-        "what is unchanged stays packed"
+        "an unchanged body stays packed"
     );
     let fault = validating
         .request(&Request {

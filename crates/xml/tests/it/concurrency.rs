@@ -1,4 +1,5 @@
-//! Eight threads, valid and invalid messages, shared definitions: no error affects another request.
+//! Tests that no error affects another request when eight threads process valid and invalid
+//! messages with shared definitions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! Document types: refused in messages before their content is read, limited in definitions.
+//! Tests that document types are refused in messages before their content is read, and limited in
+//! definitions.
 
 use std::collections::HashMap;
 use std::fs;
@@ -100,7 +101,7 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these encodings a small document is read and a large one is refused; not every parser
+/// In these encodings, a small document is read and a large one is refused; not every parser
 /// supports encodings with four bytes per character.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
@@ -252,7 +253,8 @@ fn nothing_outside_is_read() {
             assert!(why.contains("External entities are not allowed"), "{text}");
             assert!(refused(text.as_bytes()).contains("may not have a document type"));
         }
-        // An external subset is not read; a reference to an entity declared there is an error.
+        // An external subset is not read, so a reference to an entity that it declares is an error,
+        // or adds no text.
         let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a/>");
         assert!(definition(&text).is_ok());
         let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a>&stolen;</a>");

@@ -1,4 +1,5 @@
-//! The XPath functions that replace libxml2's and libxslt's own: the same results in less time.
+//! Tests that the XPath functions that replace libxml2's and libxslt's own return the same results
+//! in less time.
 
 use std::time::Duration;
 
@@ -78,11 +79,11 @@ fn characters_are_replaced_or_removed() {
         ("abcd", "abc", "", "d"),
         // Surplus characters of the second list are ignored.
         ("abc", "a", "xyz", "xbc"),
-        // The first of equal characters applies, even if it removes.
+        // The first of equal characters applies, even if it is the one that is removed.
         ("aba", "aab", "xyz", "xzx"),
         ("aba", "baa", "x", "x"),
         ("\u{e9}\u{e8}", "\u{e9}\u{e9}\u{e8}", "xyz", "xz"),
-        // From and to characters of one to four bytes.
+        // Characters of one to four bytes in either list.
         ("aou", "aou", "\u{e4}\u{f6}\u{fc}", "\u{e4}\u{f6}\u{fc}"),
         ("Gr\u{fc}\u{df}e", "\u{fc}\u{df}", "us", "Gruse"),
         ("1\u{20ac}2", "\u{20ac}", "", "12"),
@@ -231,7 +232,8 @@ fn nodes_are_found_once_by_ids_and_by_keys() {
     }
 }
 
-/// The work of libxml2's and libxslt's own functions grows with the product of their inputs.
+/// The work of libxml2's and libxslt's own functions grows with the product of the sizes of their
+/// inputs.
 #[test]
 fn long_texts_and_many_nodes_take_time_in_proportion() {
     if cfg!(feature = "plain-memory") {

@@ -1,5 +1,5 @@
-//! Harmful input: a clear error each time, nothing read from outside, and no effect on other
-//! messages.
+//! Tests that harmful input gets a clear error, reads nothing from outside, and has no effect on
+//! other messages.
 
 use std::fs;
 
@@ -180,7 +180,8 @@ fn endless_stylesheets_end() {
 
 #[test]
 fn deep_results_fit_small_stacks() {
-    // 2 MiB, as for threads of the standard library; a worker has no less.
+    // The stack has 2 MiB, like those of the standard library's threads; a worker's stack is no
+    // smaller.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let deep = "<xsl:template match=\"/\" name=\"t\"><xsl:param name=\"n\" select=\"2000\"/><a><xsl:if test=\"$n &gt; 0\"><xsl:call-template name=\"t\"><xsl:with-param name=\"n\" select=\"$n - 1\"/></xsl:call-template></xsl:if></a></xsl:template>";
         let policy = policy(Options {
@@ -274,7 +275,7 @@ fn large_deep_and_wide_documents_are_refused() {
 
 #[test]
 fn a_large_document_is_not_read_beyond_a_mistake() {
-    // After the first mistake the parser reports no tags, so nothing would limit these namespaces.
+    // After the first mistake, the parser reports no tags, so nothing would limit these namespaces.
     // A second mistake is at the end.
     let nested: String = (0..100)
         .map(|level| {
@@ -287,7 +288,7 @@ fn a_large_document_is_not_read_beyond_a_mistake() {
         why.contains("Line: 1,") && !why.contains("Line: 2,"),
         "{why}"
     );
-    // In small documents all mistakes are reported.
+    // In small documents, all mistakes are reported.
     let why = refused(b"<r><b c='<'/>\n<a></wrong>");
     assert!(
         why.contains("Line: 1,") && why.contains("Line: 2,"),

@@ -1,5 +1,5 @@
-//! Each limit that docs/evidence/ROBUSTNESS.md states: input at the limit passes, and input beyond
-//! it is refused with a message that names it.
+//! Tests each limit that docs/evidence/ROBUSTNESS.md states. Input at the limit must pass, and
+//! input beyond it must be refused with a message that names the limit.
 
 use std::io::Write as _;
 
@@ -397,7 +397,7 @@ const PAIRS: &str = "<xsl:template match=\"/a\"><c><xsl:for-each select=\"b\"><x
 #[test]
 fn time_is_taken_up_to_the_limit() {
     if cfg!(feature = "plain-memory") {
-        // Times under Valgrind mean nothing.
+        // Times under Valgrind are meaningless.
         return;
     }
     let limits = Limits {

@@ -1,5 +1,5 @@
-//! XSLT 3.0 by helpers: results compared with those of SaxonC's own Python interface, and helpers
-//! that end.
+//! Tests XSLT 3.0 by helpers. Results are compared with those of SaxonC's own Python interface, and
+//! some messages end their helper.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -56,7 +56,7 @@ fn package() -> PathBuf {
     let folder = data.join("gatebench/saxonche");
     assert!(
         folder.is_dir(),
-        "{} is not there: make saxon",
+        "{} is missing; run make saxon",
         folder.display()
     );
     folder
@@ -237,7 +237,7 @@ fn responses(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
     let bytes: Vec<&[u8]> = orders.iter().map(|order| order.bytes.as_slice()).collect();
     let bytes = bytes.concat();
-    // In two pieces; the first ends in the middle of an order.
+    // The orders are sent in two pieces; the first ends in the middle of an order.
     let (first, second) = bytes.split_at(bytes.len() / 3);
     line.write_all(first).unwrap();
     line.write_all(second).unwrap();

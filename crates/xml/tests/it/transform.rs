@@ -94,7 +94,7 @@ fn a_failed_transformation_states_the_reason() {
 }
 
 #[test]
-fn invalid_stylesheets_and_those_not_for_utf_8_are_refused() {
+fn invalid_stylesheets_and_other_encodings_are_refused() {
     let none: [(&str, &str); 0] = [];
     let broken = Transform::compile("<xsl:stylesheet", none, &NoFiles, Limits::MESSAGES);
     assert!(broken.is_err());
@@ -106,7 +106,7 @@ fn invalid_stylesheets_and_those_not_for_utf_8_are_refused() {
 }
 
 #[test]
-fn no_parameters_end_where_they_begin() {
+fn an_empty_list_of_parameters_ends_at_once() {
     let text = b"<a xsl:version='1.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
     let limits = Limits::default();
     let style = Stylesheet::parse(text, None, &NoFiles, &limits).unwrap();

@@ -70,7 +70,7 @@ fn results_are_those_of_xsltproc() {
                 canonical(&parsed),
                 "seed {seed}, document {index}\n{text}\n{shown}"
             );
-            // The stylesheet's own serialisation equals that of xsltproc, byte for byte.
+            // The stylesheet's own serialization equals that of xsltproc, byte for byte.
             let mut ours = Vec::new();
             style.write(&result, &mut ours, &limits).unwrap();
             assert_eq!(

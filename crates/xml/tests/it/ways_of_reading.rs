@@ -1,5 +1,5 @@
-//! Small documents in UTF-8 are read in place, all others through the parser's buffer: both must
-//! give the same result.
+//! Small documents in UTF-8 are read in place, and all others through the parser's buffer. Both
+//! ways must give the same result.
 
 use gatebench_xml::{Document, Limits};
 
@@ -94,7 +94,7 @@ fn a_zero_byte_does_not_end_a_document() {
 
 /// The parser looks ahead by 250 bytes at a time.
 #[test]
-fn every_length_up_to_two_looks_ahead_is_read_whole() {
+fn documents_as_long_as_two_lookaheads_are_read_whole() {
     for length in 0..600 {
         let text = "\u{e9}x\u{20ac}".repeat(length / 6) + &"y".repeat(length % 6);
         assert_same(format!("<a b='{text}'><b>{text}</b>{text}</a>").as_bytes());

@@ -1,5 +1,5 @@
-//! WSDL 2.0: its types validate bodies. Its bindings are not read; if an option needs them, an
-//! error says so.
+//! Tests WSDL 2.0, whose types validate bodies. Its bindings are not read; an option that needs
+//! them causes an error that states this.
 
 use std::sync::Arc;
 

@@ -30,8 +30,8 @@ Examples:
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
 Each block runs three fresh processes: the candidate, the baseline, and the baseline again. The
-difference between the two baseline processes is the current noise of the machine. Until there is
-a verdict, each block loads all three side by side on the same cores and measures CPU time per
+difference between the two baseline processes shows how noisy the machine is. Until there is a
+verdict, each block loads all three side by side on the same cores and measures CPU time per
 request. The intervals stay valid however often they are checked. If time remains, ten more blocks
 load each gateway alone, in random order, to measure the other metrics.
 
@@ -156,7 +156,7 @@ impl Ab {
         }
     }
 
-    /// Returns a side for each configuration, both with the same gateway.
+    /// Returns the selection that compares two configurations of one gateway.
     fn of_configs(&self, baseline: &str, candidate: &str) -> Result<Selection, Failure> {
         let side = Side::named("");
         let gateway = self.gateway.as_ref().map(|it| it.display().to_string());

@@ -112,7 +112,7 @@ impl Place {
 }
 
 /// Returns a label such as `main-1a2b3c4d5e6f`, because a branch may later point to another commit.
-/// A hash is returned as is.
+/// If the reference is itself a hash, the label is the short hash.
 fn label(revision: &Revision) -> String {
     let (short, reference) = (revision.short(), &revision.reference);
     if revision.commit.starts_with(reference) {

@@ -41,7 +41,7 @@ Examples:
   gatebench check gateway kong@/opt/kong-3.9
 
 For each scenario, gatebench renders the configuration, starts the gateway, sends the scenario's
-test cases, first one by one and then concurrently, and stops the gateway. The first scenario,
+test cases, first one at a time and then concurrently, and stops the gateway. The first scenario,
 `contract`, applies to every gateway, whatever its policies.
 
 Exit code: 1 if a test case fails, 0 otherwise.")]

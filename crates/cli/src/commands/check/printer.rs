@@ -12,7 +12,7 @@ use gatebench_store::{ParityCaseRecord, ParityRecord};
 use crate::failure::indented_reason;
 use crate::terminal;
 
-/// Spaces before the details of a case.
+/// The number of spaces before the details of a case.
 const INDENT: usize = 6;
 /// The maximum number of failing cases that are shown for a scenario. With a hundred routes, most
 /// cases are alike.
@@ -20,8 +20,8 @@ const SHOWN_MAX: usize = 3;
 /// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Describes the scenarios one after another. A failure that was already described is replaced by
-/// the name of the scenario that had it.
+/// Describes the scenarios one after another. Instead of a failure that was already described, it
+/// names the scenario that had it first.
 #[derive(Debug, Default)]
 pub struct Printer {
     /// Maps each failure to the first scenario that had it.

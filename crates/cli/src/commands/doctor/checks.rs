@@ -1,4 +1,4 @@
-//! The checks.
+//! The checks of `gatebench doctor`.
 
 use std::num::NonZero;
 use std::thread;
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 /// tour.
 const DESCRIPTORS_MIN: u64 = 2_100;
 
-/// The severity.
+/// The severity of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nothing to improve.
@@ -37,9 +37,8 @@ pub enum State {
 /// The result of a check, with a remedy if something could be improved.
 #[derive(Debug)]
 pub struct Check {
-    /// The subject.
+    /// The subject of the check, such as `cores`.
     pub name: String,
-    /// The severity.
     pub state: State,
     /// The observation.
     pub says: String,
@@ -57,7 +56,7 @@ impl Check {
         }
     }
 
-    /// A check whose result could be better.
+    /// A check that found something to improve.
     pub fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Advice,
@@ -66,7 +65,7 @@ impl Check {
         }
     }
 
-    /// A check of something without which nothing works.
+    /// A check that failed, so that nothing works.
     pub fn missing(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Missing,
@@ -247,7 +246,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         _ if found != known && found != SoftirqPayer::Unknown && known != SoftirqPayer::Unknown => {
             Check::advice(
                 name,
-                format!("the kernel's configuration and a test of it disagree: {seen}"),
+                format!("the kernel's configuration and the test disagree: {seen}"),
                 "boot without options that change the clock (tsc=), or compare only runs on this machine",
             )
         }
@@ -319,7 +318,7 @@ fn redis() -> Check {
     }
 }
 
-/// Checks the control groups, with which `--gateway-cpus` and `--gateway-memory` limit gateways.
+/// Checks the control groups that `--gateway-cpus` and `--gateway-memory` use to limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good(
@@ -337,7 +336,7 @@ fn control_groups(refusal: Option<String>) -> Check {
 /// Checks the profiler that `gatebench flame` uses.
 fn perf(found: Result<(), ProfileError>) -> Check {
     match found {
-        Ok(()) => Check::good("perf", "samples stacks, for flame graphs"),
+        Ok(()) => Check::good("perf", "can sample stacks for flame graphs"),
         Err(error) => Check::advice(
             "perf",
             format!("{error}; only flame graphs need it"),

@@ -1,4 +1,4 @@
-//! The permissions that gatebench's container must grant.
+//! The permissions that a container must grant for all of gatebench's features.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::checks::Check;
 /// capabilities.
 const SAMPLING: u64 = (1 << 38) | (1 << 21);
 
-/// Reports whether this process has a capability with which perf may sample. Used if perf is not
+/// Reports whether this process has a capability that allows perf to sample. Used if perf is not
 /// installed and therefore cannot be tried.
 pub(super) fn may_sample() -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| has_capability(&status, SAMPLING))
@@ -24,7 +24,7 @@ fn has_capability(status: &str, bits: u64) -> bool {
 
 /// A permission that container engines refuse by default.
 pub(super) struct Grant {
-    /// The name and the use of the permission.
+    /// The name of the permission, and what it is for.
     pub(super) what: &'static str,
     pub(super) is_granted: bool,
     /// The options of docker and podman that grant the permission.

@@ -22,7 +22,7 @@ Prometheus accepts samples that are at most about an hour older than its newest 
 server accepts a run of any age. `promtool` converts text of any age to blocks, which a server
 accepts even if it has newer samples.";
 
-// The options for all kinds of servers.
+// The options that all kinds of servers share.
 #[derive(Debug, Args)]
 pub(super) struct Recorded {
     /// The run directory

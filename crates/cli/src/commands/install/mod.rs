@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The name that stands for all gateways that can be installed.
+/// The name that means all gateways that can be installed.
 const ALL: &str = "all";
 
 /// The server that stores rate limits shared by several gateways; it is not a gateway.

@@ -13,11 +13,11 @@ use crate::commands::values::launcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The results of a load by agent.
+/// The results of a load, agent by agent.
 pub struct ByAgent {
     /// The results of each agent.
     pub each: Vec<AgentReport>,
-    /// None if no request was sent.
+    /// The start times of the agents; none if no request was sent.
     pub start: Option<StartReport>,
     /// The agent that was lost.
     pub lost: Option<AgentFailure>,
@@ -62,7 +62,7 @@ pub fn run(
 }
 
 impl ByAgent {
-    /// The agents as in the record of a run.
+    /// The record of the agents, in the same form as in the record of a run.
     pub fn record(&self) -> AgentsRecord {
         agents_record(&self.each, self.start)
     }

@@ -38,10 +38,10 @@ impl Load {
         let warm_up = shape.warm_up.filter(|it| !it.0.is_zero());
         if let Some((warm_up, requests)) = warm_up.zip(shape.requests) {
             let what = format!(
-                "with {warm_up} of warm-up, more than the {} requests of -n would be sent",
+                "a warm-up of {warm_up} would send more than the {} requests of -n",
                 grouped(requests as f64)
             );
-            let remedy = "omit it, or use -d instead of -n";
+            let remedy = "omit --warm-up, or use -d instead of -n";
             return Err(Failure::words("--warm-up", what, remedy));
         }
         let stages: Duration = shape.stages.iter().map(|stage| stage.over.0).sum();
@@ -60,14 +60,14 @@ impl Load {
                 "add --rate, so that a stage is a number of connections per second, or omit --stage",
             ));
         }
-        // A worker without a connection could not send its part of the load. The number of cores of
-        // agents is not known yet; those of their workers that get no connection send nothing.
+        // A worker without a connection could not send its part of the load. The agents' cores are
+        // not known yet; their workers that get no connection send nothing.
         let workers = self.engine.workers();
         match shape.connections.filter(|given| *given < workers) {
             None => Ok(()),
             Some(given) => Err(Failure::words(
                 "--connections",
-                format!("{given} is too few for {workers} workers, one on each of --cores"),
+                format!("{given} is too few for {workers} workers, one for each core in --cores"),
                 format!("use -c {workers} or more, or name fewer cores"),
             )),
         }

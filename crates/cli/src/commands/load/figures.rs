@@ -1,4 +1,4 @@
-//! The figures of a load: computed once, and then printed, judged and written as JSON.
+//! The figures of a load, which are computed once and then printed, judged and written as JSON.
 
 use gatebench_engine::{
     Class, Counts, Interval, Metric, Outcome, Recording, Recordings, RouteRecord,
@@ -68,7 +68,7 @@ impl<'a> Figures<'a> {
         self.per_second(self.counts().completed_in_window)
     }
 
-    /// A count per second of the measured window.
+    /// Divides a count by the length of the measured window in seconds.
     pub fn per_second(&self, count: u64) -> f64 {
         ratio(count as f64, self.window_s)
     }
@@ -211,7 +211,7 @@ impl<C: Counter> Times<C> {
         self.0.as_ref().filter(|it| !it.histogram.is_empty())
     }
 
-    /// The number of times.
+    /// The number of recorded times.
     pub fn count(&self) -> u64 {
         self.recording().map_or(0, |it| it.histogram.len())
     }

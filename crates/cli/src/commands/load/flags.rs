@@ -112,7 +112,7 @@ impl RequestFlags {
 fn method(text: &str) -> Result<String, String> {
     let fits = !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase());
     fits.then(|| text.to_owned())
-        .ok_or_else(|| "write upper-case letters, for example GET or POST".into())
+        .ok_or_else(|| "write uppercase letters, for example GET or POST".into())
 }
 
 fn user(text: &str) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! `--hdr`: an HdrHistogram interval log, a line for each second and metric.
+//! `--hdr`: an HdrHistogram interval log with a line for each second and metric.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

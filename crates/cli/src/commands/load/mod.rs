@@ -1,4 +1,4 @@
-//! `gatebench load URL`: the load engine on its own.
+//! `gatebench load URL`: the load generator on its own.
 
 mod agents;
 mod contradictions;
@@ -99,7 +99,7 @@ pub struct Load {
     outputs: OutputArgs,
 }
 
-/// A load that was run.
+/// A finished load.
 struct Conducted {
     outcome: Outcome,
     /// The results of each agent, if agents sent the load.

@@ -13,7 +13,7 @@ pub const NO_PROTOCOL: &str = "none";
 
 /// The results of a load.
 pub struct Results<'a> {
-    /// The URL, or the host of several URLs.
+    /// The URL, or the host that several URLs share.
     pub target: String,
     /// The load as text.
     pub load: String,

@@ -228,7 +228,7 @@ impl ShapeFlags {
         }
     }
 
-    /// The number of connections that carry the arrivals of one second.
+    /// The number of connections that suffice for the arrivals of one second.
     fn connections_at(&self, rate: f64, streams: u32) -> u32 {
         let rates = self.stages.iter().map(|stage| stage.target);
         let highest = rates.chain(self.ramp_to).fold(rate, f64::max);

@@ -279,8 +279,8 @@ fn settings(
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        // A resumed handshake costs the server a fraction of a full one: figures that mix both are
-        // meaningless.
+        // A resumed handshake costs the server a fraction of a full one, so figures that mix both
+        // are meaningless.
         resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };

@@ -34,7 +34,7 @@ enum What {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {
-    /// The name of the gateway and its folder: lower-case letters, digits and hyphens
+    /// The name of the gateway and its folder: lowercase letters, digits and hyphens
     name: String,
     /// The gateway that the plain proxy uses [default: the first one that is installed]
     #[arg(long, value_enum)]
@@ -67,8 +67,8 @@ impl NewGateway {
         let spec = spec.replace("NAME", name);
         // The name is the only part that can be invalid.
         gatebench_config::parse::<GatewayFolder>("gateway.yaml", &spec).map_err(|_| {
-            let remedy = "write lower-case letters, digits and hyphens, for example my-gateway";
-            Failure::words(name, "this is not a valid name for a gateway", remedy)
+            let remedy = "write lowercase letters, digits and hyphens, for example my-gateway";
+            Failure::words(name, "this is not a valid gateway name", remedy)
         })?;
         let folder = PathBuf::from(name);
         let config = format!("{name}.conf");

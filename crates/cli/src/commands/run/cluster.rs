@@ -16,7 +16,7 @@ use crate::commands::values::duration;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The default image of the upstream and the load generators: what `kubernetes image agent` writes.
+/// The default image of the upstream and the load generators (see `kubernetes image agent`).
 const AGENT_IMAGE: &str = concat!("localhost/gatebench-agent:", env!("CARGO_PKG_VERSION"));
 
 /// The default image of Redis.
@@ -24,13 +24,13 @@ const REDIS_IMAGE: &str = "redis:7";
 
 /// The time that a pod may wait for a node.
 const SCHEDULE: HumanDuration = HumanDuration::from_millis(20_000);
-/// The time after which a pod without a connection ends itself.
+/// The time after which a pod without a connection ends by itself.
 const ALONE: HumanDuration = HumanDuration::from_millis(600_000);
 
 /// The name of the run in the objects that `--dry-run` prints.
 const DRY_RUN: &str = "dry-run";
 
-/// Where the parts of a run are pods.
+/// The options for running the parts of a run in pods.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Kubernetes (see `gatebench kubernetes --help`)")]
 pub struct ClusterArgs {
@@ -47,8 +47,8 @@ pub struct ClusterArgs {
         conflicts_with = "pid"
     )]
     attach_pod: Option<AttachedPod>,
-    /// Start this number of upstreams, each on its own node, which serve the targets of a scenario
-    /// in turn
+    /// Start N upstreams, each on its own node; the targets of a scenario are assigned to them in
+    /// turn
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "kubernetes")]
     upstreams: u32,
     /// The image of the gateway [default: that of its folder]
@@ -63,7 +63,7 @@ pub struct ClusterArgs {
     /// Labels of the gateway's node (KEY=VALUE), and taints to tolerate (KEY=VALUE:NoSchedule)
     #[arg(long, value_name = "LABEL|TAINT,...", requires = "kubernetes")]
     gateway_node: Option<NodeChoice>,
-    /// Labels and taints of the upstream's node; Redis runs on a node with the same
+    /// Labels and taints of the upstream's node; Redis runs on a node with the same ones
     #[arg(long, value_name = "LABEL|TAINT,...", requires = "kubernetes")]
     upstream_node: Option<NodeChoice>,
     /// Labels and taints of the nodes that send the load
@@ -72,7 +72,7 @@ pub struct ClusterArgs {
     /// Limit each pod that sends the load to this number of CPUs [default: request 1, no limit]
     #[arg(long, value_name = "CPUS", value_parser = values::cpu_millis, requires = "kubernetes")]
     agent_cpus: Option<u32>,
-    /// Limit each pod that sends the load to this memory
+    /// Limit each pod that sends the load to this amount of memory
     #[arg(long, value_name = "BYTES", value_parser = values::bytes, requires = "kubernetes")]
     agent_memory: Option<u64>,
     /// The seccomp profile of the upstream and the load generators, a file on the nodes; for nodes
@@ -86,10 +86,10 @@ pub struct ClusterArgs {
     /// The image of k6 in TestRuns
     #[arg(long, value_name = "IMAGE", default_value = K6_IMAGE, requires = "testrun")]
     k6_image: String,
-    /// How long a pod may wait for a node; longer for clusters that add nodes
+    /// How long a pod may wait for a node; clusters that add nodes on demand need longer
     #[arg(long, value_name = "TIME", default_value_t = SCHEDULE, value_parser = duration, requires = "kubernetes")]
     schedule_within: HumanDuration,
-    /// The time after which a pod that gatebench has left ends itself
+    /// The time after which a pod ends by itself if it has lost its connection to gatebench
     #[arg(long, value_name = "TIME", default_value_t = ALONE, value_parser = duration, requires = "kubernetes")]
     pods_alone: HumanDuration,
 }
@@ -106,7 +106,7 @@ impl ClusterArgs {
         })
     }
 
-    /// Returns the cluster with this number of load generators, if the run is in one.
+    /// Returns the cluster with this number of load generators, if the run takes place in one.
     pub fn cluster(&self, agents: u32) -> Option<Cluster> {
         let settings = |image: &str, node: &Option<NodeChoice>, limits| PodSettings {
             image: image.to_owned(),

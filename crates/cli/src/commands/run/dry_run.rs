@@ -1,4 +1,4 @@
-//! `--dry-run`: the plan, before anything starts.
+//! `--dry-run`: prints the plan without starting anything.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn skipped(prepared: &Prepared) -> impl Iterator<Item = String> {
     })
 }
 
-/// Wraps a line that begins with its name.
+/// Wraps a line that begins with its name, and indents the other lines below the text.
 fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }

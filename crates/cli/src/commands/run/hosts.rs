@@ -15,7 +15,7 @@ use crate::terminal;
 /// The prefix of a folder with a Terraform configuration.
 const TERRAFORM: &str = "terraform:";
 
-/// Hosts that are not named one by one.
+/// The options for hosts from an inventory or from Terraform.
 #[derive(Debug, Args)]
 pub struct HostsArgs {
     /// Run on these hosts: an inventory, saved output of `terraform output -json`, or the outputs
@@ -23,18 +23,20 @@ pub struct HostsArgs {
     #[arg(long, value_name = "terraform:DIR|FILE", conflicts_with_all = ["gateway_on", "agents", "upstream_on", "attach", "kubernetes"])]
     pub hosts: Option<String>,
     /// Create the hosts before the run with `init` and `apply`, after showing the plan and asking
+    /// for confirmation
     #[arg(long, requires = "hosts")]
     provision: bool,
-    /// Destroy the hosts after the run, after showing the plan and asking
+    /// Destroy the hosts after the run, after showing the plan and asking for confirmation
     #[arg(long, requires = "hosts")]
     destroy: bool,
-    /// Do not ask before --provision and --destroy
+    /// Do not ask for confirmation of --provision and --destroy
     #[arg(long, requires = "hosts")]
     yes: bool,
 }
 
 impl HostsArgs {
-    /// Creates the hosts if that is wanted, and reads them. With `is_dry`, nothing is created.
+    /// Creates the hosts if `--provision` is given, and reads them. With `is_dry`, nothing is
+    /// created.
     ///
     /// # Errors
     /// The user declined, Terraform failed, or there are no hosts in its outputs.
@@ -54,7 +56,7 @@ impl HostsArgs {
             None if self.provision || self.destroy => {
                 return Err(Failure::words(
                     word,
-                    "only a Terraform folder can be created and destroyed",
+                    "only the hosts of a Terraform folder can be created and destroyed",
                     "write --hosts terraform:DIR, or omit --provision and --destroy",
                 ));
             }
@@ -74,7 +76,7 @@ impl HostsArgs {
             .map_err(|error| Failure::words(word, error.to_string(), error.remedy()))
     }
 
-    /// Destroys the hosts if that is wanted.
+    /// Destroys the hosts if `--destroy` is given.
     ///
     /// # Errors
     /// The user declined, or Terraform failed.
@@ -96,7 +98,7 @@ impl HostsArgs {
         Ok(Some((Terraform::find(&folder)?, folder)))
     }
 
-    /// Refuses to start what would need a question that nobody can respond to.
+    /// Returns an error if a question would have to be asked, but standard input is not a terminal.
     fn check_questions(&self) -> Result<(), Failure> {
         let asks = (self.provision || self.destroy) && !self.yes;
         if !asks || io::stdin().is_terminal() {
@@ -104,12 +106,12 @@ impl HostsArgs {
         }
         Err(Failure::words(
             "--provision, --destroy",
-            "nobody can be asked, because standard input is not a terminal",
-            "add --yes if the plan may be carried out without a question",
+            "cannot ask for confirmation, because standard input is not a terminal",
+            "add --yes to carry out the plan without confirmation",
         ))
     }
 
-    /// Shows a plan, asks and carries it out.
+    /// Shows a plan, asks for confirmation, and carries the plan out.
     fn change(&self, terraform: &Terraform, purpose: Purpose) -> Result<(), Failure> {
         let Some(plan) = terraform.plan(purpose)? else {
             return Ok(());
@@ -162,7 +164,8 @@ fn address_here(hosts: &Hosts) -> Option<IpAddr> {
     upstream.and_then(|it| it.address)
 }
 
-/// Reports whether a host is this machine: it can listen at the host's address.
+/// Reports whether a host is this machine, which is the case if this machine can listen at the
+/// host's address.
 fn is_here(host: &Host) -> bool {
     let address = host.address;
     address.is_some_and(|address| TcpListener::bind((address, 0)).is_ok())
@@ -170,9 +173,12 @@ fn is_here(host: &Host) -> bool {
 
 /// Asks a question on the terminal.
 fn agrees(question: &str) -> Result<bool, Failure> {
-    terminal::complain(&format!("{question} Type yes to go on:"));
+    terminal::complain(&format!("{question} Type yes to continue:"));
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    read.map_err(|error| Failure::environment(format!("cannot read: {error}"), "use --yes"))?;
+    read.map_err(|error| {
+        let what = format!("cannot read from standard input: {error}");
+        Failure::environment(what, "use --yes")
+    })?;
     Ok(line.trim() == "yes")
 }

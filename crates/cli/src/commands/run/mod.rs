@@ -118,12 +118,13 @@ pub struct Run {
     /// each value is a variant
     #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = values::cpu_millis)]
     gateway_cpus: Vec<u32>,
-    /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant. With
-    /// --kubernetes, if --gateway-cpus has as many values, the two lists are combined in pairs
+    /// Limit each gateway to this amount of memory, for example 256M or 1G; each value is a
+    /// variant. With --kubernetes, if --gateway-cpus has as many values, the two lists are combined
+    /// in pairs
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
-    /// Run the gateways on this host over ssh, which also copies gatebench there; the load
-    /// generator and the upstream run on this machine
+    /// Run the gateways on this host over ssh, after copying gatebench there; the load generator
+    /// and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
     /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
@@ -207,7 +208,7 @@ impl Run {
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
-    /// Rejects an external load generator in pods, which only prints TestRuns for the k6 operator.
+    /// Rejects an external load generator in pods, unless TestRuns for the k6 operator are printed.
     fn check_cluster(&self) -> Result<(), Failure> {
         if self.cluster.kubernetes.is_none() || self.cluster.testrun || self.engine.is_none() {
             return Ok(());
@@ -290,7 +291,7 @@ impl Run {
             return Err(Failure::words(
                 "--agents",
                 "only the built-in load generator runs on other machines",
-                "omit --engine, or --agents or the hosts of the load",
+                "omit --engine, or omit --agents and the hosts that send the load",
             ));
         }
         let elsewhere = |place: &&Place| **place != Place::Here;

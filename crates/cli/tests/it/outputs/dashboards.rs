@@ -1,11 +1,11 @@
-//! The queries in published dashboards and in gatebench's own dashboards return data.
+//! Tests that the queries in published dashboards and in gatebench's own dashboards return data.
 
 use serde_json::Value;
 
 use super::server::{Server, is_there, queries};
 use crate::bench::Bench;
 
-/// A gateway's own metrics are fetched once a second.
+/// A scenario that fetches the gateway's own metrics once a second.
 const SCRAPED: &str = "\
 scenario: ping
 title: The smallest response
@@ -68,9 +68,9 @@ fn all_queries_return_data() {
             assert!(!server.series(&query).is_empty(), "{dashboard}: {query}");
         }
     }
-    // At the same time, the quantile of the native histogram differs from the percentile by at most
-    // the width of a bucket. Both grow with the load, and one of the series may end a second
-    // earlier.
+    // At each point in time, the quantile of the native histogram differs from the percentile by at
+    // most the width of a bucket. Values at different times are not comparable, because both grow
+    // with the load, and one of the series may end a second earlier.
     let by_time = |server: &Server, query: &str| -> Vec<(f64, f64)> {
         let series = server.series(query);
         let values = series[0]["values"].as_array().unwrap();

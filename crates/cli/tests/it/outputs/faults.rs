@@ -60,7 +60,7 @@ impl Failing {
 impl Drop for Failing {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // Ends the wait for a connection.
+        // Wakes the thread that waits for a connection.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
     }
 }
@@ -168,7 +168,7 @@ fn a_failing_server_only_causes_a_warning() {
         let warnings = warnings(&finished);
         assert_eq!(warnings.len(), 1, "{fault:?}: {}", finished.stderr);
         assert!(warnings[0].contains(words), "{fault:?}: {}", warnings[0]);
-        // Each part has at most four attempts, and there are three parts and a probe.
+        // There are three parts and a probe, and each part is sent at most four times.
         let requests = server.requests.load(Ordering::Relaxed);
         assert!(
             (2..=14).contains(&requests),

@@ -1,4 +1,4 @@
-//! Real metrics servers, on reserved ports.
+//! Real metrics servers, on free ports.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -21,7 +21,7 @@ pub fn is_there(program: &str) -> bool {
     let is_there = installed(program);
     assert!(
         is_there || std::env::var_os("CI").is_none(),
-        "{program} is not installed: scripts/install-test-deps"
+        "{program} is not installed; run scripts/install-test-deps"
     );
     is_there
 }
@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Prometheus with additional flags.
+    /// A Prometheus server with these additional flags.
     pub fn prometheus(flags: &[&str]) -> Self {
         Self::start("/-/ready", |port, folder| {
             fs::write(folder.join("prometheus.yml"), "global: {}\n").unwrap();
@@ -48,7 +48,7 @@ impl Server {
         })
     }
 
-    /// Prometheus that receives remote write with native histograms.
+    /// A Prometheus server that accepts remote writes with native histograms.
     pub fn receiver() -> Self {
         Self::prometheus(&[
             "--web.enable-remote-write-receiver",
@@ -123,7 +123,7 @@ impl Server {
         Some((response.status(), body))
     }
 
-    /// The JSON at a path, requested with parameters.
+    /// Requests a path with these parameters, and returns the JSON.
     #[track_caller]
     pub fn json(&self, path: &str, parameters: &[(&str, &str)]) -> Value {
         let pairs = parameters.iter();
@@ -134,7 +134,7 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// The values of a PromQL query by label, for every second of the last hour.
+    /// The values of a PromQL query by label, for every second of the last 15 minutes.
     #[track_caller]
     pub fn series(&self, query: &str) -> Vec<Value> {
         let now = jiff::Timestamp::now().as_second();
@@ -179,7 +179,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The process may have ended.
+        // Killing fails if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

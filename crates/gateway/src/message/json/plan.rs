@@ -81,7 +81,7 @@ impl Plan {
             .collect();
         let (last, parents) = tokens.split_last().expect("a split has a part");
         let clash = || {
-            let message = format!("two edits concern \"{pointer}\" or a part of it");
+            let message = format!("two edits affect \"{pointer}\" or a part of it");
             ConfigError::new(message, "keep one of them")
         };
         let mut plan = self;
@@ -119,7 +119,7 @@ impl Plan {
             return Ok(at);
         }
         if self.places.len() == PLACES_MAX {
-            let message = format!("more than {PLACES_MAX} edits in one object");
+            let message = format!("one object has more than {PLACES_MAX} edits");
             return Err(ConfigError::new(message, "split them into two policies"));
         }
         self.places.push(Place {

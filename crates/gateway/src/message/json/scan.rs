@@ -3,7 +3,7 @@
 /// The maximum nesting depth of arrays and objects.
 pub(super) const DEPTH_MAX: usize = 128;
 
-/// The text is not JSON, is nested deeper than 128, or contains an edited member twice.
+/// The text is not JSON, is nested more than 128 levels deep, or contains an edited member twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson;
 
@@ -110,7 +110,7 @@ pub(super) struct Parts<'t> {
 }
 
 impl<'t> Parts<'t> {
-    /// Begins with the object or array whose opening bracket is at `at`.
+    /// Enters the object or array whose opening bracket is at `at`.
     pub(super) fn open(text: &'t [u8], at: usize, depth: usize) -> Result<Self, NotJson> {
         if depth >= DEPTH_MAX {
             return Err(NotJson);

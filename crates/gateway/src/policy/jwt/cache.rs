@@ -1,4 +1,4 @@
-//! Tokens that one worker has verified, by their exact bytes.
+//! Tokens that one worker has verified, keyed by their exact bytes.
 //!
 //! The validity of a token depends on its bytes, on the policy (which does not change) and on the
 //! time. The same bytes therefore stay valid until the token expires: a cached token costs a hash

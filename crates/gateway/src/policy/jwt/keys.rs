@@ -50,7 +50,7 @@ fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
         JwtKey::Rs256(key) => {
             let RsaNumbers { n, e } = key.numbers().map_err(|wrong| {
                 let remedy = match wrong {
-                    NoRsaKey::NoPem => "write it from -----BEGIN PUBLIC KEY----- on, as `openssl pkey -pubout` prints it",
+                    NoRsaKey::NoPem => "write the whole key, beginning with -----BEGIN PUBLIC KEY-----, as `openssl pkey -pubout` prints it",
                     NoRsaKey::OtherKey => "write one, as `openssl rsa -pubout` prints it",
                 };
                 ConfigError::new(wrong.to_string(), remedy)
@@ -104,7 +104,7 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
     let bits = n.len() * 8 - zero_bits;
     if !(2048..=8192).contains(&bits) {
         let message = format!("the RSA key has {bits} bits");
-        return Err(ConfigError::new(message, "write one of 2048 to 8192 bits"));
+        return Err(ConfigError::new(message, "use a key of 2048 to 8192 bits"));
     }
     let material = Material::Rs256(RsaPublicKeyComponents { n, e });
     Ok(Key { id, material })

@@ -1,4 +1,4 @@
-//! Signed tokens (RFC 7519) with HS256 and RS256: their validity, and the consumers that they name.
+//! Verifies signed tokens (RFC 7519) with HS256 or RS256, and finds the consumers that they name.
 
 mod cache;
 mod keys;

@@ -27,9 +27,9 @@ use stream::Stream;
 /// The maximum number of concurrent requests on one connection.
 const STREAMS_MAX: u32 = 128;
 
-/// The number of requests that a client may cancel, or cause us to cancel, beyond the number of
-/// those that ended normally: as many as it may have in flight. Each of these requests may have
-/// opened a connection to an upstream, whose accept queue other clients also need.
+/// The number of requests that a client may cancel, or cause the gateway to cancel, beyond the
+/// number of those that ended normally: as many as it may have in flight. Each of these requests
+/// may have opened a connection to an upstream, whose accept queue other clients also need.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
 /// The maximum number of bytes that a client may send on a stream before they are processed.
@@ -240,7 +240,7 @@ impl Multiplexed {
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
         if owes_bytes && self.state == State::Open && core.is_draining() {
-            // The client has time until the gateway ends.
+            // The client has until the end of the drain.
             self.stir(core);
             return Fate::Keep;
         }

@@ -1,4 +1,4 @@
-//! One stream: an incoming request and its outgoing response.
+//! One stream, with an incoming request and its outgoing response.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{

@@ -1,4 +1,5 @@
-//! Bodies: Content-Length compared with the DATA frames, trailers, and CONNECT.
+//! Vectors with bodies whose Content-Length may differ from their DATA frames, with trailers, and
+//! with CONNECT.
 
 use super::{data, field, good, head, mark, refused, refused_late, request, vector, with, without};
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, PADDED, STREAM, block, frame};
@@ -20,17 +21,17 @@ fn layouts() -> [Layout; 6] {
         layout("empty DATA", "", vec![data(b"", END_STREAM)]),
         layout("DATA of 5", "hello", vec![data(b"hello", END_STREAM)]),
         layout(
-            "DATA of 3 and 2",
+            "DATA of 3 and 2 bytes",
             "hello",
             vec![data(b"hel", 0), data(b"lo", END_STREAM)],
         ),
         layout(
-            "DATA of 5 and 0",
+            "DATA of 5 and 0 bytes",
             "hello",
             vec![data(b"hello", 0), data(b"", END_STREAM)],
         ),
         layout(
-            "padded DATA of 5",
+            "padded DATA of 5 bytes",
             "hello",
             vec![data(&padded, END_STREAM | PADDED)],
         ),
@@ -175,12 +176,12 @@ pub fn others() -> Vec<Vector> {
             refused(),
         ),
         vector(
-            "CONNECT with all of them",
+            "CONNECT with a path and a scheme",
             &connect(&protocol[..2]),
             refused(),
         ),
         vector(
-            "CONNECT of another protocol",
+            "CONNECT for another protocol",
             &connect(&protocol),
             refused(),
         ),
@@ -190,7 +191,7 @@ pub fn others() -> Vec<Vector> {
             refused(),
         ),
         vector(
-            "CONNECT to a line",
+            "CONNECT with lines in the authority",
             &head(
                 &[
                     field(":method", "CONNECT"),
@@ -205,12 +206,12 @@ pub fn others() -> Vec<Vector> {
             refused(),
         ),
         vector(
-            "DATA behind the end",
+            "DATA after the end",
             &[whole(), data(b"hello", END_STREAM)].concat(),
             refused_late("hello"),
         ),
         vector(
-            "a second head behind the end",
+            "a second head after the end",
             &[whole(), head(&without(":authority"), END_STREAM)].concat(),
             refused_late("hello"),
         ),

@@ -1,5 +1,5 @@
-//! Frames and header blocks themselves: unusual encodings that must be read like the usual ones,
-//! and errors that end the connection (RFC 9113 4 to 6, RFC 7541).
+//! Vectors with unusual encodings of frames and header blocks, which must be read like the usual
+//! ones, and with errors that end the connection (RFC 9113 4 to 6, RFC 7541).
 
 use super::{after, data, good, head, mark, refused, refused_late, request, vector};
 use crate::frames::{
@@ -53,7 +53,7 @@ pub fn frames_in_order() -> Vec<Vector> {
     let settings = [0, 3, 0, 0, 0, 1, 0xab, 0xcd, 0, 0, 0, 0];
     let (passed, either) = (|| Expect::passed("hello"), || Expect::either("hello"));
     let heads = [
-        ("a stream with its reserved bit", reserved, passed()),
+        ("a stream with its reserved bit set", reserved, passed()),
         ("HEADERS with unknown flags", head(0x42, &block), passed()),
         ("HEADERS with padding", head(PADDED, &padded), passed()),
         (
@@ -66,15 +66,15 @@ pub fn frames_in_order() -> Vec<Vector> {
             head(HAS_PRIORITY, &itself),
             either(),
         ),
-        ("one CONTINUATION", split(&block, 1), passed()),
-        ("three CONTINUATION", split(&block, 3), passed()),
+        ("one CONTINUATION frame", split(&block, 1), passed()),
+        ("three CONTINUATION frames", split(&block, 3), passed()),
         (
-            "a CONTINUATION for each byte",
+            "a CONTINUATION frame for each byte",
             split(&block, block.len()),
             either(),
         ),
         (
-            "empty HEADERS and CONTINUATION",
+            "empty HEADERS and CONTINUATION frames",
             in_empty.concat(),
             passed(),
         ),
@@ -86,18 +86,18 @@ pub fn frames_in_order() -> Vec<Vector> {
             passed(),
         ),
         (
-            "settings, known and unknown",
+            "known and unknown settings",
             frame(SETTINGS, 0, 0, &settings),
             passed(),
         ),
         (
-            "an acknowledgement of settings",
+            "an acknowledgment of settings",
             frame(SETTINGS, ACK, 0, b""),
             passed(),
         ),
         ("PING", frame(PING, 0, 0, b"12345678"), passed()),
         (
-            "PRIORITY of a stream to come",
+            "PRIORITY on an idle stream",
             frame(PRIORITY, 0, 9, &[0, 0, 0, 7, 1]),
             passed(),
         ),
@@ -127,14 +127,14 @@ fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
     let set = |payload: &[u8]| frame(SETTINGS, 0, 0, payload);
     let block = good_block();
     vec![
-        ("DATA of no stream", frame(DATA, END_STREAM, 0, b"hello")),
+        ("DATA on stream 0", frame(DATA, END_STREAM, 0, b"hello")),
         (
-            "DATA of a stream to come",
+            "DATA on an idle stream",
             frame(DATA, END_STREAM, 9, b"hello"),
         ),
-        ("DATA padded with nothing", frame(DATA, PADDED, 9, b"")),
-        ("HEADERS of no stream", head(0, 0, &block)),
-        ("HEADERS of an even stream", head(0, 2, &block)),
+        ("padded DATA without a payload", frame(DATA, PADDED, 9, b"")),
+        ("HEADERS on stream 0", head(0, 0, &block)),
+        ("HEADERS on an even stream", head(0, 2, &block)),
         (
             "HEADERS padded beyond their end",
             head(PADDED, STREAM, &[200, 0x82]),
@@ -143,24 +143,24 @@ fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
             "HEADERS too short for a priority",
             head(HAS_PRIORITY, STREAM, &[0; 4]),
         ),
-        ("PRIORITY of no stream", frame(PRIORITY, 0, 0, &[0; 5])),
-        ("RST_STREAM of no stream", frame(RST_STREAM, 0, 0, &[0; 4])),
+        ("PRIORITY on stream 0", frame(PRIORITY, 0, 0, &[0; 5])),
+        ("RST_STREAM on stream 0", frame(RST_STREAM, 0, 0, &[0; 4])),
         (
-            "RST_STREAM of a stream to come",
+            "RST_STREAM on an idle stream",
             frame(RST_STREAM, 0, 9, &[0; 4]),
         ),
         (
             "RST_STREAM of three bytes",
             frame(RST_STREAM, 0, 9, &[0; 3]),
         ),
-        ("SETTINGS of a stream", frame(SETTINGS, 0, STREAM, b"")),
+        ("SETTINGS on a stream", frame(SETTINGS, 0, STREAM, b"")),
         ("SETTINGS of five bytes", set(&[0; 5])),
         (
-            "an acknowledgement with settings",
+            "an acknowledgment with settings",
             frame(SETTINGS, ACK, 0, &[0, 3, 0, 0, 0, 1]),
         ),
         (
-            "two acknowledgements",
+            "two acknowledgments",
             frame(SETTINGS, ACK, 0, b"").repeat(2),
         ),
         ("ENABLE_PUSH of 2", set(&[0, 2, 0, 0, 0, 2])),
@@ -172,22 +172,19 @@ fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
             frame(PUSH_PROMISE, END_HEADERS, STREAM, &[0, 0, 0, 2, 0x82]),
         ),
         ("PING of seven bytes", frame(PING, 0, 0, &[0; 7])),
-        ("PING of a stream", frame(PING, 0, STREAM, &[0; 8])),
+        ("PING on a stream", frame(PING, 0, STREAM, &[0; 8])),
         ("GOAWAY of seven bytes", frame(GOAWAY, 0, 0, &[0; 7])),
-        ("GOAWAY of a stream", frame(GOAWAY, 0, STREAM, &[0; 8])),
+        ("GOAWAY on a stream", frame(GOAWAY, 0, STREAM, &[0; 8])),
         ("WINDOW_UPDATE of three bytes", window(0, &[0; 3])),
-        ("WINDOW_UPDATE of nothing", window(0, &[0; 4])),
-        (
-            "WINDOW_UPDATE of a stream to come",
-            window(9, &[0, 0, 0, 1]),
-        ),
+        ("WINDOW_UPDATE of zero", window(0, &[0; 4])),
+        ("WINDOW_UPDATE on an idle stream", window(9, &[0, 0, 0, 1])),
         (
             "WINDOW_UPDATE beyond 2 GiB",
             window(0, &[0x7f, 0xff, 0xff, 0xff]),
         ),
         ("a frame beyond 16 KiB", frame(0xbb, 0, 0, &[0; 16_385])),
         (
-            "CONTINUATION of nothing",
+            "CONTINUATION on an idle stream",
             frame(CONTINUATION, END_HEADERS, STREAM, b""),
         ),
     ]
@@ -203,7 +200,7 @@ fn interruptions() -> [(&'static str, Vec<u8>); 6] {
         ("HEADERS", frame(HEADERS, END_HEADERS, 3, &block)),
         ("an unknown frame", frame(0xbb, 0, STREAM, b"")),
         (
-            "CONTINUATION of another stream",
+            "CONTINUATION on another stream",
             frame(CONTINUATION, END_HEADERS, 3, b""),
         ),
     ]
@@ -224,7 +221,7 @@ pub fn frames_out_of_order() -> Vec<Vector> {
     // Streams are opened in ascending order, and only once.
     let lower = [after(5), good_request()].concat();
     vectors.push(vector(
-        "a stream below the last",
+        "a stream number below the last one",
         &lower,
         Expect::declined(),
     ));
@@ -244,9 +241,9 @@ pub fn frames_out_of_order() -> Vec<Vector> {
             "a first frame that is not SETTINGS",
             frame(PING, 0, 0, &[0; 8]),
         ),
-        ("no SETTINGS at all", good_request()),
-        ("a first acknowledgement", frame(SETTINGS, ACK, 0, b"")),
-        ("HTTP/1.1 behind the preface", HIDDEN.into()),
+        ("no SETTINGS", good_request()),
+        ("a first acknowledgment", frame(SETTINGS, ACK, 0, b"")),
+        ("HTTP/1.1 after the preface", HIDDEN.into()),
     ] {
         let bytes = [bare, &first, &good_request()].concat();
         vectors.push(Vector::new(name, bytes, Expect::refused()));
@@ -289,26 +286,26 @@ pub fn blocks() -> Vec<Vector> {
         ("a name beyond both tables", also(&[0x0f, 0x40, 1, b'x'])),
         ("an index of many bytes", also(&[0xff; 12])),
         ("an index without an end", behind(&[0xff, 0x80])),
-        ("a name that is cut", behind(&[0, 5, b'x'])),
-        ("a value that is cut", behind(&[0, 1, b'x', 5, b'y'])),
-        ("a field that is cut", behind(&[0])),
+        ("a truncated name", behind(&[0, 5, b'x'])),
+        ("a truncated value", behind(&[0, 1, b'x', 5, b'y'])),
+        ("a truncated field", behind(&[0])),
         (
             "a length of many bytes",
             behind(&[0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
         ),
-        ("a table beyond its limit", also(&[0x3f, 0xe2, 0x1f])),
-        ("a table that changes late", behind(&[0x20])),
-        ("padding of zeros", behind(&[0, 0x81, 0b1111_0010, 0])),
+        ("a table size beyond its limit", also(&[0x3f, 0xe2, 0x1f])),
+        ("a table size that changes late", behind(&[0x20])),
+        ("zeros as padding", behind(&[0, 0x81, 0b1111_0010, 0])),
         (
-            "padding of eight ones",
+            "eight ones as padding",
             behind(&[0, 0x82, 0b1111_0011, 0xff, 0]),
         ),
         (
             "the code EOS",
             behind(&[0, 0x84, 0xff, 0xff, 0xff, 0xff, 0]),
         ),
-        ("a code that is cut", behind(&[0, 0x81, 0b1111_1110, 0])),
-        ("a Huffman name that is cut", behind(&[0, 0x85, 0xf3])),
+        ("a truncated code", behind(&[0, 0x81, 0b1111_1110, 0])),
+        ("a truncated Huffman name", behind(&[0, 0x85, 0xf3])),
     ];
     let broken = broken.map(|(name, block)| (name, block, Expect::refused()));
     let table = also(&[0x20, 0x3f, 0xe1, 0x1f]);
@@ -318,12 +315,12 @@ pub fn blocks() -> Vec<Vector> {
     let huffman = |name: &[&str], value: &[&str]| behind(&coded(&name.concat(), &value.concat()));
     let read = [
         (
-            "tables that shrink and grow",
+            "a table that shrinks and grows",
             table,
             Expect::passed("hello"),
         ),
         ("a field from the table", indexed, Expect::passed("hello")),
-        ("a path from the table, again", twice, refused()),
+        ("a path that is repeated from the table", twice, refused()),
         (
             "a Huffman name",
             huffman(&[x], &[zero]),

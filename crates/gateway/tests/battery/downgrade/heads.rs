@@ -1,4 +1,5 @@
-//! Heads: names, values, pseudo-header fields, and connection-specific fields.
+//! Vectors with unusual or invalid heads: names, values, pseudo-header fields, and
+//! connection-specific fields.
 
 use super::{Field, but, field, good, mark, refused, request, vector, with, without};
 use crate::vector::{Expect, Seen, Vector};
@@ -94,7 +95,7 @@ pub fn values() -> Vec<Vector> {
         vec![field("cookie", "a=1"), field("cookie", "b\r\nx: y"), mark()],
     ];
     vectors.push(of(
-        "crumbs with a line between",
+        "crumbs of a cookie, one with a line break",
         &broken.concat(),
         refused(),
     ));
@@ -112,10 +113,10 @@ pub fn pseudo_fields() -> Vec<Vector> {
             vectors.push(of(format!("{label} twice"), &twice, refused()));
         }
         let late = [without(&text), vec![field(name.clone(), value.clone())]].concat();
-        vectors.push(of(format!("{label} behind a field"), &late, refused()));
+        vectors.push(of(format!("{label} after a field"), &late, refused()));
         let again = [good(), vec![mark(), field(name, value)]].concat();
         vectors.push(of(
-            format!("{label} twice, behind a field"),
+            format!("{label} twice, the second after a field"),
             &again,
             refused(),
         ));

@@ -1,5 +1,5 @@
-//! HTTP/2 streams that are converted to HTTP/1.1 requests (RFC 9113 8): heads whose meaning would
-//! change.
+//! HTTP/2 streams whose meaning would change when they are converted to HTTP/1.1 requests (RFC 9113
+//! 8).
 
 mod bodies;
 mod connections;

@@ -24,15 +24,15 @@ pub(super) const FLOODS: &[Flood] = &[
         unread,
         Ends::Cut,
     ),
-    flood("connections that say nothing", silent, Ends::Cut),
+    flood("silent connections", silent, Ends::Cut),
     flood("connections that come and go", fleeting, Ends::Served),
     flood("empty lines", empty_lines, Ends::Either),
     flood("chunks of one byte", small_chunks, Ends::Either),
-    flood("a chunk extension without end", long_extension, Ends::Cut),
-    flood("trailers without end", long_trailers, Ends::Cut),
+    flood("an endless chunk extension", long_extension, Ends::Cut),
+    flood("endless trailers", long_trailers, Ends::Cut),
     flood("50,000 fields", many_fields, Ends::Cut),
-    flood("a field without end", long_field, Ends::Cut),
-    flood("a target without end", long_target, Ends::Cut),
+    flood("an endless field", long_field, Ends::Cut),
+    flood("an endless target", long_target, Ends::Cut),
 ];
 
 /// Sends a byte on each connection at intervals, until all have ended.
@@ -41,7 +41,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let mut open = Vec::new();
     while !streams.is_empty() {
         if begun.elapsed() > Duration::from_secs(5) {
-            return Err(format!("{} connections drip on", streams.len()));
+            return Err(format!("{} connections are still open", streams.len()));
         }
         for mut stream in streams.drain(..) {
             stream
@@ -81,7 +81,7 @@ fn slow_bodies(address: SocketAddr) -> Result<End, String> {
 
 fn slow_readers(address: SocketAddr) -> Result<End, String> {
     let streams = begun(address, 30, b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")?;
-    // Longer than the gateway waits for the bytes.
+    // This is longer than the gateway waits for the bytes.
     std::thread::sleep(Duration::from_millis(800));
     all_end(streams)
 }
@@ -95,7 +95,7 @@ fn pipelined(address: SocketAddr) -> Result<End, String> {
     let said = String::from_utf8_lossy(&said);
     match said.matches("HTTP/1.1 204 ").count() {
         COUNT => Ok(End::Served),
-        count => Err(format!("{count} of {COUNT} got responses")),
+        count => Err(format!("{count} of {COUNT} requests got responses")),
     }
 }
 
@@ -142,7 +142,7 @@ fn asked(address: SocketAddr, request: &[u8]) -> Result<End, String> {
         (_, true) => Ok(End::Cut),
         _ => {
             let first = &said[..said.len().min(80)];
-            Err(format!("it said {}", first.escape_ascii()))
+            Err(format!("the gateway sent {}", first.escape_ascii()))
         }
     }
 }

@@ -45,8 +45,8 @@ const fn served(name: &'static str, attack: fn(SocketAddr) -> Result<End, String
 pub(super) const FLOODS: &[Flood] = &[
     cut("rapid reset (CVE-2023-44487)", rapid_reset),
     cut(
-        "MadeYouReset: windows of nothing (CVE-2025-8671)",
-        windows_of_nothing,
+        "MadeYouReset: WINDOW_UPDATE of zero (CVE-2025-8671)",
+        windows_of_zero,
     ),
     cut(
         "MadeYouReset: windows that overflow (CVE-2025-8671)",
@@ -57,18 +57,18 @@ pub(super) const FLOODS: &[Flood] = &[
         short_priorities,
     ),
     cut(
-        "MadeYouReset: DATA behind the end (CVE-2025-8671)",
-        data_behind_the_end,
+        "MadeYouReset: DATA after the end (CVE-2025-8671)",
+        data_after_the_end,
     ),
     cut(
-        "MadeYouReset: HEADERS behind the end (CVE-2025-8671)",
-        heads_behind_the_end,
+        "MadeYouReset: HEADERS after the end (CVE-2025-8671)",
+        heads_after_the_end,
     ),
     cut("bodies longer than stated", long_bodies),
     cut("malformed heads", malformed_heads),
     cut("streams beyond the limit", many_streams),
-    cut("CONTINUATION without end (CVE-2024-27316)", continuation),
-    cut("CONTINUATION of nothing", empty_continuation),
+    cut("endless CONTINUATION (CVE-2024-27316)", continuation),
+    cut("empty CONTINUATION", empty_continuation),
     cut("PING (CVE-2019-9512)", ping),
     cut("acknowledged PING", pong),
     cut("SETTINGS (CVE-2019-9515)", settings),
@@ -77,14 +77,14 @@ pub(super) const FLOODS: &[Flood] = &[
     cut("PRIORITY (CVE-2019-9513)", priority),
     cut("unknown frames", unknown_frames),
     cut("GOAWAY", go_away),
-    cut("DATA of nothing (CVE-2019-9518)", empty_data),
-    cut("DATA of padding", padding),
+    cut("empty DATA (CVE-2019-9518)", empty_data),
+    cut("DATA of padding only", padding),
     cut("HPACK bomb (CVE-2016-6581)", hpack_bomb),
     cut("a head of 60,000 fields", many_fields),
     either("fields without names (CVE-2019-9516)", nameless_fields),
-    either("tables that shrink and grow", table_sizes),
-    served("WINDOW_UPDATE of the connection", connection_windows),
-    served("WINDOW_UPDATE of a stream", stream_windows),
+    either("a table that shrinks and grows", table_sizes),
+    served("WINDOW_UPDATE for the connection", connection_windows),
+    served("WINDOW_UPDATE for a stream", stream_windows),
     cut("half a preface", half_a_preface),
     either(
         "responses that no client reads (CVE-2019-9517)",
@@ -109,7 +109,7 @@ fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     match (has_pong, has_ended) {
         (true, _) => Ok(End::Served),
         (false, true) => Ok(End::Cut),
-        (false, false) => Err("neither closed nor responded".into()),
+        (false, false) => Err("the gateway neither closed the connection nor responded".into()),
     }
 }
 
@@ -134,7 +134,7 @@ fn made_to_reset(address: SocketAddr, wrong: impl Fn(u32) -> Vec<u8>) -> Result<
     sent(address, &frames)
 }
 
-fn windows_of_nothing(address: SocketAddr) -> Result<End, String> {
+fn windows_of_zero(address: SocketAddr) -> Result<End, String> {
     made_to_reset(address, |stream| frame(WINDOW_UPDATE, 0, stream, &[0; 4]))
 }
 
@@ -147,13 +147,13 @@ fn short_priorities(address: SocketAddr) -> Result<End, String> {
     made_to_reset(address, |stream| frame(PRIORITY, 0, stream, &[0; 4]))
 }
 
-fn data_behind_the_end(address: SocketAddr) -> Result<End, String> {
+fn data_after_the_end(address: SocketAddr) -> Result<End, String> {
     let more = |stream| frame(DATA, END_STREAM, stream, b"x");
     let frames = on_streams(MANY, |stream| [get(stream, "/"), more(stream)].concat());
     sent(address, &frames)
 }
 
-fn heads_behind_the_end(address: SocketAddr) -> Result<End, String> {
+fn heads_after_the_end(address: SocketAddr) -> Result<End, String> {
     let frames = on_streams(MANY, |stream| get(stream, "/").repeat(2));
     sent(address, &frames)
 }
@@ -319,7 +319,7 @@ fn half_a_preface(address: SocketAddr) -> Result<End, String> {
     if has_ended {
         Ok(End::Cut)
     } else {
-        Err("the rest is waited for".into())
+        Err("the gateway waits for the rest".into())
     }
 }
 
@@ -335,7 +335,7 @@ fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, Strin
 
 fn responses_that_wait(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 0)?;
-    // Longer than any of the gateway's timeouts.
+    // This is longer than any of the gateway's timeouts.
     let long = Some(Duration::from_millis(1500));
     stream
         .set_read_timeout(long)

@@ -1,5 +1,5 @@
-//! Floods: input that costs a client little but could cost the gateway a lot. Each must end within
-//! bounded time, CPU time and memory, while another client is served.
+//! Floods, which are input that costs a client little but could cost the gateway a lot. Each must
+//! end within bounded time, CPU time and memory, while another client is served.
 //!
 //! HTTP/2 floods are limited by budgets, and their connections end with GOAWAY. Slow clients are
 //! limited by deadlines. Other floods cost the client as much work as the gateway.
@@ -16,16 +16,16 @@ use gatebench_net::Backend;
 use serde_json::json;
 
 use crate::child::Gateway;
-use crate::client::{self, Neighbour, connect};
+use crate::client::{self, Neighbor, connect};
 use crate::event_loops::backends;
 use crate::judge::{Tally, Verdict};
 use crate::origin::{Origin, echo};
 use crate::reader::Request;
 
-/// The CPU time that one flood may cost a gateway built without optimisation.
+/// The CPU time that one flood may cost a gateway built without optimization.
 const CPU_MAX: Duration = Duration::from_secs(3);
 
-/// The maximum growth of its peak memory, in bytes.
+/// The maximum growth of the gateway's peak memory during one flood, in bytes.
 const MEMORY_MAX: u64 = 64 << 20;
 
 /// One flood and its expected result.
@@ -54,7 +54,7 @@ enum Ends {
 }
 
 /// Runs all floods, first on one event loop and then on the other, so that a flood on one does not
-/// delay the neighbour on the other.
+/// delay the neighbor on the other.
 pub fn run() -> Tally {
     let mut all = Tally::of("floods");
     for backend in backends() {
@@ -63,7 +63,7 @@ pub fn run() -> Tally {
     all
 }
 
-/// Runs all floods in turn.
+/// Runs all floods, one after another.
 fn lane(backend: Backend) -> Tally {
     let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
     let config = json!({
@@ -78,10 +78,10 @@ fn lane(backend: Backend) -> Tally {
     let mut tally = Tally::of("floods");
     for flood in http2::FLOODS.iter().chain(http1::FLOODS) {
         let name = format!("{} ({})", flood.name, backend.as_str());
-        let (verdict, neighbour) = unleash(flood, &mut gateway);
+        let (verdict, neighbor) = unleash(flood, &mut gateway);
         tally.count(&name, verdict);
-        tally.delayed(&name, neighbour.longest_delay);
-        let complaints = neighbour.complaints.into_iter();
+        tally.delayed(&name, neighbor.longest_delay);
+        let complaints = neighbor.complaints.into_iter();
         tally
             .wrong
             .extend(complaints.map(|complaint| format!("{name}: {complaint}")));
@@ -104,21 +104,21 @@ fn response(request: &Request) -> Vec<u8> {
     [head.into_bytes(), vec![b'x'; LARGE_BYTES]].concat()
 }
 
-/// Runs one flood and returns its verdict. A neighbour must be served during and after it.
-fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
+/// Runs one flood and returns its verdict. A neighbor must be served during and after it.
+fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbor) {
     let (idle_bytes, _) = gateway.memory();
     let cpu = gateway.cpu();
     let is_over = AtomicBool::new(false);
     let address = gateway.address;
-    let (end, neighbour) = std::thread::scope(|scope| {
+    let (end, neighbor) = std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
-            let mut neighbour = Neighbour::new(address);
+            let mut neighbor = Neighbor::new(address);
             while !is_over.load(Ordering::Acquire) {
-                neighbour.ask();
+                neighbor.ask();
                 std::thread::sleep(Duration::from_millis(2));
             }
-            neighbour.ask();
-            neighbour
+            neighbor.ask();
+            neighbor
         });
         // Needed after a panic too, because the scope would otherwise wait forever.
         let end = std::panic::catch_unwind(|| (flood.attack)(address));
@@ -134,7 +134,7 @@ fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
             judge(flood, end, used, peak_bytes.saturating_sub(idle_bytes))
         }
     };
-    (verdict, neighbour)
+    (verdict, neighbor)
 }
 
 fn judge(flood: &Flood, end: End, cpu: Duration, grown_bytes: u64) -> Verdict {
@@ -164,8 +164,7 @@ fn open(address: SocketAddr) -> Result<TcpStream, String> {
 }
 
 /// Sends bytes while reading responses, until the gateway closes the connection or has been silent
-/// for a long time. Returns the received bytes, and whether the gateway closed the
-/// connection.
+/// for a long time. Returns the bytes received, and whether the gateway closed the connection.
 fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Chunked bodies (RFC 9112 7.1): sizes, line endings, and the bytes after the data and after the
-//! last chunk.
+//! Chunked bodies (RFC 9112 7.1) with unusual sizes, line endings, or bytes after the data or after
+//! the last chunk.
 
 use super::{Fate, post, shown};
 use crate::vector::Vector;
@@ -79,7 +79,7 @@ pub fn sizes() -> Vec<Vector> {
     let name = "a chunk extension of 4,000 bytes";
     vectors.push(post(name, CHUNKED, long.as_bytes(), expect));
     let ended = b"0\r\nhello\r\n0\r\n\r\n";
-    let name = "data behind the last chunk";
+    let name = "data after the last chunk";
     vectors.push(post(name, CHUNKED, ended, Fate::Refused.with(b"")));
     vectors
 }

@@ -1,4 +1,5 @@
-//! The fields that frame a body: misspelt, with misplaced bytes, duplicated, and both together.
+//! Misspelled and duplicated versions of the fields that frame a body, with misplaced bytes, and
+//! with both fields together.
 
 use super::{Fate, post, shown};
 use crate::vector::{HIDDEN, Vector};
@@ -12,7 +13,7 @@ const ODD: [u8; 24] = [
 /// The effect of a byte in a field line.
 type Rule = fn(u8) -> Fate;
 
-/// In a name: the byte makes it a different name, or not a name.
+/// The effect of a byte in a name: the result is a different name, or not a name.
 fn in_name(byte: u8) -> Fate {
     if byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte) {
         Fate::Passed
@@ -21,7 +22,8 @@ fn in_name(byte: u8) -> Fate {
     }
 }
 
-/// In a value (RFC 9110 5.5). Text that is not ASCII is obsolete there, but allowed.
+/// The effect of a byte in a value (RFC 9110 5.5), where bytes outside ASCII are obsolete but
+/// allowed.
 fn in_value(byte: u8) -> Fate {
     match byte {
         b'\t' | b' '..=b'~' => Fate::Passed,
@@ -30,7 +32,7 @@ fn in_value(byte: u8) -> Fate {
     }
 }
 
-/// After the first byte of a name: a colon may end the name here.
+/// The effect of a byte after the first one of a name, where a colon may end the name.
 fn within_name(byte: u8) -> Fate {
     if byte == b':' {
         Fate::Passed
@@ -43,8 +45,8 @@ fn never(_: u8) -> Fate {
     Fate::Refused
 }
 
-/// The position of a byte, as `@`, and its effect there. The positions are those of smuggler's
-/// mutations.
+/// A field with `@` at the position of a byte, and the effect of the byte there. The positions are
+/// those of smuggler's mutations.
 const PLACES: [(&str, Rule); 10] = [
     ("NAME:@VALUE", never),
     ("NAME@: VALUE", in_name),

@@ -1,4 +1,4 @@
-//! Lines of a head: line endings, request lines, hosts and targets.
+//! Heads with unusual line endings, request lines, hosts and targets.
 
 use super::{Fate, shown};
 use crate::vector::{AFTER, Expect, Seen, Vector};
@@ -262,7 +262,7 @@ enum Way {
     Perhaps,
     /// The target is refused, and the end of the request is known.
     Declined,
-    /// It is not a target at all.
+    /// The text is not a target.
     Refused,
 }
 

@@ -1,5 +1,5 @@
-//! Whole messages: methods with bodies, pipelined requests, other protocols, and requests that end
-//! too early.
+//! Unusual messages as a whole: methods with bodies, pipelined requests, other protocols, and
+//! requests that end too early.
 
 use super::post;
 use crate::vector::{AFTER, Expect, HIDDEN, Seen, Vector};
@@ -18,8 +18,9 @@ fn framings(body: &str) -> [(String, String); 2] {
     ]
 }
 
-/// Every method may have a body, whether or not it has a meaning; the framing is the same (RFC 9112
-/// 6). A body that looks like a request is still a body (the shapes known as CL.0 and 0.CL).
+/// Every method may have a body, whether or not the body has a meaning; the framing is the same
+/// (RFC 9112 6). A body that looks like a request is still a body (the shapes known as CL.0 and
+/// 0.CL).
 pub fn framed() -> Vec<Vector> {
     let methods = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "X-OTHER",
@@ -41,7 +42,7 @@ pub fn framed() -> Vec<Vector> {
         }
         let zero = request(method, "/v", "Content-Length: 0\r\n", "");
         vectors.push(Vector::new(
-            format!("{method} with a body of nothing"),
+            format!("{method} with an empty body"),
             zero + AFTER,
             Expect::passed(""),
         ));
@@ -101,11 +102,11 @@ pub fn strangers() -> Vec<Vector> {
             b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
         ),
         (
-            "half of the preface of HTTP/2",
+            "half of the HTTP/2 preface",
             b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
         ),
         (
-            "a preface that goes on otherwise",
+            "a preface that continues differently",
             b"PRI * HTTP/2.0\r\nHost: h\r\n\r\n",
         ),
         (
@@ -120,7 +121,7 @@ pub fn strangers() -> Vec<Vector> {
         ("SMTP", b"EHLO h\r\nMAIL FROM:<a@h>\r\n\r\n"),
         ("Redis", b"*1\r\n$4\r\nPING\r\n\r\n"),
         ("zeros", &[0; 64]),
-        ("all bytes of one bit", &[0xff; 64]),
+        ("bytes with all bits set", &[0xff; 64]),
     ];
     texts
         .into_iter()
@@ -148,24 +149,24 @@ pub fn unfinished() -> Vec<Vector> {
     vectors.extend(sizes.map(|size| refused(size, request("POST", "/v", chunked, size))));
     vectors.extend([
         refused(
-            "a body that stops",
+            "a body that stops early",
             request("POST", "/v", "Content-Length: 100\r\n", "hello"),
         ),
         refused(
-            "chunks that stop",
+            "chunks that stop early",
             request("POST", "/v", chunked, "5\r\nhello\r\n"),
         ),
         refused(
-            "trailers that stop",
+            "trailers that stop early",
             request("POST", "/v", chunked, "5\r\nhello\r\n0\r\nX: y\r\n"),
         ),
         refused(
-            "a head that stops",
+            "a head that stops early",
             "POST /v HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n".into(),
         ),
-        refused("a first line that stops", "POST /v HT".into()),
+        refused("a first line that stops early", "POST /v HT".into()),
         refused(
-            "a body that is waited for",
+            "a body that the client does not send yet",
             request(
                 "POST",
                 "/v",

@@ -1,5 +1,4 @@
-//! Credentials: tokens (RFC 7519, RFC 8725), keys and passwords that are forged, malformed or just
-//! valid.
+//! Tokens (RFC 7519, RFC 8725), keys and passwords that are forged, malformed or just valid.
 
 mod keys;
 mod sign;

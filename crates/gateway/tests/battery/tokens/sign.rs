@@ -13,7 +13,7 @@ use crate::programs::run;
 pub const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 pub const OTHER_SECRET: &str = "another secret of more than thirty-two bytes, for tests";
 
-/// A header with the required members only.
+/// A header with only the required members.
 pub const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 
 /// Claims that are valid for every route.

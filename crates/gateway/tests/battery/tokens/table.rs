@@ -98,7 +98,7 @@ pub fn claims() -> Vec<Vector> {
     ]);
     let broken = [CLAIMS.as_bytes(), b"\xff"].concat();
     let token = signed(SECRET.as_bytes(), HEADER, broken);
-    vectors.push(bearing("claims that are no UTF-8", "/token", &token, Out));
+    vectors.push(bearing("claims that are not UTF-8", "/token", &token, Out));
     vectors
 }
 
@@ -180,32 +180,32 @@ pub fn headers() -> Vec<Vector> {
         base64url(own)
     );
     for (name, secret, header) in [
-        ("signed by nobody", own, HEADER),
-        ("signed by a key of its own", own, jwk.as_str()),
-        ("signed with nothing", "", HEADER),
-        ("signed with a zero", "\0", HEADER),
+        ("signed with an unknown secret", own, HEADER),
+        ("signed with the key in its own header", own, jwk.as_str()),
+        ("signed with an empty secret", "", HEADER),
+        ("signed with a zero byte", "\0", HEADER),
         (
-            "kid of an empty file",
+            "a kid that names an empty file",
             "",
             r#"{"alg":"HS256","kid":"/dev/null"}"#,
         ),
         (
-            "kid of a path",
+            "a kid that is a path",
             "",
             r#"{"alg":"HS256","kid":"../../../../dev/null"}"#,
         ),
         (
-            "kid of a query",
+            "a kid that is a query",
             own,
             r#"{"alg":"HS256","kid":"x' UNION SELECT 'own"}"#,
         ),
         (
-            "kid of a command",
+            "a kid that is a command",
             own,
             r#"{"alg":"HS256","kid":"|/bin/true"}"#,
         ),
         (
-            "signed with the header's jku",
+            "a header with a jku",
             own,
             r#"{"alg":"HS256","jku":"http://127.0.0.1:9/"}"#,
         ),

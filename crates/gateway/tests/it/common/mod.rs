@@ -326,7 +326,10 @@ impl Client {
 
     pub fn response(&mut self, to_head: bool) -> Response {
         let head = self.head();
-        assert!(!head.is_empty(), "closed instead of a response");
+        assert!(
+            !head.is_empty(),
+            "the connection was closed without a response"
+        );
         let mut response = Response {
             status: head[9..12].parse().unwrap(),
             head,

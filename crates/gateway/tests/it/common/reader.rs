@@ -214,7 +214,7 @@ impl Reader {
         let begun = Instant::now();
         while self.whole.len() < count {
             let whole = self.whole.len();
-            assert!(begun.elapsed() < PATIENCE, "{whole} responses are whole");
+            assert!(begun.elapsed() < PATIENCE, "{whole} responses are complete");
             let is_open = |(stream, length): (&u32, &usize)| {
                 let allowed = self.allowed.get(stream).copied().unwrap_or_default();
                 let is_due = !self.whole.contains(stream) && *length >= allowed;
@@ -226,7 +226,7 @@ impl Reader {
             }
             self.hear();
             let end = (self.go_away, self.is_closed, self.reset.len());
-            assert_eq!(end, (None, false, 0), "{whole} responses are whole");
+            assert_eq!(end, (None, false, 0), "{whole} responses are complete");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Other spellings of the path `/admin`: some are known to bypass gateways, and others are
+//! Other spellings of the path `/admin`, of which some are known to bypass gateways, and others are
 //! generated.
 
 use std::collections::BTreeSet;
@@ -57,12 +57,14 @@ pub const OPERATORS: [(&str, Operator); 21] = [
         let climb = random.one_of(&["/x/../", "/x/y/../../", "/../", "/x/..//"]);
         at_slash(random, path, 0, climb)
     }),
-    ("encode a letter in lower case", |random, path| {
-        encode(random, path, |byte| byte.is_ascii_alphanumeric(), false)
-    }),
-    ("encode a letter in upper case", |random, path| {
-        encode(random, path, |byte| byte.is_ascii_alphanumeric(), true)
-    }),
+    (
+        "encode a letter or digit with lowercase hex digits",
+        |random, path| encode(random, path, |byte| byte.is_ascii_alphanumeric(), false),
+    ),
+    (
+        "encode a letter or digit with uppercase hex digits",
+        |random, path| encode(random, path, |byte| byte.is_ascii_alphanumeric(), true),
+    ),
     ("encode a dot", |random, path| {
         encode(random, path, |byte| byte == b'.', false)
     }),
@@ -76,11 +78,13 @@ pub const OPERATORS: [(&str, Operator); 21] = [
     ("turn a slash", |random, path| {
         at_slash(random, path, 1, "\\")
     }),
-    ("turn a slash and encode it", |random, path| {
+    ("turn a slash into an encoded backslash", |random, path| {
         let encoded = random.one_of(&["%5c", "%5C"]);
         at_slash(random, path, 1, encoded)
     }),
-    ("encode what is encoded", |_, path| path.replace('%', "%25")),
+    ("encode every encoding again", |_, path| {
+        path.replace('%', "%25")
+    }),
     ("encode a percent sign", |random, path| {
         encode(random, path, |byte| byte == b'%', false)
     }),
@@ -105,7 +109,7 @@ pub const OPERATORS: [(&str, Operator); 21] = [
         let end = random.one_of(&[".", "%20", ".%20", "%2E"]);
         after_segment(random, path, end)
     }),
-    ("add what may end a text", |random, path| {
+    ("add a byte that may end a text", |random, path| {
         path.to_owned() + random.one_of(&["%00", "%00.png", "%3fx", "%23"])
     }),
     (
@@ -256,7 +260,7 @@ fn is_protected(text: &[u8], turns: bool, strips: bool, merges: bool, trims: boo
     path.first() == Some(&"admin")
 }
 
-/// Percent-encodings decoded once, and the ASCII hidden in two-byte UTF-8.
+/// Decodes percent-encodings once, and then decodes ASCII that is hidden in two-byte UTF-8.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
     let mut out = Vec::new();

@@ -1,5 +1,5 @@
-//! The addresses on which Envoy listens: one of them is measured; the others become Unix sockets of
-//! the trial.
+//! The addresses on which Envoy listens. One of them is measured, and the others become Unix
+//! sockets of the trial.
 
 use gatebench_config::Node;
 

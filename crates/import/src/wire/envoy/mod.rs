@@ -44,7 +44,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
         cluster_addresses(text, cluster, &mut edits);
     }
     mappings(&root).for_each(|node| paths_of_logs(node, &mut edits));
-    // Envoy recognises a JSON file by its name.
+    // Envoy recognizes a JSON file by its name.
     let (text, changes) = edits.finish_as_json();
     Ok(OwnConfig {
         language: Language::Envoy,
@@ -83,7 +83,7 @@ fn socket_address(
     }
 }
 
-/// Moves the files of access logs, except for the standard streams.
+/// Moves access logs to the folder of the trial, unless they are standard streams.
 fn paths_of_logs(node: &Node, edits: &mut Edits<'_>) {
     let kind = node.get("@type").and_then(Node::text).unwrap_or_default();
     let path = node.get("path").filter(|_| kind.ends_with("FileAccessLog"));

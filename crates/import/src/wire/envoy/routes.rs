@@ -5,7 +5,7 @@ use gatebench_config::Node;
 use crate::wire::scenario::Hint;
 use crate::wire::tree::mappings;
 
-/// The hints for requests.
+/// Returns a hint for each route that leads to a cluster.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
     let nodes = listener.into_iter().flat_map(mappings);
     let mut hints = Vec::new();
@@ -27,7 +27,7 @@ fn hint(route: &Node, host: Option<String>) -> Option<Hint> {
         return None;
     }
     let condition = route.get("match")?;
-    // A route that matches headers needs more than a path.
+    // A path is not enough to match a route with conditions on headers.
     if condition.get("headers").is_some() || condition.get("grpc").is_some() {
         return None;
     }

@@ -1,5 +1,5 @@
-//! The addresses on which HAProxy listens: one of them is measured; the others become Unix sockets
-//! of the trial.
+//! The addresses on which HAProxy listens. One of them is measured, and the others become Unix
+//! sockets of the trial.
 
 use super::parse::{Keyword, Line, Section};
 use crate::wire::edits::Edits;
@@ -40,10 +40,10 @@ const OTHER: [Keyword; 7] = [
     ("v6only", 0),
 ];
 
-/// The place of the address that is measured.
+/// The position of the address that is measured.
 #[derive(Default)]
 pub(super) struct Binds {
-    /// The positions of the section's line and of the `bind` line, by their first bytes.
+    /// The positions of the first bytes of the section's line and of the `bind` line.
     measured: Option<(usize, usize)>,
     pub(super) has_tls: bool,
 }

@@ -14,7 +14,7 @@ use parse::{Keyword, Line, Section};
 
 const MOVED: &str = "files and sockets are in the folder of the trial";
 const LOG: &str = "logs are written to the folder of the trial";
-const CHECK: &str = "gatebench's upstream has other content";
+const CHECK: &str = "gatebench's upstream sends different content";
 
 /// Lines of `global` that do not apply to a trial.
 const GLOBAL: [&str; 16] = [
@@ -104,7 +104,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// The status with which a line refuses requests.
+/// Returns the status with which a line refuses requests.
 fn deny_status(line: &Line) -> Option<u16> {
     let mut words = line.words.iter();
     let place = words.position(|word| word.text == "deny_status")?;
@@ -119,7 +119,7 @@ fn remove_section(section: &Section, edits: &mut Edits<'_>) {
 
 fn section_global(section: &Section, edits: &mut Edits<'_>) {
     if section.named("maxconn").next().is_some() {
-        // Otherwise HAProxy refuses to start if it may not open enough descriptors.
+        // Without this line, HAProxy refuses to start if it may not open enough file descriptors.
         edits.insert(section.head.span.end, "\n    no strict-limits", OWN_PROCESS);
     }
     section.lines.iter().for_each(|line| global(line, edits));
@@ -144,7 +144,7 @@ fn replace(line: &Line, place: usize, new: &str, why: &'static str, edits: &mut 
     }
 }
 
-/// Replaces `log ADDRESS [format FORMAT] FACILITY` with an address of the trial.
+/// Replaces the address in `log ADDRESS [format FORMAT] FACILITY` with standard output.
 fn log(line: &Line, edits: &mut Edits<'_>) {
     let new = match line.has("format") {
         true => "stdout",

@@ -48,13 +48,13 @@ impl Line {
         self.words.iter().any(|it| it.text == word)
     }
 
-    /// The words from this index on; empty if the line has fewer.
+    /// Returns the words from this index on; empty if the line has fewer.
     pub(super) fn from(&self, index: usize) -> &[Word] {
         self.words.get(index..).unwrap_or_default()
     }
 
-    /// The given keywords that occur among the words from this index on, each with its bytes and
-    /// the bytes of its arguments.
+    /// Finds these keywords among the words from this index on. Returns each with the range of
+    /// bytes of the keyword and its arguments.
     pub(super) fn keywords(&self, index: usize, all: &[Keyword]) -> Vec<(Keyword, Range<usize>)> {
         let mut found = Vec::new();
         let mut words = self.from(index);
@@ -72,7 +72,7 @@ impl Line {
     }
 }
 
-/// A section: the line that begins it, and its lines.
+/// A section: the line that begins it, and the lines after it.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) head: Line,
@@ -88,7 +88,7 @@ impl Section {
         self.head.word(1)
     }
 
-    /// The lines that begin with a word.
+    /// Returns the lines that begin with a word.
     pub(super) fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Line> {
         self.lines.iter().filter(move |line| line.name() == name)
     }
@@ -118,7 +118,7 @@ pub(super) fn parse(text: &str) -> Vec<Section> {
     sections
 }
 
-/// The words of a line that begins at a byte.
+/// Splits a line into words. `base` is the position of the line's first byte.
 fn words(line: &str, base: usize) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word: Option<(usize, String)> = None;
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_have_their_places() {
+    fn words_have_their_positions() {
         let text = "x\nfrontend a\n  acl b hdr(host) 'c d' e\\ f # g\n";
         let sections = parse(text);
         let line = &sections[0].lines[0];

@@ -20,7 +20,7 @@ impl Demand {
     }
 }
 
-/// The hints for requests: one for each way to a backend that has a server.
+/// Returns a hint for each way to a backend that has a server.
 pub(super) fn hints(sections: &[Section], binds: &Binds) -> Vec<Hint> {
     let leads = |line: &&Line| {
         let mut backends = sections.iter().filter(|it| it.kind() == "backend");
@@ -52,12 +52,12 @@ fn has_server(section: &Section) -> bool {
     words.any(|word| section.named(word).next().is_some())
 }
 
-/// The conditions of a section by their names.
+/// Returns the conditions of a section by name.
 fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     let mut all: BTreeMap<&str, Demand> = BTreeMap::new();
     for line in section.named("acl") {
         let entry = all.entry(line.word(1)).or_default();
-        // Several lines with the same name are alternatives, so the first one suffices.
+        // Several lines with the same name are alternatives, so the first known one suffices.
         if entry.is_empty() {
             *entry = of_words(line.from(2));
         }
@@ -65,7 +65,7 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     all
 }
 
-/// The requirement that a test such as `path_beg -i /api` makes.
+/// Returns what a test such as `path_beg -i /api` requires of a request.
 fn of_words(words: &[Word]) -> Demand {
     let mut demand = Demand::default();
     let mut words = words.iter().map(|word| word.text.as_str());
@@ -86,7 +86,7 @@ fn of_words(words: &[Word]) -> Demand {
     demand
 }
 
-/// The requirement of a line's condition; none if no known request meets it.
+/// Returns what a line's condition requires of a request, or `None` if that is not known.
 fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
     let mut demand = Demand::default();
     let words = line.from(2);
@@ -105,7 +105,7 @@ fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
                 at += end + 1;
                 of_words(&rest[..end])
             }
-            // Either side suffices.
+            // Either side of `or` suffices.
             "or" | "||" => break,
             name if name.starts_with('!') => Demand::default(),
             name => conditions.get(name).cloned()?,

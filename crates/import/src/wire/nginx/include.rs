@@ -1,4 +1,4 @@
-//! Included files: each is read once and becomes part of the text.
+//! Included files. Each is read once and becomes part of the text.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// The files that match a pattern.
+    /// Returns the files that match a pattern.
     pub(super) fn included(&self, pattern: &str) -> &[Source] {
         self.files.get(pattern).map_or(&[], Vec::as_slice)
     }

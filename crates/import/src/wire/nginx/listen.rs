@@ -1,5 +1,5 @@
-//! The addresses on which nginx listens: one of them is measured; the others become Unix sockets of
-//! the trial.
+//! The addresses on which nginx listens. One of them is measured, and the others become Unix
+//! sockets of the trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::parse::Directive;
 use crate::wire::edits::Edits;
 use crate::wire::{LISTENER, OTHER_PORT, PORT, Word};
 
-const SAME_PORT: &str = "another `listen` of this server already has the port";
+const SAME_PORT: &str = "another `listen` of this server already uses the port";
 
 /// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
@@ -20,7 +20,7 @@ pub(super) struct Listeners {
     ports: Vec<String>,
 }
 
-/// A port, and the known facts about its servers.
+/// The number of routes of a port's servers, and whether one of them uses TLS.
 #[derive(Default)]
 struct Port {
     routes: usize,
@@ -39,7 +39,7 @@ impl Listeners {
                 entry.has_tls |= has_tls;
             }
         }
-        // On a tie, prefers a port without TLS, because less of the file is then changed.
+        // On a tie, prefers a port without TLS, because that changes less of the file.
         let rank = |port: &str, it: &Port| (it.routes, !it.has_tls, port == "80");
         let best = ports.iter().max_by_key(|all| rank(all.0, all.1));
         let (measured, has_tls) = match best {
@@ -100,14 +100,15 @@ impl Listeners {
         listen.args()[1..].iter().filter(is_dropped)
     }
 
-    /// The socket that replaces a port.
+    /// Returns the socket that replaces a port.
     fn socket(&self, port: &str) -> String {
         let number = self.ports.iter().position(|it| it == port).unwrap_or(0) + 1;
         format!("unix:{{{{ cwd }}}}/other-{number}.sock")
     }
 }
 
-/// All directives with this name in the `http` block, or in the text if it is part of one.
+/// Returns all directives with this name in the `http` block, and those at the top level of a file
+/// that belongs inside one.
 pub(super) fn in_http<'d>(
     whole: &'d [Directive],
     name: &'d str,
@@ -117,7 +118,7 @@ pub(super) fn in_http<'d>(
     top.chain(http.flat_map(move |http| http.named(name)))
 }
 
-/// The ports of a server, and whether each uses TLS.
+/// Returns the ports of a server, and whether each uses TLS.
 fn listens(server: &Directive) -> Vec<(String, bool)> {
     let listen = |it: &Directive| {
         let address = it.args().first().filter(|_| !it.has_arg("quic"))?;
@@ -127,14 +128,14 @@ fn listens(server: &Directive) -> Vec<(String, bool)> {
     if all.is_empty() {
         all.push(("80".to_owned(), false));
     }
-    // The older way of enabling TLS.
+    // `ssl on` is the older way to enable TLS.
     if server.named("ssl").any(|it| it.arg(0) == "on") {
         all.iter_mut().for_each(|(_, has_tls)| *has_tls = true);
     }
     all
 }
 
-/// The port of an address; the whole address of a Unix socket.
+/// Returns the port of an address, or the whole address of a Unix socket.
 fn port_of(address: &str) -> String {
     if address.starts_with("unix:") {
         return address.to_owned();
@@ -146,7 +147,7 @@ fn port_of(address: &str) -> String {
     }
 }
 
-/// The routes of a block that lead to an upstream.
+/// Counts the routes of a block that lead to an upstream.
 fn passes(block: &Directive) -> usize {
     let own = block.named("proxy_pass").count();
     own + block.children().iter().map(passes).sum::<usize>()

@@ -75,7 +75,7 @@ pub(super) fn wire(
     })
 }
 
-/// The status of requests beyond a limit, if there is a limit.
+/// Returns the status of requests that exceed a limit, if there is a limit.
 fn beyond(directives: &[Directive]) -> Option<u16> {
     let find = |name: &'static str| find(directives, name);
     let is_limited = find("limit_req").or(find("limit_conn")).is_some();
@@ -84,7 +84,7 @@ fn beyond(directives: &[Directive]) -> Option<u16> {
     is_limited.then(|| status.unwrap_or(503))
 }
 
-/// The first directive with this name, in any block.
+/// Finds the first directive with this name, in any block.
 fn find<'d>(directives: &'d [Directive], name: &str) -> Option<&'d Directive> {
     let of = |it: &'d Directive| match it.name() == name {
         true => Some(it),
@@ -99,7 +99,7 @@ fn wrapped_in_http(template: &str) -> String {
     format!("events {{}}\nhttp {{{directories}\n{template}\n}}\n")
 }
 
-/// Directives that set the directories of a trial.
+/// Returns directives that set the directories of a trial.
 fn temporary(is_wanted: impl Fn(&str) -> bool) -> String {
     let wanted = TEMPORARY.iter().filter(|name| is_wanted(name));
     wanted
@@ -136,7 +136,8 @@ struct Wiring<'w> {
 }
 
 impl Wiring<'_> {
-    /// The file as a template, with its changes. `blocks` are the names of the enclosing blocks.
+    /// Returns the file as a template, with its changes. `blocks` are the names of the enclosing
+    /// blocks.
     fn file(&mut self, source: &Source, blocks: &[&str]) -> (String, Vec<Change>) {
         let mut edits = Edits::new(&source.file, &source.text);
         self.block(&source.directives, blocks, &mut edits);
@@ -200,7 +201,8 @@ impl Wiring<'_> {
         edits.insert(*open, lines, MOVED);
     }
 
-    /// The user's certificates may be absent here, and their keys are secret.
+    /// Replaces or removes the user's certificates, which may be absent here and whose keys are
+    /// secret.
     fn tls(&self, directive: &Directive, edits: &mut Edits<'_>) {
         let has_path = self.listeners.has_tls && !directive.args().is_empty();
         match directive.name() {

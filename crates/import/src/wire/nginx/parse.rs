@@ -49,7 +49,7 @@ impl Directive {
     }
 }
 
-/// Parses a document; also returns the mistakes in it.
+/// Parses a document. Also returns the mistakes in it.
 pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut parser = Parser {
         text,
@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Directives up to a closing brace, which is not consumed, or to the end.
+    /// Parses directives up to a closing brace, which is not consumed, or to the end.
     fn block(&mut self, depth: usize) -> Vec<Directive> {
         let mut all = Vec::new();
         loop {
@@ -146,7 +146,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The directive whose block begins here.
+    /// Parses the block that begins here, and returns its directive.
     fn opened(&mut self, start: usize, open: usize, words: Vec<Word>, depth: usize) -> Directive {
         let is_code = |word: &Word| word.text.ends_with("_by_lua_block");
         let is_code = words.first().is_some_and(is_code);
@@ -154,7 +154,7 @@ impl Parser<'_> {
         if is_code {
             self.skip_code();
         } else if depth >= DEPTH_MAX {
-            let message = format!("blocks are nested more than {DEPTH_MAX} deep");
+            let message = format!("blocks are nested more than {DEPTH_MAX} levels deep");
             self.problem(open - 1..open, message, "check the braces");
             self.at = self.text.len();
         } else {
@@ -196,7 +196,7 @@ impl Parser<'_> {
         self.at = self.text.len();
     }
 
-    /// The next token; none at the end and at a closing brace.
+    /// Returns the next token, or `None` at the end and at a closing brace.
     fn token(&mut self) -> Option<Token> {
         let start = self.at;
         match self.peek()? {
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directives_have_their_places() {
+    fn directives_have_their_positions() {
         let text =
             "a 'b;c' \"d\\\"\"; # e {\nf {\n g ${h}i \\;;\n}\nx_by_lua_block { y = \"}\" {} }\n";
         let (all, problems) = parse(text);

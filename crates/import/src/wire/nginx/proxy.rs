@@ -8,7 +8,7 @@ use crate::wire::{PLAIN, TARGET, UPSTREAM};
 /// Parameters of a server in `upstream` that do not work with gatebench's upstream.
 const DROPPED: [&str; 2] = ["resolve", "service="];
 
-/// The names of all `upstream` blocks.
+/// Returns the names of all `upstream` blocks.
 pub(super) fn names(whole: &[Directive]) -> Vec<String> {
     let all = in_http(whole, "upstream");
     all.map(|it| it.arg(0).to_owned()).collect()
@@ -50,11 +50,11 @@ pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edit
         (false, _) => format!("{scheme}://{new_authority}"),
     };
     let why = if scheme == "https" { PLAIN } else { UPSTREAM };
-    // A quoted word stays quoted, because a variable may contain a space.
+    // The word is quoted, because a variable may contain a space.
     edits.replace(&word.span, format!("\"{new}\""), why);
 }
 
-/// The end of a host and a port: at the path, or at a second variable.
+/// Finds the end of a host and a port: at the path, or at a second variable.
 fn authority_end(rest: &str) -> usize {
     if rest.starts_with("unix:") {
         return rest.len();

@@ -4,7 +4,7 @@ use super::listen::{Listeners, in_http};
 use super::parse::Directive;
 use crate::wire::scenario::Hint;
 
-/// The hints for requests: one for each location with `proxy_pass` that the measured port serves.
+/// Returns a hint for each location with `proxy_pass` that the measured port serves.
 pub(super) fn hints(whole: &[Directive], listeners: &Listeners) -> Vec<Hint> {
     let mut hints = Vec::new();
     for server in in_http(whole, "server").filter(|it| listeners.is_measured(it)) {
@@ -39,7 +39,7 @@ fn hint(location: &Directive, host: Option<String>) -> Option<Hint> {
     }
 }
 
-/// The server name that requests must have; none if any name is accepted.
+/// Returns the server name that requests must have, or `None` if any name is accepted.
 fn host(server: &Directive) -> Option<String> {
     let names = server.named("server_name").flat_map(Directive::args);
     let mut names = names.map(|word| word.text.as_str());

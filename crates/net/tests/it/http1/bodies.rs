@@ -20,7 +20,7 @@ fn well_formed_chunks() {
         ("A\r\n0123456789\r\n000\r\n\r\n", "0123456789"),
         ("00a\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
         ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n"),
-        // 7.1.1: extensions are ignored, white space before them is tolerated.
+        // 7.1.1: extensions are ignored, and white space before them is tolerated.
         ("2;a=b\r\nok\r\n0;c\r\n\r\n", "ok"),
         ("2;a=\"b;c\"\r\nok\r\n0\r\n\r\n", "ok"),
         ("2 ;\ta\r\nok\r\n0 \r\n\r\n", "ok"),

@@ -1,4 +1,4 @@
-//! RFC 9110 7.6.1.
+//! Fields of one connection, which a proxy does not forward (RFC 9110 7.6.1).
 
 use gatebench_net::http1::{Decoder, Event, Limits, hop};
 

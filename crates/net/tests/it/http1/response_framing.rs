@@ -92,7 +92,7 @@ fn the_response_to_head_has_no_body() {
         assert_eq!(
             framings,
             [NoBody, Length(1)],
-            "holds for one response only: {fields:?}"
+            "applies to one response only: {fields:?}"
         );
         assert_eq!(transcript.bodies(), [b"".to_vec(), b"x".to_vec()]);
     }

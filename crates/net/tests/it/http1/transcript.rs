@@ -80,7 +80,7 @@ impl Transcript {
         while let Some(event) = decoder.next(&mut input)? {
             self.push(event);
         }
-        assert!(input.is_empty(), "None means that all was taken");
+        assert!(input.is_empty(), "None means that all input is consumed");
         Ok(())
     }
 
@@ -131,7 +131,7 @@ pub(super) fn responses(limits: Limits, bytes: impl AsRef<[u8]>) -> Transcript {
     both_ways(|| Decoder::responses(limits), bytes.as_ref())
 }
 
-/// The same for the response to HEAD.
+/// Like [`responses`], for the response to HEAD.
 pub(super) fn response_to_head(bytes: impl AsRef<[u8]>) -> Transcript {
     let decoder = || {
         let mut decoder = Decoder::responses(Limits::default());

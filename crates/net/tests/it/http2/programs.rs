@@ -1,4 +1,4 @@
-//! Both ends of HTTP/2 against independent programs: nginx, curl and h2load.
+//! Tests both ends of HTTP/2 against independent programs: nginx, curl and h2load.
 //! `scripts/install-test-deps` installs these programs.
 
 use std::fs;
@@ -61,7 +61,7 @@ impl Nginx {
             .args(["-e", "stderr"])
             .env("PATH", path_with_daemons())
             .spawn()
-            .expect("nginx starts; scripts/install-test-deps installs it");
+            .expect("nginx is missing; run scripts/install-test-deps");
         Self { process, folder }
     }
 

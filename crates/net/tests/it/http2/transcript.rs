@@ -165,7 +165,7 @@ impl<C: Connection> End<C> {
                         (_, said) => self.said.push(said),
                     }
                 }
-                Ok(None) => break assert!(input.is_empty(), "all input is taken"),
+                Ok(None) => break assert!(input.is_empty(), "all input is consumed"),
                 Err(error) => {
                     self.error = Some(error);
                     let again = self.connection.next(&mut &b"x"[..], &mut Vec::new());

@@ -1,4 +1,5 @@
-//! TLS over real sockets: our server with our client, and our client with OpenSSL's server.
+//! Tests TLS over real sockets, between our server and our client, and between our client and
+//! OpenSSL's server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -93,7 +94,7 @@ fn serve<S: Serve + Copy>(side: S, client: fn(SocketAddr, ClientContext)) {
     }
 }
 
-/// The behaviour of a server in a test.
+/// The behavior of a server in a test.
 trait Serve {
     fn serve<I: Io>(self, io: &mut I, conn: ConnId);
 }
@@ -150,12 +151,12 @@ impl Serve for Echo {
             Event::Sent { bytes, .. } => Some(bytes),
             _ => None,
         });
-        assert!(back == many(), "the vector comes back unchanged");
+        assert!(back == many(), "the vector is returned unchanged");
         let small = vec![b'.'; SMALL_BYTES / 2];
         assert_eq!(
             io.send_now(conn, small.clone()),
             Some(small),
-            "a small one at once"
+            "a small send completes at once"
         );
         io.shutdown(conn);
         until(io, |_, event| {
@@ -269,7 +270,7 @@ impl OpenSsl {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("openssl starts; scripts/install-test-deps installs it");
+            .expect("openssl is missing; run scripts/install-test-deps");
         let output = BufReader::new(child.stdout.take().unwrap());
         // The line `ACCEPT 127.0.0.1:40123`, printed once it listens and has read its files.
         let port = output.lines().map(Result::unwrap).find_map(|line| {

@@ -59,7 +59,10 @@ fn an_altered_record_is_an_error_on_both_sides() {
         matches!(server, Err(SessionError::Protocol(_))),
         "{server:?}"
     );
-    assert_eq!(pair.server_heard, b"first", "what came before was heard");
+    assert_eq!(
+        pair.server_heard, b"first",
+        "the plaintext before the altered record is delivered"
+    );
     assert!(
         matches!(&client, Err(SessionError::Alert { name }) if name == "bad_record_mac"),
         "{client:?}"

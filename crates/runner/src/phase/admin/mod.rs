@@ -46,13 +46,14 @@ pub(crate) fn rounds(
     let record = make_rounds(context.scenario, u32::MAX, running, context.interrupt)?;
     if let Some(failure) = record.as_ref().and_then(|it| it.failure.as_ref()) {
         warnings.push(format!(
-            "the admin interface: {failure}; correct the call under `admin:` in the gateway's folder, or read its log"
+            "the admin interface: {failure}; read the gateway's log, and correct the call under `admin:` in its folder"
         ));
     }
     Ok(record)
 }
 
-/// Like [`rounds`], with a maximum number of rounds. The record has the failure, if there is one.
+/// Like [`rounds`], with a maximum number of rounds. If a round fails, the record contains the
+/// failure.
 pub(crate) fn make_rounds(
     scenario: &Scenario,
     rounds_max: u32,
@@ -95,7 +96,7 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let under = format!("the admin interface under '{}'", record.name);
     let failed = admin.failure.as_ref().map(|failure| {
         format!(
-            "{under}: {failure}; correct the call under `admin:` in the gateway's folder, or read its log"
+            "{under}: {failure}; read the gateway's log, and correct the call under `admin:` in its folder"
         )
     });
     let unmade: u64 = admin.unmade.values().sum();
@@ -139,7 +140,7 @@ impl Speaker<'_> {
         };
         self.until_status(path, status)?;
         if verb == AdminVerb::Update {
-            // Once the new path works, the old one must not.
+            // Once the new path works, the old one must no longer work.
             self.until_status(&route.path, 404)?;
         }
         let effective = record.effective_ns.entry(verb).or_default();
@@ -177,8 +178,8 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
-    // A Unix socket has no host. nginx refuses an empty field, and Caddy refuses every name except
-    // this one.
+    // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy refuses
+    // every host except this one.
     let fields: [(&str, &[u8]); 2] = [
         ("Host", b"127.0.0.1"),
         ("Content-Type", b"application/json"),

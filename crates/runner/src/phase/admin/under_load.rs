@@ -18,7 +18,7 @@ const NAP_NS: u64 = 20_000_000;
 /// The calls of a phase, and their interval.
 pub(crate) struct Calling<'a> {
     calls: AdminCalls,
-    /// Number of other routes.
+    /// The number of other routes.
     routes: u64,
     every_ns: u64,
     measure_ns: u64,
@@ -38,9 +38,9 @@ impl<'a> Calling<'a> {
         })
     }
 
-    /// Makes the calls of the measurement at their times; the first is after one interval. At the
-    /// end, it completes the last round, so that no route remains. It also counts the calls that
-    /// could not be made in time.
+    /// Makes the calls that are due during the measurement, the first one after one interval.
+    /// Counts the calls that could not be made in time, and completes the last round, so that no
+    /// route remains.
     pub(crate) fn run(&self, shared: &Shared) -> AdminLoadRecord {
         let mut record = AdminLoadRecord {
             routes: self.routes,

@@ -237,8 +237,8 @@ impl DrivenPhase<'_> {
         })
     }
 
-    /// Waits for the end of the load generator. Stops the load generator if a process dies, on an
-    /// interrupt, or if it takes far longer than ordered.
+    /// Waits until the load generator ends. Stops the load generator if another process dies, the
+    /// run is interrupted, or the load takes far longer than ordered.
     fn until_ended(
         &mut self,
         process: &mut Supervised,

@@ -186,7 +186,7 @@ fn add<T: Document>(
         {
             return Err(RunnerError::File {
                 path: path.into(),
-                message: format!("{} has the name '{name}' too", other.source),
+                message: format!("{} also has the name '{name}'", other.source),
                 remedy: format!("give one of the two {}s another name", T::TITLE),
             });
         }

@@ -209,7 +209,11 @@ impl Library {
         }
         let names: Vec<&str> = found.iter().map(|it| it.document.name()).collect();
         Err(RunnerError::words(
-            format!("'{word}' names {} {}s", names.len(), T::TITLE),
+            format!(
+                "'{word}' names {} {}s, but only one fits here",
+                names.len(),
+                T::TITLE
+            ),
             format!("name one of {}", names.join(", ")),
         ))
     }
@@ -372,7 +376,7 @@ fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, Runn
 }
 
 /// Opens a file as a suite or as scenarios, depending on its first key. A file without a key of
-/// either kind is read as a scenario, so that the mistakes show what is missing. For a folder, the
+/// either kind is read as a scenario, so that the error shows what is missing. For a folder, the
 /// file is `suite.yaml`.
 fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
     let in_folder = path.join(SUITE_FILE);
@@ -380,7 +384,7 @@ fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
     let text = std::fs::read_to_string(path).map_err(|error| RunnerError::File {
         path: path.into(),
         message: format!("cannot read the file: {error}"),
-        remedy: "name a suite or a scenario, or the path of a file".into(),
+        remedy: "give the name of a suite or a scenario, or the path of a file".into(),
     })?;
     let word = path.display().to_string();
     let source = Source::File(path.into());
@@ -396,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_name_gets_similar_ones_as_its_remedy() {
+    fn similar_names_are_suggested_for_an_unknown_one() {
         let library = Library::default();
         let remedy = |word: &str| {
             let found = library.find_each::<Scenario>(word, Path::new(""));

@@ -33,7 +33,7 @@ pub fn launcher() -> Launcher {
         .join("examples/part");
     assert!(
         program.exists(),
-        "{} is built by `cargo test` without a target filter",
+        "{} is missing; run `cargo test` without a target filter, which builds it",
         program.display()
     );
     Launcher {
@@ -134,7 +134,7 @@ impl Bench {
         assert_eq!(
             supervisors(),
             Vec::<u32>::new(),
-            "something was left running"
+            "a process was left running"
         );
         summary
     }
@@ -144,7 +144,7 @@ impl Bench {
     }
 }
 
-/// The supervisors below this process.
+/// Returns the process IDs of the supervisors that this process started.
 pub fn supervisors() -> Vec<u32> {
     let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     children(std::process::id())
@@ -165,7 +165,7 @@ pub fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The process below a supervisor that runs this part of the product.
+/// Returns the process ID of the supervised process that plays this part.
 pub fn part(name: &str) -> Option<u32> {
     let runs = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

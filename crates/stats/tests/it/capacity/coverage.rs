@@ -1,33 +1,33 @@
-//! The coverage of the intervals if the curve is logistic.
+//! Tests the coverage of the intervals if the curve is logistic.
 
 use super::*;
 use gatebench_stats::capacity::SUSTAINED_PROBABILITY;
 use gatebench_stats::simulate::Noise;
 
-/// A gateway whose steps hold according to a logistic law, and a machine that disturbs some of
-/// them.
+/// A gateway whose steps hold according to a logistic law, on a machine that disturbs some of the
+/// steps.
 #[derive(Clone, Copy)]
 struct Truth {
-    /// Width of the law, as a share of the rate.
+    /// The width of the law, as a share of the rate.
     steps: f64,
-    /// Standard deviation of the processes' middles.
+    /// The standard deviation of the processes' middles.
     processes: f64,
-    /// Share of the steps that are disturbed, independent of their outcome.
+    /// The share of steps that are disturbed, independent of their outcome.
     disturbed: f64,
 }
 
 /// The result of a search, compared with the true rates.
 struct Covered {
-    /// True if the interval of the sustained rate contains the true rate; none if the search found
-    /// no sustained rate.
+    /// True if the interval of the sustained rate contains the true rate; `None` if the search
+    /// found no sustained rate.
     sustained: Option<bool>,
     /// True if the interval of the half rate contains the true rate.
     half: bool,
     steps: usize,
 }
 
-/// The number of disturbed attempts at a step before one counts: at most two, independent of their
-/// outcome.
+/// The number of disturbed attempts at a step before the one that counts. It is at most two, and
+/// the disturbance is independent of the outcome.
 pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
     (0..2).take_while(|_| noise.uniform() < share).count()
 }
@@ -35,7 +35,7 @@ pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
 const MIDDLE: f64 = 20_000.0;
 
 impl Truth {
-    /// The sustained rate, by bisection on the law.
+    /// The sustained rate, found by bisection on the law.
     fn sustained(&self) -> f64 {
         let (mut low, mut high) = (0.0, 2.0);
         for _ in 0..60 {
@@ -81,7 +81,8 @@ impl Truth {
         let half = count(|it| it.half);
         let steps = results.iter().map(|it| it.steps).sum::<usize>() as f64 / runs as f64;
         println!(
-            "steps {} processes {} disturbed {}: sustained {sustained} of {answered}, half {half} of \
+            "steps {} processes {} disturbed {}: intervals contain the sustained rate in {sustained} of \
+             {answered} runs, the half rate in {half} of \
              {runs}, in {steps:.0} steps",
             self.steps, self.processes, self.disturbed
         );
@@ -93,12 +94,13 @@ impl Truth {
     }
 }
 
-/// Widths of the law, and standard deviations of the processes.
+/// The widths of the law.
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
+/// The standard deviations of the processes.
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
-/// The share of runs with a sustained rate, the share of their intervals that contain it, and the
-/// share of intervals that contain the half rate.
+/// The share of runs that find a sustained rate, the share of their intervals that contain the true
+/// one, and the share of intervals that contain the true half rate.
 struct Coverage {
     answered: f64,
     sustained: f64,
@@ -126,15 +128,15 @@ fn coverage(runs: u64) -> Coverage {
 #[test]
 fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
-    // With a true share of 95 %, three in a thousand series of 54 fall below 46.
+    // If the true share is 95 %, fewer than 46 of 54 occur three times in a thousand test runs.
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.85 && half > 0.85, "{sustained} {half}");
-    // Without lapses, a rate is hardly ever refused.
+    // Without lapses, a sustained rate is almost always found.
     assert!(found.answered > 0.8, "{}", found.answered);
 }
 
 #[test]
-#[ignore = "three minutes; make test-full"]
+#[ignore = "takes three minutes; `make test-full` runs it"]
 fn intervals_contain_every_logistic_truth() {
     let found = coverage(400);
     let (sustained, half) = (found.sustained, found.half);

@@ -1,4 +1,4 @@
-//! Gateways whose steps occasionally miss, regardless of the rate.
+//! Tests gateways whose steps occasionally miss, regardless of the rate.
 
 use super::*;
 use gatebench_stats::simulate::Noise;
@@ -8,23 +8,23 @@ const MIDDLE: f64 = 20_000.0;
 /// The rates at which the first repeat of a run also measures, as shares of saturation.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
-/// A gateway.
+/// The behavior of a gateway.
 #[derive(Clone, Copy)]
 struct Law {
-    /// Width of the curve of its steps, as a share of the rate.
+    /// The width of the curve of its steps, as a share of the rate.
     width: f64,
-    /// Share of steps that miss regardless of the rate.
+    /// The share of steps that miss regardless of the rate.
     lapses: f64,
 }
 
 /// The result of a search for a rate that is held with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Said {
-    /// There is no sustained rate.
+    /// No rate is sustained.
     Refused,
-    /// There is a sustained rate, unless the true share of lapses is too large.
+    /// A rate is sustained, unless the true share of lapses is too large.
     Doubted,
-    /// There is a sustained rate.
+    /// A rate is sustained.
     Sustained,
 }
 
@@ -49,7 +49,7 @@ fn searched(law: Law, seed: u64) -> (Plan, Vec<Vec<Tried>>) {
     (plan, repeats)
 }
 
-/// The numbers of searches of a gateway that refuse, doubt and state a sustained rate.
+/// The numbers of searches that refuse, doubt and state a sustained rate of a gateway.
 fn said(law: Law, runs: u64) -> [u64; 3] {
     let mut counts = [0; 3];
     for seed in 0..runs {
@@ -73,14 +73,14 @@ fn said(law: Law, runs: u64) -> [u64; 3] {
 }
 
 #[test]
-fn a_gateway_that_misses_a_tenth_at_any_rate_sustains_none_with_95_per_cent() {
+fn a_gateway_that_misses_a_tenth_at_any_rate_sustains_none_with_95_percent() {
     let runs = 30;
     for width in [0.003, 0.02] {
         let law = Law { width, lapses: 0.1 };
         let [refused, doubted, stated] = said(law, runs);
         let case = format!("{width}: {refused} {doubted} {stated}");
         assert!(stated <= 3 && refused + doubted >= 27, "{case}");
-        // Nearly every step below the knee of a steep curve shows lapses.
+        // Below the knee of a steep curve, nearly every miss is a lapse.
         assert!(width > 0.01 || refused >= 15, "{case}");
     }
 }
@@ -118,7 +118,7 @@ fn the_share_of_lapses_is_in_its_interval() {
         };
         held += usize::from((lapses.interval.low..=lapses.interval.high).contains(&law.lapses));
     }
-    // With a true share of 95 %, fewer than 25 of 30 happen once in 300.
+    // If the true share is 95 %, fewer than 25 of 30 occur once in 300 test runs.
     assert!(held >= 25, "{held}");
 }
 
@@ -138,7 +138,7 @@ fn a_process_unlike_the_others_is_reported() {
 }
 
 #[test]
-#[ignore = "takes a minute or two; make test-full"]
+#[ignore = "takes a minute or two; `make test-full` runs it"]
 fn lapses_are_found_as_documented() {
     let runs = 300;
     for width in [0.003, 0.02, 0.08] {

@@ -1,4 +1,4 @@
-//! The search as performed by `gatebench capacity`, on a queue that is simulated request by
+//! Tests the search that `gatebench capacity` performs, on a queue that is simulated request by
 //! request.
 
 use super::coverage::disturbed;
@@ -6,29 +6,31 @@ use super::*;
 use gatebench_stats::capacity::SUSTAINED_PROBABILITY;
 use gatebench_stats::simulate::Noise;
 
-/// The server's requests per second. Real servers handle more; times shrink in proportion, so this
-/// is as hard as a faster server with shorter phases.
+/// The number of requests per second that the server handles. Real servers handle more. All times
+/// are in proportion to this number, so the search is as hard as with a faster server and shorter
+/// steps.
 const SERVICE_PER_SECOND: f64 = 2_000.0;
 
-/// The time that 99 of 100 requests must meet: twelve service times, like 600 µs at 20,000
-/// requests/s.
+/// The maximum response time of 99 of 100 requests: twelve service times, which would be 600 µs at
+/// 20,000 requests/s.
 const SLO_S: f64 = 12.0 / SERVICE_PER_SECOND;
 
-/// The default length of a step of the command, and its warm-up.
+/// The default length of a step of the command.
 const STEP_S: f64 = 4.0;
+/// The default warm-up of a step.
 const WARM_UP_S: f64 = 1.0;
 
-/// Share of the steps that are disturbed, independent of their outcome.
+/// The share of steps that are disturbed, independent of their outcome.
 const DISTURBED: f64 = 0.3;
 
-/// Simulates requests that arrive as a Poisson process and are served one after the other in
-/// exponentially distributed times. Returns the 99th percentile of the response times after the
-/// warm-up, in seconds.
+/// Simulates requests that arrive as a Poisson process and are served one at a time, with
+/// exponentially distributed service times. Returns the 99th percentile of the response times after
+/// the warm-up, in seconds.
 fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) -> f64 {
     let arrivals = ((WARM_UP_S + measure_s) * rate) as usize;
     let discarded = (WARM_UP_S * rate) as usize;
     let mut times = Vec::with_capacity(arrivals);
-    // D. V. Lindley 1952: each arrival waits for the work that remains at that time.
+    // Each arrival waits for the work that remains at that time (D. V. Lindley 1952).
     let mut waits = 0.0_f64;
     for arrival in 0..arrivals {
         let response = waits + noise.exponential() / service_per_second;
@@ -41,8 +43,8 @@ fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) 
     *times.select_nth_unstable_by(index, f64::total_cmp).1
 }
 
-/// The rate at which the 99th percentile equals the objective in the long run: response times of an
-/// M/M/1 queue are exponential with rate μ − λ.
+/// The rate at which the 99th percentile equals the objective in the long run. The response times
+/// of an M/M/1 queue are exponentially distributed with rate μ − λ.
 fn long_run_knee() -> f64 {
     SERVICE_PER_SECOND - 100_f64.ln() / SLO_S
 }
@@ -55,8 +57,8 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// The rates at which a step holds with 95 % and 50 % probability, over processes. They are
-/// estimated from several steps at each of a series of rates, each step by a different process.
+/// The rates at which a step of any process holds with 95 % and 50 % probability. They are
+/// estimated from several steps at each of a series of rates, each with a different process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();
@@ -84,8 +86,8 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Prints and returns the number of runs, among `runs`, whose interval contains the sustained rate
-/// (or that correctly find none), and the number whose interval contains the half rate.
+/// Returns the number of runs whose interval contains the sustained rate, or which correctly find
+/// none, and the number of runs whose interval contains the half rate. Also prints them.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);
@@ -103,8 +105,8 @@ fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
         of_half += usize::from(is_in(found_half.interval, half));
     }
     println!(
-        "processes {process}: {of_sustained} of {runs} hold {sustained:.0}/s, {refused} have no such \
-         rate, {of_half} hold {half:.0}/s, in {} steps",
+        "processes {process}: of {runs} intervals, {of_sustained} contain {sustained:.0}/s and {of_half} \
+         contain {half:.0}/s; {refused} runs find no sustained rate, in {} steps",
         steps / runs as usize
     );
     (of_sustained + refused, of_half)
@@ -114,18 +116,21 @@ fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
 fn the_formula_is_that_of_the_simulated_queue() {
     let mut noise = Noise::seeded(3);
     let found = p99_s(SERVICE_PER_SECOND, long_run_knee(), 400.0, &mut noise);
-    assert!((found / SLO_S - 1.0).abs() < 0.05, "{found} for {SLO_S}");
+    assert!(
+        (found / SLO_S - 1.0).abs() < 0.05,
+        "{found} instead of {SLO_S}"
+    );
 }
 
 #[test]
 fn the_intervals_of_a_simulated_queue_contain_its_sustained_rate() {
     let (sustained, half) = coverage(20, 0.02, 100);
-    // With a true share of 95 %, fewer than 16 of 20 happen once in 400.
+    // If the true share is 95 %, fewer than 16 of 20 occur once in 400 test runs.
     assert!(sustained >= 16 && half >= 16, "{sustained} {half}");
 }
 
 #[test]
-#[ignore = "two minutes; make test-full"]
+#[ignore = "takes two minutes; `make test-full` runs it"]
 fn intervals_hold_for_any_spread_of_processes() {
     for process in [0.0, 0.02, 0.05] {
         let (sustained, half) = coverage(1_000, process, 4_000);

@@ -1,4 +1,4 @@
-//! Series that are examined every night.
+//! Tests series that are examined every night.
 use super::*;
 use gatebench_stats::change_points::watch;
 
@@ -7,7 +7,7 @@ const NIGHTS: usize = 60;
 /// The number of series in one history.
 const SERIES: f64 = 20.0;
 
-/// Noise with standard deviation 1 for this number of nights.
+/// Returns noise with standard deviation 1 for this number of nights.
 type Nights = fn(&mut Noise, usize) -> Vec<f64>;
 
 fn drifting(noise: &mut Noise, memory: f64, count: usize) -> Vec<f64> {
@@ -30,7 +30,7 @@ const MODELS: [(&str, Nights); 4] = [
     }),
 ];
 
-/// The number of unchanged series, among `runs`, that have an alarm on any night.
+/// The number of unchanged series, of `runs`, that have an alarm on any night.
 fn false_alarms(model: Nights, runs: usize) -> usize {
     let mut noise = Noise::seeded(31);
     let alarms = |_: &usize| {
@@ -40,9 +40,8 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// A step of `step` standard deviations occurs after 20 nights, and `series` series share the false
-/// alarms. Returns the numbers of nights until the step is reported, in ascending order; missed
-/// steps come last.
+/// The numbers of nights until a step of `step` standard deviations, which occurs after 20 nights,
+/// is reported. `series` series share the false alarms. In ascending order; missed steps come last.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)
@@ -59,10 +58,10 @@ fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usiz
 }
 
 #[test]
-fn unchanged_series_alarm_in_five_per_cent_over_all_nights() {
+fn at_most_five_percent_of_unchanged_series_have_an_alarm_on_any_night() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 40);
-        // With a true share of 5 %, more than 5 of 40 occur once in seventy times.
+        // If the true share is 5 %, more than 5 of 40 occur once in seventy test runs.
         assert!(wrong <= 5, "{name}: {wrong} of 40");
     }
 }
@@ -79,7 +78,7 @@ fn a_step_of_five_deviations_is_reported_within_two_weeks() {
 }
 
 #[test]
-#[ignore = "takes two minutes; make test-full"]
+#[ignore = "takes two minutes; `make test-full` runs it"]
 fn false_alarms_and_delays_match_the_documents() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 400);
@@ -112,7 +111,7 @@ fn a_change_that_the_control_shares_is_not_reported() {
     let (machine, gateway) = (moved(1.0, 0.0), moved(0.0, 8.0));
     assert_eq!(watch(&machine, None, 0.05).unwrap()[0].at, 20);
     assert_eq!(watch(&machine, Some(&control), 0.05), Some(Vec::new()));
-    // A constant control hides no change.
+    // A control without a change does not hide the change.
     let still: Vec<f64> = (0..40).map(|_| noise.normal()).collect();
     let found = watch(&gateway, Some(&still), 0.05).unwrap();
     assert!(found.len() == 1 && found[0].at == 20, "{found:?}");
@@ -123,7 +122,7 @@ fn a_change_that_the_control_shares_is_not_reported() {
 }
 
 #[test]
-fn every_alarm_stays_and_the_next_regime_is_watched() {
+fn no_alarm_is_withdrawn_and_the_next_regime_is_watched() {
     let mut noise = Noise::seeded(34);
     let level = |night: usize| [0.0, 9.0, 3.0][night / 30];
     let values: Vec<f64> = (0..90).map(|night| level(night) + noise.normal()).collect();

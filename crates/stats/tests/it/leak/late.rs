@@ -1,14 +1,14 @@
-//! Leaks that do not last the whole time.
+//! Tests leaks that do not last the whole time.
 use super::*;
 
 const HOURS: f64 = 24.0;
 const BOUND_PER_HOUR: f64 = 4.0;
 
-/// The growth in MiB until a given hour.
+/// Returns the growth in MiB up to a time in hours.
 type Grown<'a> = &'a dyn Fn(f64) -> f64;
 
-/// The verdicts on several days of growing memory: leak, no leak, growing lately, and undetermined
-/// for another reason.
+/// The numbers of verdicts on days of growing memory: leak, no leak, growing lately, and
+/// undetermined for another reason.
 fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     let (mut noise, mut found) = (Noise::seeded(22), [0; 4]);
     for seed in 0..runs {
@@ -34,17 +34,17 @@ fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     found
 }
 
-/// A leak of this size per hour that begins after a share of the time.
+/// A leak of this many MiB per hour that begins after a share of the time.
 fn from(share: f64, per_hour: f64) -> impl Fn(f64) -> f64 {
     move |hour| per_hour * (hour - share * HOURS).max(0.0)
 }
 
-/// A step of this size at each multiple of some hours.
+/// A step of this many MiB after each period of this many hours.
 fn each(hours: f64, grows_by: f64) -> impl Fn(f64) -> f64 {
     move |hour| grows_by * (hour / hours).floor()
 }
 
-/// A step of this size with each of the reloads at these shares of the time.
+/// A step of this many MiB with each of the reloads, which occur at these shares of the time.
 fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
     move |hour| {
         let past = shares.iter().filter(|share| **share * HOURS <= hour);
@@ -54,12 +54,16 @@ fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn late_growth_by_hundreds_of_mebibytes_is_never_no_leak() {
-    // Hours at the end, and growth per hour: 38, 192, 768 and 480 MiB.
+    // Memory grows only in the last hours, by 38, 192, 768 and 480 MiB in total.
     for (last, per_hour) in [(1.9, 20.0), (1.9, 100.0), (1.9, 400.0), (1.2, 400.0)] {
         let runs = 100;
         let found = verdicts(sawtooth, runs, &from(1.0 - last / HOURS, per_hour));
         assert_eq!(found[1], 0, "{per_hour} MiB/h for {last} h: {found:?}");
-        assert_eq!(found[0] + found[2], runs, "it is named: {found:?}");
+        assert_eq!(
+            found[0] + found[2],
+            runs,
+            "the growth is reported: {found:?}"
+        );
     }
 }
 
@@ -70,7 +74,7 @@ fn a_leak_that_begins_late_or_comes_in_steps_is_never_no_leak() {
         ("from 75 %", &from(0.75, 40.0)),
         ("from 90 %", &from(0.9, 40.0)),
         ("from 95 %", &from(0.95, 80.0)),
-        ("a step each 6 h", &each(6.0, 60.0)),
+        ("a step every 6 h", &each(6.0, 60.0)),
         ("with each hour's recompilation", &each(1.0, 8.0)),
         ("with two reloads", &reloads(&[0.55, 0.9], 60.0)),
     ];
@@ -91,7 +95,7 @@ fn memory_without_a_leak_rarely_grows_at_its_end() {
 
 #[test]
 fn a_narrow_range_does_not_excuse_growth_at_the_end() {
-    // Seventeen minutes, in which growth of 1.7 MiB would be allowed.
+    // The bound allows growth of 1.7 MiB in the seventeen minutes.
     let grown = |from_second: f64, per_hour: f64| {
         let mut found = settling(17.0);
         for sample in &mut found {
@@ -113,7 +117,7 @@ fn a_narrow_range_does_not_excuse_growth_at_the_end() {
 }
 
 #[test]
-#[ignore = "takes two minutes; make test-full"]
+#[ignore = "takes two minutes; `make test-full` runs it"]
 fn late_leaks_are_found_as_documented() {
     let cases: [(&str, Grown<'_>); 12] = [
         ("none", &|_| 0.0),
@@ -124,7 +128,7 @@ fn late_leaks_are_found_as_documented() {
         ("from 95 %, 40 MiB/h", &from(0.95, 40.0)),
         ("the last 1.9 h, 400 MiB/h", &from(1.0 - 1.9 / HOURS, 400.0)),
         ("a step of 60 MiB every 6 h", &each(6.0, 60.0)),
-        ("8 MiB each hour", &each(1.0, 8.0)),
+        ("a step of 8 MiB every hour", &each(1.0, 8.0)),
         (
             "reloads at 30, 60, 90 %: 60 MiB",
             &reloads(&[0.3, 0.6, 0.9], 60.0),

@@ -1,8 +1,8 @@
-//! Memory that is allocated in steps larger than the leak during the test.
+//! Tests memory that is allocated in steps larger than the leak during the test.
 use super::*;
 use gatebench_stats::leak::Growth;
 
-/// The size of an arena, which an allocator takes at once, in MiB.
+/// The size in MiB of an arena, which an allocator takes at once.
 pub(super) const ARENA: f64 = 64.0;
 
 const BOUND_PER_HOUR: f64 = 4.0;
@@ -10,9 +10,9 @@ const BOUND_PER_HOUR: f64 = 4.0;
 /// The number of readings of a run, independent of its length.
 const READINGS: usize = 240;
 
-/// A staircase: the leak fills an arena before the next one is allocated. `filled` is the share of
-/// the first arena that is full at the beginning. Pages that come and go move it by up to `noise`
-/// MiB.
+/// A staircase, in which the leak fills an arena before the next one is allocated. `filled` is the
+/// share of the first arena that is full at the beginning. Other pages add up to `noise` MiB at
+/// random.
 fn staircase(hours: f64, leak: f64, filled: f64, noise: f64, seed: u64) -> Vec<Sample> {
     let mut random = Noise::seeded(seed ^ 0x57a1);
     let step_seconds = hours * 3_600.0 / (READINGS - 1) as f64;
@@ -34,7 +34,8 @@ fn judged(found: &[Sample], step: f64, seed: u64) -> Growth {
     growth(found, rule).unwrap()
 }
 
-/// A leak above the bound that takes no step in `hours` hours, and the filled share of the arena.
+/// A leak above the bound that does not fill the arena in `hours` hours, and the share of the arena
+/// that is full at the beginning.
 fn unseen(hours: f64, noise: &mut Noise) -> (f64, f64) {
     let most = ARENA / hours;
     let leak = 1.02 * BOUND_PER_HOUR + (0.98 * most - 1.02 * BOUND_PER_HOUR) * noise.uniform();
@@ -43,7 +44,7 @@ fn unseen(hours: f64, noise: &mut Noise) -> (f64, f64) {
 }
 
 #[test]
-fn a_leak_whose_step_has_not_yet_come_is_never_no_leak() {
+fn a_leak_whose_step_has_not_occurred_yet_is_never_no_leak() {
     let mut random = Noise::seeded(31);
     for hours in [0.5, 2.0, 8.0, 15.0] {
         for seed in 0..10 {
@@ -62,7 +63,7 @@ fn a_leak_whose_step_has_not_yet_come_is_never_no_leak() {
                 // Noise may make a series appear more correlated than it is.
                 let is_named = because == Because::Steps;
                 assert!(is_named || noise > 0.0, "{case}");
-                // At 4 MiB/h, an arena is filled within 16 hours; the windows add a sixtieth.
+                // At 4 MiB/h, an arena is filled in 16 hours. The windows add a sixtieth.
                 let needed = needed / 3_600.0;
                 assert!(needed > 15.9 && (needed < 18.0 || !is_named), "{case}");
                 let of_step = 0.999 * ARENA / hours;
@@ -89,7 +90,7 @@ fn no_staircase_that_leaks_more_than_the_bound_is_no_leak() {
 
 #[test]
 fn a_step_that_is_seen_counts_even_if_the_rule_has_none() {
-    // Two of three arenas have been allocated: the leak is 6 MiB/h, and the steps show 5.3 MiB/h.
+    // Two of three arenas have been allocated. The leak is 6 MiB/h, but the steps show 5.3 MiB/h.
     let rule = Rule {
         bound_per_hour: 5.6,
         ..RULE

@@ -246,7 +246,7 @@ fn runs(found: &CompareFindings) -> Chapter {
     Chapter::new("runs", "Runs", vec![card])
 }
 
-/// `candidate against baseline`, by their names.
+/// The names of the runs, as `CANDIDATE against BASELINE`.
 fn title(found: &CompareFindings) -> String {
     let baseline: Vec<&str> = found.baseline.iter().map(|run| run.name.as_str()).collect();
     let against = match (found.mode, baseline.as_slice()) {
@@ -265,7 +265,7 @@ fn explanation(mode: CompareMode) -> &'static str {
              comparisons)."
         }
         CompareMode::Runs => {
-            "Candidate ÷ the baseline's mean. The interval is as wide as the differences \
+            "Candidate ÷ the baseline's mean. The width of the interval reflects the differences \
              among the baseline's runs: without a change, it excludes 1 in fewer than 5 of 100 \
              runs (prediction interval, widened for the number of comparisons)."
         }
@@ -309,7 +309,7 @@ impl Row {
     }
 }
 
-/// The short verdict; that of a control describes the machine.
+/// The short verdict. The verdict on a control describes the machine.
 fn verdict(found: &CellFindings, mode: CompareMode) -> &'static str {
     match (found.result.verdict, found.place.control, mode) {
         (Verdict::Better | Verdict::Worse, Some(_), _) => "moved",

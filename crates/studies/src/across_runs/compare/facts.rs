@@ -19,7 +19,7 @@ pub struct CompareFindings {
     /// The metric that decides.
     pub metric: Metric,
     pub decision: Decision,
-    /// The reason for the decision, as a sentence with its full stop.
+    /// The reason for the decision, as a complete sentence.
     pub text: String,
     /// Notes on the comparison as a whole.
     pub notes: Vec<Sentence>,
@@ -60,7 +60,7 @@ pub struct RunLine {
 pub struct RunDifference {
     /// The consequence of the difference for the comparison.
     pub weight: Weight,
-    /// The name of the difference, as in `version of nginx`.
+    /// The property that differs, such as `version of nginx`.
     pub what: String,
     /// The value in the baseline; empty if the baseline has none.
     pub baseline: String,
@@ -85,7 +85,7 @@ pub enum Weight {
     Noted,
 }
 
-/// The kind of a cell that is not judged but shows changes in the machine.
+/// The kind of control: a cell that is not judged, but shows whether the machine changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
@@ -102,7 +102,7 @@ pub struct Place {
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
-    /// The kind of control, which shows changes in the machine; none if the gateway is judged.
+    /// The kind of control; none if the gateway is judged.
     pub control: Option<Control>,
     /// Name of the phase.
     pub phase: String,
@@ -118,12 +118,12 @@ pub struct Place {
     pub primary: bool,
 }
 
-/// A metric of a gateway in a scenario, from both sides.
+/// A metric of a gateway in a scenario, as both sides measured it.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellFindings {
     #[serde(flatten)]
     pub place: Place,
-    /// The smallest effect that matters: 0.02 is two per cent in either direction.
+    /// The smallest effect that matters: 0.02 is two percent in either direction.
     pub smallest_effect: f64,
     /// Blocks of the candidate.
     pub candidate: Estimate,
@@ -133,6 +133,6 @@ pub struct CellFindings {
     pub validity: Validity,
     /// Ratio, interval and verdict.
     pub result: Comparison,
-    /// The comparison as a sentence, with its full stop.
+    /// The comparison as a complete sentence.
     pub text: String,
 }

@@ -60,13 +60,14 @@ pub fn compare_with_baseline(
     let runs: Vec<&RunSummary> = usable.iter().map(|(run, _)| *run).collect();
     if !runs.is_empty() && runs.len() < MIN_RUNS {
         notes.push(caution(&format!(
-            "The baseline has {} that can be compared; {MIN_RUNS} are needed to measure how much runs differ.",
+            "The baseline has {} that can be compared; {MIN_RUNS} are needed to measure how much \
+             runs vary.",
             counted(runs.len() as u64, "run")
         )));
     }
     let unlike = text::unlike_in_blocks(candidate, &runs);
     notes.extend(unlike.as_deref().map(caution));
-    // The latest run is closest to the present state.
+    // The latest run is closest to the present state of the machine.
     let latest = usable.last().or(other.last());
     let differences = latest.map_or_else(Vec::new, |(_, differences)| differences.clone());
     let found = runs.last().map(|run| cells::of(candidate, run, metric));
@@ -82,12 +83,12 @@ pub fn compare_with_baseline(
     found
 }
 
-/// The values of a metric on both sides: the baseline has one for each block, or for each run.
+/// The values of a metric on both sides. The baseline has a value for each block, or for each run.
 struct Both {
     own: Candidate,
     other: Side,
-    /// Standard error of the logarithm of a run's value, computed from the run's blocks; used if
-    /// the baseline has a value for each run.
+    /// Standard error of the logarithm of a run's value, computed from the run's blocks; used only
+    /// if the baseline has a value for each run.
     run_error: f64,
 }
 
@@ -167,7 +168,7 @@ fn sides(both: &Both) -> Sides {
 
 fn cell(both: Both, mut result: Comparison, mode: CompareMode) -> CellFindings {
     let Candidate { place, side } = both.own;
-    // Blocks of two runs were not measured in the same minutes, so a sign test cannot pair them.
+    // The blocks of two runs were not measured at the same time, so a sign test cannot pair them.
     let by = |side: &Side| SpoiledBy {
         alone: 0,
         all: side.spoiled,
@@ -273,7 +274,7 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let mut judged = of_kind(None);
     if judged.is_empty() {
-        // Nothing was changed, so the machine is compared with itself.
+        // No gateway was changed, so the machine is compared with itself.
         judged = of_kind(Some(Control::SameGateway));
     }
     let decision = if judged.iter().any(|it| it.result.verdict == Verdict::Worse) {

@@ -16,14 +16,15 @@ use super::facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, Se
 const METHODS: [&str; 1] = ["Changes over many runs"];
 
 /// The meaning of a change, for readers who do not know the method.
-const EXPLANATION: &str = "A change is reported if random orders of the runs rarely show one as large (e-divisive, \
-     blocks of runs in any order) at several looks in a row: over all series and all looks together, a change is \
-     reported by chance in 5 of 100 histories. The direct variant's change is removed first. Runs on another machine, \
-     or under another load, form a separate series.";
+const EXPLANATION: &str = "A change is reported if, at several looks in a row, random orders of \
+     the runs rarely show one as large (e-divisive, with whole blocks of runs reordered). Across \
+     all series and all looks, chance alone causes a report in at most 5 of 100 histories. The \
+     direct variant's change is removed first. Runs on another machine, or under another load, \
+     form a separate series.";
 
-const TRENDS: &str = "Each point is the median of a run's blocks, and the line through it is their range; \
-     a thick line is the level between changes. A hollow point was limited by something other than the gateway and \
-     is not searched.";
+const TRENDS: &str = "Each point is the median of a run's blocks, and the line through it is their \
+     range; a thick line is the level between changes. A hollow point is not searched, because \
+     something other than the gateway limited it or the gateway spoiled blocks of the run.";
 
 /// The maximum number of runs in a line of bars, which shows the latest ones.
 const BARS_MAX: usize = 12;
@@ -68,7 +69,7 @@ fn findings(found: &HistoryFindings) -> Chapter {
     Chapter::new("findings", "Findings", blocks)
 }
 
-/// The series: on a terminal as a table for each scenario, on the page as charts.
+/// The series, as a table for each scenario on a terminal, and as charts on the page.
 fn trends(found: &HistoryFindings) -> Chapter {
     let gateways = distinct(found.series.iter().map(|it| &*it.gateway));
     let palette = &Palette::of_labels(&gateways);
@@ -162,7 +163,7 @@ fn chart(
     })
 }
 
-/// Draws a series run by run; none without a point.
+/// Draws a series run by run; none if it has no points.
 fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) -> Option<String> {
     let points = &series.points;
     let (first, last) = (points.first()?, points.last()?);

@@ -14,7 +14,7 @@ pub struct HistoryFindings {
     pub headlines: Vec<Sentence>,
     /// The runs, oldest first.
     pub runs: Vec<HistoryRun>,
-    /// Every gateway, scenario and metric under the same conditions.
+    /// A series for each gateway, scenario and metric under the same conditions.
     pub series: Vec<SeriesFindings>,
 }
 
@@ -27,7 +27,7 @@ pub struct HistoryRun {
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
-    /// The version of gatebench that measured.
+    /// The version of gatebench that measured the run.
     pub gatebench: String,
     /// Blocks whose trials are all on disk.
     pub blocks: u32,
@@ -48,7 +48,8 @@ pub struct SeriesFindings {
     pub unit: Unit,
     /// The direction in which values improve.
     pub direction: Direction,
-    /// A digest of machine, load, scenario, load generator and size; all runs of a series share it.
+    /// A digest of the machine, load, scenario, load generator and size of the gateway; all runs of
+    /// a series share it.
     pub conditions: String,
     /// The runs in order.
     pub points: Vec<SeriesPoint>,
@@ -61,7 +62,7 @@ pub struct SeriesFindings {
 /// A run in a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesPoint {
-    /// The run, counted from 0 in the order of the history.
+    /// The index of the run in the history, from 0.
     pub run: usize,
     /// Version of the gateway.
     pub version: String,
@@ -85,7 +86,7 @@ pub struct SeriesPoint {
 /// A change in the level of a series, with the values before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesChange {
-    /// The first point after the change, counted from 0 in the series.
+    /// The index of the first point after the change, from 0 in the series.
     pub at: usize,
     /// Directory of the first run after the change.
     pub run: String,
@@ -104,6 +105,6 @@ pub struct SeriesChange {
     pub told_with: String,
     /// True if the figure became worse.
     pub worse: bool,
-    /// The change as a sentence, with its full stop.
+    /// The change as a complete sentence.
     pub text: String,
 }

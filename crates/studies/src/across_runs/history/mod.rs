@@ -1,5 +1,5 @@
 //! Runs over time: a series for each gateway, scenario and metric under the same conditions, and
-//! the changes of each.
+//! the changes in each.
 
 mod chapters;
 pub mod facts;
@@ -23,10 +23,10 @@ use super::{RunSummary, cells, summarise};
 use crate::common::facts::{Metric, Sentence};
 use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 
-/// The share of histories without a change in which any series reports one at any look.
+/// The largest share of histories without a change in which any series may report one at any look.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// Digits of the digest of conditions; enough to distinguish series.
+/// The number of digits of the digest of conditions, which is enough to distinguish series.
 const DIGITS: usize = 12;
 
 /// The smallest number of runs with which a change can be reported.
@@ -137,7 +137,8 @@ fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
 /// the number of runs.
 ///
 /// # Errors
-/// [`StoreError::Io`] if the folder cannot be read, [`StoreError::Index`].
+/// Fails with [`StoreError::Io`] if the folder cannot be read, and with [`StoreError::Index`] if
+/// the index cannot be used.
 pub fn updated(
     index: &mut HistoryIndex,
     folder: &Path,
@@ -171,7 +172,7 @@ fn read(folder: &Path, found: &Found) -> RunEntry {
     }
 }
 
-/// Returns the history of a folder of runs; `entries` begin with the oldest.
+/// Returns the history of a folder of runs; `entries` must begin with the oldest.
 pub fn history(entries: &[RunEntry]) -> HistoryFindings {
     let mut series = collect(entries);
     let long = |it: &SeriesFindings| usable(it).len() >= RUNS_MIN;
@@ -199,8 +200,8 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
     }
 }
 
-/// Builds the series by scenario, gateway and metric. Entries of an unknown index version are
-/// ignored.
+/// Builds the series of each scenario, gateway and metric. Cells whose metric or unit is unknown
+/// are ignored.
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
@@ -243,8 +244,8 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     found.into_values().collect()
 }
 
-/// The indexes of the points that are searched. If a gateway spoiled blocks, its other blocks must
-/// not look like an improvement.
+/// The indexes of the points that are searched. Points with spoiled blocks are left out, because
+/// the remaining blocks could look like an improvement.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
     points
@@ -262,8 +263,9 @@ struct Searched<'a> {
     control: Option<Vec<f64>>,
 }
 
-/// Finds the changes in the logarithms of a series, so that factors up and down count equally. The
-/// more series are searched, the stronger the evidence for a reported change must be.
+/// Finds the changes in the logarithms of a series, so that a rise and a fall by the same factor
+/// count equally. The more series are searched, the stronger the evidence for a reported change
+/// must be.
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
@@ -360,7 +362,7 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     let searched = series.iter().filter(|it| it.searched).count();
     if found.is_empty() && searched > 0 {
         let text = format!(
-            "No change in {} over {}.",
+            "No change in {} across {}.",
             if searched == 1 {
                 "one series".into()
             } else {
@@ -407,9 +409,9 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             count => format!("{count} runs, the last of them "),
         };
         let text = format!(
-            "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of {}). \
-             A run with such blocks counts as spoiled: its figures rest on the remaining blocks and are not \
-             searched for changes.",
+            "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of \
+             {}). A run with such blocks counts as spoiled: its figures come from the remaining \
+             blocks and are not searched for changes.",
             entries[*last].dir,
             counted(u64::from(*all), "block"),
         );

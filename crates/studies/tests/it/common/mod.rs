@@ -86,9 +86,9 @@ struct Numbers {
     capacity: u64,
     /// CPU time of the gateway per request at the fixed rate.
     cpu_ns: u64,
-    /// Added latency of 98 in 100 requests, and of the other two.
+    /// Added latency of 98 of 100 requests, and of the other two.
     added_ns: [u64; 2],
-    /// Response time of 98 in 100 requests, and of the other two.
+    /// Response time of 98 of 100 requests, and of the other two.
     response_ns: [u64; 2],
 }
 
@@ -143,7 +143,7 @@ pub fn manifest(blocks: u32) -> Manifest {
             "variants": [{ "kind": "direct" }, gateway("nginx"), gateway("haproxy")],
             "placement": {
                 "gateway": [1], "engine": [0], "upstream": [0],
-                "note": "Engine and upstream share core 0."
+                "note": "The load generator and the upstream share core 0."
             },
             "trials": []
         }
@@ -162,7 +162,7 @@ pub fn manifest(blocks: u32) -> Manifest {
     manifest
 }
 
-/// The trials of a plan: in each block every scenario with every variant.
+/// The trials of a plan: in each block, every scenario with every variant.
 pub fn every_cell(plan: &Plan, blocks: u32) -> Vec<Trial> {
     let mut trials = Vec::new();
     for block in 1..=blocks {
@@ -402,7 +402,7 @@ fn rows(numbers: &Numbers, direct: bool) -> Vec<SeriesRow> {
         .collect()
 }
 
-/// Writes a run of `blocks` blocks, reads it back and analyses it. `change` changes each trial, or
+/// Writes a run of `blocks` blocks, reads it back and analyzes it. `change` changes each trial, or
 /// returns none to leave it out.
 pub fn analysed_run(
     manifest: Manifest,

@@ -1,5 +1,5 @@
-//! The program of a gateway: its path, its version and its digest; and a gateway with everything
-//! that a variant needs.
+//! Finds the program of a gateway, with its version and its digest, and everything else that a
+//! variant needs.
 
 mod candidates;
 mod extras;
@@ -158,7 +158,7 @@ fn local(
     }
     let (path, version) = found?;
     let remedy = format!(
-        "{}; a program of another version must come after it on PATH or be removed from PATH",
+        "{}; put it on PATH before programs of other versions, or remove those from PATH",
         folder.install_hint()
     );
     must_fit(folder, &path, &version, remedy)?;
@@ -266,7 +266,7 @@ fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io
     Ok(())
 }
 
-/// Renders a template that uses nothing but the program.
+/// Renders a template whose only variables are the program and its prefix.
 fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -24,13 +24,14 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("jwks", jwks);
 }
 
-/// `{{ password | htpasswd_sha }}`: `{SHA}` and its SHA-1, as in htpasswd files.
+/// `{{ password | htpasswd_sha }}`: `{SHA}` and the password's SHA-1, as in htpasswd files.
 fn htpasswd_sha(password: &str) -> String {
     format!("{{SHA}}{}", STANDARD.encode(Sha1::digest(password)))
 }
 
-/// `{{ password | bcrypt }}`: its bcrypt hash. The salt is derived from the password, so the same
-/// input always renders the same files. This is safe because these passwords protect nothing.
+/// `{{ password | bcrypt }}`: the password's bcrypt hash. The salt is derived from the password, so
+/// the same input always renders the same files. This is safe because these passwords protect
+/// nothing.
 fn bcrypt(password: &str) -> Result<String, Error> {
     let digest = Sha256::digest(password);
     let mut salt = [0; SALT_BYTES];
@@ -91,7 +92,7 @@ mod tests {
         -----END PUBLIC KEY-----";
 
     #[test]
-    fn passwords_are_written_as_htpasswd_does() {
+    fn passwords_are_hashed_as_in_htpasswd_files() {
         assert_eq!(
             htpasswd_sha("password"),
             "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="

@@ -106,7 +106,7 @@ mod tests {
     use crate::system::limit::Amount;
 
     #[test]
-    fn orders_are_the_same_after_the_command_line() {
+    fn orders_survive_the_command_line() {
         let limit =
             r#"{"amount": {"cpu_millis": 500}, "unified": true, "home": "/a b", "own": "/c"}"#;
         let limit: Limit = serde_json::from_str(limit).unwrap();

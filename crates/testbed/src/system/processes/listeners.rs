@@ -16,14 +16,14 @@ use super::Inode;
 /// The address and the inode of a listening socket.
 type Listener = (SocketAddr, Inode);
 
-/// Length of `struct nlmsghdr`, in front of every message.
+/// The length of `struct nlmsghdr`, which precedes every message.
 const HEADER_BYTES: usize = 16;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const REQUEST_ALL: u16 = 0x301;
-/// Types of messages.
+/// Message types.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLMSG_DONE: u16 = 3;
-/// Length of a request: a header, and `struct inet_diag_req_v2`.
+/// The length of a request: a header, and `struct inet_diag_req_v2`.
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 /// The TCP state LISTEN: a bit number in requests, a value in `/proc/net`.
 const TCP_LISTEN: u32 = 10;

@@ -235,7 +235,7 @@ pub fn folder(name: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A folder written by a user, with any shell script as its gateway.
+/// A folder written by a user, with this shell script as its gateway.
 ///
 /// The gateway has a minute to become ready, unless `more` sets another timeout, because Python
 /// starts slowly on a busy machine.
@@ -283,11 +283,11 @@ pub fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok()
 }
 
-/// Waits until a condition is true, and fails after a long time.
+/// Waits until a condition is true, and fails after [`PATIENCE`].
 pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !so() {
-        assert!(Instant::now() < deadline, "never came: {what}");
+        assert!(Instant::now() < deadline, "timed out waiting for {what}");
         thread::sleep(Duration::from_millis(2));
     }
 }

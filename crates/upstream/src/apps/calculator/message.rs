@@ -1,7 +1,7 @@
-//! The operation in a message, read without a tree: tags one after the other, by their local names.
+//! Reads the operation in a message tag by tag, by the tags' local names, without building a tree.
 //!
-//! The reader is tolerant, because the gateway validates. It skips comments, CDATA sections,
-//! processing instructions and the doctype, and does not resolve entities.
+//! The reader is tolerant, because the gateway validates messages. It skips comments, CDATA
+//! sections, processing instructions and the doctype, and does not resolve entities.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
@@ -14,7 +14,7 @@ pub(super) enum Operation {
 impl Operation {
     const ALL: [Self; 4] = [Self::Add, Self::Subtract, Self::Multiply, Self::Divide];
 
-    /// The name of its element.
+    /// The name of the operation's element.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Add => "Add",
@@ -34,7 +34,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Reads a message. The error states why it cannot be calculated.
+    /// Reads a message. The error states why the message cannot be processed.
     pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
         let mut operation = None;
@@ -49,7 +49,9 @@ impl Task {
                 }
             }
         }
-        let operation = operation.ok_or("there is no operation in the message; write Add")?;
+        let operation = operation.ok_or(
+            "the message has no operation; write Add, Subtract, Multiply or Divide in its body",
+        )?;
         let first = first.ok_or("intA is missing")?;
         let second = second.ok_or("intB is missing")?;
         Ok(Self {
@@ -60,16 +62,16 @@ impl Task {
     }
 }
 
-/// Reads an xs:int, which may be surrounded by white space.
+/// Reads an xs:int, which may be surrounded by whitespace.
 fn number(content: &str) -> Option<i32> {
     content.trim_matches([' ', '\t', '\r', '\n']).parse().ok()
 }
 
 /// The beginning of an element.
 struct Tag<'t> {
-    /// Its local name.
+    /// The local name.
     name: &'t str,
-    /// The text up to the next tag.
+    /// The text between this tag and the next.
     content: &'t str,
 }
 
@@ -129,7 +131,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// No input causes a panic.
+        /// Tests that no input causes a panic.
         #[test]
         fn any_text_is_read(text in "[<>/!?a:A \\-\\[\\]]{0,60}|.{0,60}") {
             let _ = Task::read(text.as_bytes());

@@ -1,10 +1,9 @@
-//! The calculator: a SOAP 1.1 service with the four operations on 32-bit integers.
+//! The calculator, which is a SOAP 1.1 service with the four basic operations on 32-bit integers.
 //!
-//! POST `/ws` takes an operation in the envelope's body; GET `/ws/calculator.wsdl` returns the
+//! POST `/ws` takes an operation in the envelope's body. GET `/ws/calculator.wsdl` returns the
 //! description of the service. The header `X-Soap-Region` of every response names the calculator
-//! that sent it, and thus shows where a gateway has sent a message. If an operand is named twice,
-//! the last one counts. The response to a message that cannot be calculated is a fault with status
-//! 500.
+//! that sent it, and thus shows where a gateway sent a message. If an operand occurs twice, the
+//! last one counts. The response to a message that cannot be processed is a fault with status 500.
 
 mod message;
 
@@ -57,10 +56,10 @@ fn takes_gzip(accepted: &str) -> bool {
     })
 }
 
-/// Writes the response to a message; returns its status.
+/// Writes the response to a message. Returns its status.
 pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>) -> u16 {
     let outcome = if calculation.is_unreadable {
-        Err("the body is compressed, and this service cannot decompress it")
+        Err("the body is compressed, which this service does not support; send it uncompressed")
     } else {
         Task::read(body).and_then(|task| Ok((task.operation, result(task)?)))
     };
@@ -76,7 +75,7 @@ pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>
     status
 }
 
-/// The result in 32 bits; it wraps around on overflow.
+/// The result in 32 bits, which wraps around on overflow.
 fn result(task: Task) -> Result<i32, &'static str> {
     let Task {
         operation,
@@ -105,7 +104,7 @@ fn soap_response(operation: Operation, result: i32) -> String {
     ))
 }
 
-/// `words` come from this program, so they need no escaping.
+/// A fault with this text, which comes from this program and therefore requires no escaping.
 fn fault(words: &str) -> String {
     envelope(&format!(
         "<soap:Fault><faultcode>soap:Client</faultcode><faultstring>{words}</faultstring></soap:Fault>"
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_for_clients_that_accept_it() {
+    fn only_clients_that_accept_gzip_get_it() {
         assert!(takes_gzip("br, GZIP;q=0.5") && takes_gzip("gzip"));
         assert!(!takes_gzip("gzip;q=0") && !takes_gzip("identity"));
     }

@@ -12,20 +12,22 @@ use gatebench_net::tls::{ServerSettings, self_signed};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, LEDGER_PATH, RESET_PATH, Snapshot, UpstreamConfig, serve};
 
-/// epoll, and io_uring if this kernel allows it; `GATEBENCH_REQUIRE_URING=1` requires io_uring.
+/// The event loops to test: epoll and, if this kernel permits it, io_uring. With
+/// `GATEBENCH_REQUIRE_URING=1`, it is an error if the kernel does not.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];
     }
     assert!(
         std::env::var_os("GATEBENCH_REQUIRE_URING").is_none_or(|it| it != "1"),
-        "this kernel refuses io_uring, which GATEBENCH_REQUIRE_URING=1 demands"
+        "this kernel refuses io_uring, which GATEBENCH_REQUIRE_URING=1 requires"
     );
     eprintln!("SKIPPED on io_uring, which this kernel refuses");
     vec![Backend::Epoll]
 }
 
-/// Receives once. A read with a timeout is not restarted after a signal (signal(7)).
+/// Receives once. Retries after a signal, because the kernel does not restart a read with a timeout
+/// (signal(7)).
 pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
     loop {
         match stream.read(buffer) {
@@ -35,7 +37,7 @@ pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// A running upstream, ended when dropped.
+/// A running upstream, which is stopped when it is dropped.
 pub struct Upstream {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -193,7 +195,7 @@ impl Client {
         response
     }
 
-    /// The bytes that arrive until the peer closes the connection.
+    /// Reads all bytes until the peer closes the connection.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).unwrap();

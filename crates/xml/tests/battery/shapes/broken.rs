@@ -51,17 +51,17 @@ const fn flood(name: &'static str, body: fn() -> String) -> Shape {
 }
 
 pub const SHAPES: &[Shape] = &[
-    refused("nothing", "", "Document is empty"),
+    refused("an empty document", "", "Document is empty"),
     refused("no markup", "doc", "Start tag expected"),
-    refused("no end", "<doc>", "Premature end of data"),
+    refused("no end tag", "<doc>", "Premature end of data"),
     refused(
         "another end",
         "<doc></a>",
         "Opening and ending tag mismatch",
     ),
     refused("two roots", "<doc/><doc/>", "Extra content"),
-    refused("a text behind the root", "<doc/>x", "Extra content"),
-    refused("an attribute twice", "<doc a='1' a='1'/>", "redefined"),
+    refused("text after the root", "<doc/>x", "Extra content"),
+    refused("a duplicate attribute", "<doc a='1' a='1'/>", "redefined"),
     refused("an attribute without quotes", "<doc a=v/>", "AttValue"),
     refused("an attribute without a value", "<doc a/>", "mandates value"),
     refused("a tag in an attribute", "<doc a='<foo>'/>", "attributes"),
@@ -83,7 +83,7 @@ pub const SHAPES: &[Shape] = &[
         "hyphen",
     ),
     refused(
-        "the end of CDATA in a text",
+        "the end of CDATA in text",
         "<doc>]]></doc>",
         "not allowed in content",
     ),
@@ -98,16 +98,16 @@ pub const SHAPES: &[Shape] = &[
         "redefined",
     ),
     bytes("a zero byte", b"<doc>\0</doc>", "Error code: "),
-    bytes("no UTF-8", b"<doc>\xff\xfe</doc>", "not proper UTF-8"),
-    bytes("too long UTF-8", b"<doc>\xc0\x80</doc>", "not proper UTF-8"),
-    bytes("half of UTF-16", b"\xff\xfe<\0d\0o\0", "Error code: "),
+    bytes("not UTF-8", b"<doc>\xff\xfe</doc>", "not proper UTF-8"),
+    bytes("overlong UTF-8", b"<doc>\xc0\x80</doc>", "not proper UTF-8"),
+    bytes("truncated UTF-16", b"\xff\xfe<\0d\0o\0", "Error code: "),
     bytes(
-        "no such encoding",
+        "an unknown encoding",
         b"<?xml version='1.0' encoding='none'?><doc>\xe9</doc>",
         "Error code: ",
     ),
     bytes(
-        "another encoding than it says",
+        "a different encoding than declared",
         b"<?xml version='1.0' encoding='UTF-8'?><doc>\xe9</doc>",
         "not proper UTF-8",
     ),
@@ -129,7 +129,7 @@ pub const SHAPES: &[Shape] = &[
     flood("declarations in the middle", || soap(&full("<?xml?>", 400))),
     flood("ends of elements", || soap(&full("</a>", 400))),
     flood("attributes without values", || soap(&full("<a b/>", 400))),
-    passes("no element of its own", VALID, Body::Built(|| soap(""))),
+    passes("an empty body", VALID, Body::Built(|| soap(""))),
     passes(
         "a comment, an instruction and CDATA",
         VALID,
@@ -141,19 +141,19 @@ pub const SHAPES: &[Shape] = &[
         Body::Built(|| soap("<a b='&#x9;&#10;&lt;'>&amp;&gt;&quot;&apos;&#x10FFFF;</a>")),
     ),
     passes(
-        "ends of lines of all kinds",
+        "line ends of all kinds",
         VALID,
         Body::Built(|| soap("<a>\r\n\r\n</a>")),
     ),
     passes(
-        "names of other scripts",
+        "names in other scripts",
         VALID,
         Body::Built(|| {
             soap("<\u{e9}l\u{e9}ment xml:lang='fr'>\u{4e2d}\u{6587}</\u{e9}l\u{e9}ment>")
         }),
     ),
     passes(
-        "a text of a megabyte",
+        "a megabyte of text",
         OWN,
         Body::Built(|| soap(&format!("<a>{}</a>", full("x", 400)))),
     ),
@@ -168,7 +168,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     passes(
-        "a list of two thousand",
+        "a list of two thousand items",
         OWN,
         Body::Built(|| {
             soap(&format!(

@@ -30,7 +30,7 @@ const fn refused(name: &'static str, way: Way, body: fn() -> String, words: &'st
     }
 }
 
-/// Elements, few enough for the limit on nodes.
+/// A number of elements that stays within the limit on nodes.
 const ELEMENTS: usize = 49_900;
 
 fn elements(unit: &str, nodes_each: usize) -> String {
@@ -124,7 +124,7 @@ pub const SHAPES: &[Shape] = &[
         "nested deeper than 200",
     ),
     refused(
-        "elements nested deep in a row",
+        "pairs of elements, deeply nested",
         Way::Transformed,
         || "<a><b>".repeat(80_000),
         "nested deeper than 200",
@@ -136,7 +136,7 @@ pub const SHAPES: &[Shape] = &[
         "more than 256 attributes",
     ),
     refused(
-        "twenty thousand attributes behind an open quote",
+        "twenty thousand attributes after an open quote",
         Way::Envelope,
         || {
             soap(&format!(
@@ -173,7 +173,7 @@ pub const SHAPES: &[Shape] = &[
         "More than 64 namespaces are in scope",
     ),
     refused(
-        "the name of a namespace of a megabyte",
+        "a namespace name of a megabyte",
         Way::Envelope,
         || soap(&format!("<a xmlns='urn:{}'/>", full("x", 400))),
         "The name of a namespace is longer than 512 bytes",
@@ -241,10 +241,10 @@ pub const SHAPES: &[Shape] = &[
     ends("an order that sorts badly", CWE_407, Way::Sorted, || {
         unfortunate(3_900)
     }),
-    ends("nothing to sort by", CWE_407, Way::Sorted, || {
+    ends("equal sort keys", CWE_407, Way::Sorted, || {
         soap(&"<i k='1'>a</i>".repeat(3_900))
     }),
-    ends("long texts to sort by", CWE_407, Way::Sorted, || {
+    ends("long texts as sort keys", CWE_407, Way::Sorted, || {
         let same = "x".repeat(240);
         soap(&each(3_900, |n| {
             format!("<i>{same}{}</i>", n * 7919 % 10_007)
@@ -284,7 +284,7 @@ pub const SHAPES: &[Shape] = &[
         in_scope(short, urn, &"<i>x</i>".repeat(40_000))
     }),
     ends(
-        "namespaces of long prefixes",
+        "namespaces with long prefixes",
         CWE_407,
         Way::Identity,
         || {
@@ -293,7 +293,7 @@ pub const SHAPES: &[Shape] = &[
         },
     ),
     ends(
-        "namespaces of long names, and attributes of all",
+        "namespaces with long names, and attributes in all of them",
         CWE_407,
         Way::Identity,
         || {
@@ -302,7 +302,7 @@ pub const SHAPES: &[Shape] = &[
         },
     ),
     ends(
-        "attributes of all namespaces, copied as a whole",
+        "attributes in all namespaces, copied as a whole",
         CWE_407,
         Way::CopyOf,
         || {
@@ -355,7 +355,7 @@ pub const SHAPES: &[Shape] = &[
     ends("attributes, validated", CWE_407, Way::Envelope, || {
         attributes(256, |n| format!("a{n:03}"))
     }),
-    ends("attributes of long names", CWE_407, Way::Identity, || {
+    ends("attributes with long names", CWE_407, Way::Identity, || {
         attributes(256, |n| format!("{}{n:03}", "a".repeat(120)))
     }),
     ends("attributes in a response", CWE_407, Way::Response, || {
@@ -370,19 +370,22 @@ pub const SHAPES: &[Shape] = &[
         Way::Identity,
         || soap(&format!("<a>{}</a>", full("&#x10FFFF;", 400))),
     ),
-    ends("references to the five", CWE_407, Way::Identity, || {
-        soap(&format!("<a>{}</a>", full("&lt;", 400)))
-    }),
+    ends(
+        "references to the five predefined entities",
+        CWE_407,
+        Way::Identity,
+        || soap(&format!("<a>{}</a>", full("&lt;", 400))),
+    ),
     ends("references in an attribute", CWE_407, Way::Identity, || {
         soap(&format!("<a b='{}'/>", full("&#65;", 400)))
     }),
     ends("blanks in an attribute", CWE_407, Way::Identity, || {
         soap(&format!("<a b='{}'/>", full("\t\n", 400)))
     }),
-    ends("CDATA of a character", CWE_407, Way::Identity, || {
+    ends("CDATA of one character", CWE_407, Way::Identity, || {
         soap(&format!("<a>{}</a>", full("<![CDATA[x]]>", 400)))
     }),
-    ends("CDATA of nothing", CWE_407, Way::Identity, || {
+    ends("empty CDATA", CWE_407, Way::Identity, || {
         soap(&format!("<a>{}</a>", full("<![CDATA[]]>", 400)))
     }),
     ends("comments between texts", CWE_407, Way::Identity, || {
@@ -416,7 +419,7 @@ pub const SHAPES: &[Shape] = &[
         || soap(&format!("<a>{}</a>", full("&gt;", 400))),
     ),
     ends(
-        "ends of lines that are escaped in the result",
+        "line ends that are escaped in the result",
         CWE_770,
         Way::Identity,
         || soap(&format!("<a>{}</a>", full("&#13;", 400))),
@@ -432,32 +435,26 @@ pub const SHAPES: &[Shape] = &[
     ends("lines", OWN, Way::Envelope, || {
         soap(&format!("<a>{}</a>", full("\n", 400)))
     }),
+    ends("unbound prefixes", CWE_407, Way::Envelope, || {
+        elements("<p:i/>", 1)
+    }),
     ends(
-        "prefixes that are bound to nothing",
-        CWE_407,
-        Way::Envelope,
-        || elements("<p:i/>", 1),
-    ),
-    ends(
-        "attributes of prefixes that are bound to nothing",
+        "attributes with unbound prefixes",
         CWE_407,
         Way::Envelope,
         || elements("<i p:a='' q:b=''/>", 3),
     ),
+    ends("relative namespace names", CWE_407, Way::Envelope, || {
+        elements("<i xmlns='x'/>", 2)
+    }),
     ends(
-        "relative names of namespaces",
-        CWE_407,
-        Way::Envelope,
-        || elements("<i xmlns='x'/>", 2),
-    ),
-    ends(
-        "names of namespaces that are no URI",
+        "namespace names that are not URIs",
         CWE_407,
         Way::Envelope,
         || elements("<i xmlns='{x}'/>", 2),
     ),
     ends(
-        "attributes of the prefix xml",
+        "attributes with the prefix xml",
         CWE_407,
         Way::Envelope,
         || elements("<i xml:space='x' xml:lang='?'/>", 3),
@@ -468,17 +465,17 @@ pub const SHAPES: &[Shape] = &[
     ends("different IDs", CWE_407, Way::Envelope, || {
         soap(&each(24_000, |n| format!("<i xml:id='a{n}'/>")))
     }),
-    ends("texts taken apart", CWE_407, Way::Texts, || {
+    ends("texts split into parts", CWE_407, Way::Texts, || {
         soap(&format!("<a>{}</a>", full("x,", 400)))
     }),
     ends(
-        "texts taken apart, with blanks",
+        "texts split into parts, with blanks",
         CWE_407,
         Way::Texts,
         || soap(&format!("<a>{}</a>", full("x , ", 400))),
     ),
     ends(
-        "texts taken apart, few and long",
+        "texts split into a few long parts",
         CWE_407,
         Way::Texts,
         || soap(&format!("<a>{}</a>", full(&("x".repeat(1_000) + ","), 400))),
@@ -491,7 +488,7 @@ pub const SHAPES: &[Shape] = &[
         end: End::Either,
     },
     Shape {
-        name: "a bomb in gzip",
+        name: "a gzip bomb",
         source: WS_ATTACKS,
         way: Way::Envelope,
         body: Body::Packed(|| " ".repeat(4 << 20)),

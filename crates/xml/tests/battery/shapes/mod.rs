@@ -1,5 +1,5 @@
-//! Malicious messages, their processing and the expected outcome: the table of the battery and the
-//! seeds of the search.
+//! Malicious messages with their processing and the expected outcome. They are the table of the
+//! battery and the seeds of the search.
 
 mod broken;
 mod compared;

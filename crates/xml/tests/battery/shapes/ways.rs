@@ -138,7 +138,7 @@ CHOICES</xs:choice></xs:complexType>
 <xs:unique name="unique"><xs:selector xpath=".//t:n"/><xs:field xpath="."/></xs:unique>
 </xs:element></xs:schema>"#;
 
-/// A stylesheet of these templates.
+/// A stylesheet with these templates.
 pub fn sheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="xml" encoding="utf-8"/>{templates}</xsl:stylesheet>"#

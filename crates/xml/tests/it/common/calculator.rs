@@ -33,7 +33,7 @@ pub fn soap12(message: &str) -> String {
     )
 }
 
-/// The types, with the name of the result of Add.
+/// The types of the WSDL. `result` is the name of the result of Add.
 fn types(result: &str) -> String {
     let mut out = String::new();
     for operation in ["Add", "Subtract", "Multiply", "Divide"] {

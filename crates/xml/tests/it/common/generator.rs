@@ -55,7 +55,7 @@ enum Kind {
 #[derive(Clone, Copy)]
 struct Particle {
     kind: Kind,
-    /// The element's number, which names it.
+    /// The element's number, which is part of its name.
     number: usize,
     min: usize,
     max: usize,
@@ -66,7 +66,7 @@ struct Type {
     group: &'static str,
     is_mixed: bool,
     particles: Vec<Particle>,
-    /// Attributes: simple type, and whether required.
+    /// The attributes: the simple type of each, and whether it is required.
     attributes: Vec<(usize, bool)>,
     /// True if unknown attributes are allowed.
     has_any_attribute: bool,
@@ -110,7 +110,7 @@ impl Schema {
                 0 | 1 if index + 1 < count => {
                     Kind::Complex(index + 1 + dice.roll(count - index - 1))
                 }
-                // Recursive, and so optional.
+                // This element is recursive, so it must be optional.
                 2 => Kind::Complex(index),
                 3 => Kind::Shared,
                 4 if group == "sequence" => {
@@ -247,7 +247,7 @@ impl Schema {
     pub fn document(&self, dice: &mut Dice) -> Vec<u8> {
         let mut writer = Writer {
             schema: self,
-            // 0: nothing is wrong.
+            // With 0, the document has no faults.
             faults: if dice.one_in(2) { 0 } else { 12 },
             dice,
             out: String::new(),

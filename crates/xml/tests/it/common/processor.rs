@@ -11,7 +11,7 @@ pub fn cpu() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// The CPU time that this thread takes for something.
+/// The CPU time that `work` takes on this thread.
 pub fn cpu_of(work: impl FnOnce()) -> Duration {
     let before = cpu();
     work();

@@ -1,4 +1,4 @@
-//! The display on a terminal: three lines that are updated.
+//! The display on a terminal: three lines that are updated in place.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The display in a log: a line every few seconds.
+//! The display for a log, which prints a line every few seconds.
 
 use std::time::{Duration, Instant};
 

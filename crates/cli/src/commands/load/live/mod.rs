@@ -109,7 +109,8 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches a load on these cores; none if the workers are not pinned.
+    /// Watches a load whose workers are pinned to these cores. The list is empty if the workers are
+    /// not pinned.
     pub fn new(control: &'a Control, outlook: &'a Outlook, cores: &'a [usize]) -> Self {
         Self {
             control,
@@ -120,7 +121,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Adds a complete second.
+    /// Adds the figures of a complete second.
     pub fn take(&self, second: &Interval) {
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         seconds.push(SecondFigures::of(second));

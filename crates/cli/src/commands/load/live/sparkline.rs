@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_greatest_is_the_full_height_and_old_values_leave() {
+    fn the_largest_value_has_full_height_and_old_values_are_dropped() {
         let mut line = Sparkline::default();
         assert_eq!(line.draw(), "");
         [0.0, 50.0, 100.0]

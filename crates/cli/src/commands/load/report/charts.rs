@@ -16,8 +16,8 @@ const POINTS_PER_DECADE: f64 = 20.0;
 /// The maximum number of points over time. In a longer load, a point covers several seconds.
 const POINTS_MAX: usize = 300;
 const HEIGHT: f64 = 160.0;
-/// The CSS class that sets the colour of the curves.
-const COLOUR: &str = "v1";
+/// The CSS class that sets the color of the curves.
+const COLOR: &str = "v1";
 
 /// The charts that have data.
 pub fn block(results: &Results<'_>) -> Block {
@@ -36,7 +36,7 @@ fn percentiles(results: &Results<'_>) -> Option<Chart> {
     // In a closed load, each request is due when it is sent, so one curve suffices.
     let shown = if results.open { clocks.len() } else { 1 };
     let series = clocks[..shown].iter().map(|(label, style, times)| Series {
-        class: COLOUR.to_owned(),
+        class: COLOR.to_owned(),
         label: if results.open { *label } else { "" }.to_owned(),
         style,
         line: curve(times),
@@ -53,7 +53,7 @@ fn percentiles(results: &Results<'_>) -> Option<Chart> {
     let across = Ticked::with(Axis::linear((0.0, last)), marks.collect());
     let up = Ticked::times(points().map(|(_, ns)| ns));
     let names = Names::new("percentiles", "Latency by percentile", "");
-    let chart = Lines::new(names, COLOUR, across, Panel::new(HEIGHT, up, series));
+    let chart = Lines::new(names, COLOR, across, Panel::new(HEIGHT, up, series));
     Some(Chart::new("Latency by percentile", chart.draw()))
 }
 
@@ -84,7 +84,7 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
     let p99s = p99s.filter_map(|it| Some((at(it), it.p99_ns? as f64)));
     let p99s: Vec<(f64, f64)> = p99s.collect();
     let series = |line| Series {
-        class: COLOUR.to_owned(),
+        class: COLOR.to_owned(),
         style: "curve",
         line,
         ..Series::default()
@@ -96,7 +96,7 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
     let mut rate = Panel::new(HEIGHT / 2.0, up, vec![series(rates)]);
     rate.title = "responses per second";
     let names = Names::new("seconds", "The load second by second", "");
-    let mut chart = Lines::new(names, COLOUR, across, rate);
+    let mut chart = Lines::new(names, COLOR, across, rate);
     if !p99s.is_empty() {
         let up = Ticked::times(p99s.iter().map(|(_, ns)| *ns));
         let mut p99 = Panel::new(HEIGHT / 2.0, up, vec![series(p99s)]);
@@ -112,7 +112,7 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
     })
 }
 
-/// Merges neighbouring seconds into at most [`POINTS_MAX`] points.
+/// Merges neighboring seconds into at most [`POINTS_MAX`] points.
 fn merged(seconds: &[SecondFigures]) -> Vec<SecondFigures> {
     let each = seconds.len().div_ceil(POINTS_MAX).max(1);
     let merge = |group: &[SecondFigures]| SecondFigures {

@@ -1,4 +1,4 @@
-//! Parsers of the values on the command line.
+//! Parsers for command-line values.
 
 pub mod check;
 pub mod data;

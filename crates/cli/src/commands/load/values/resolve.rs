@@ -22,7 +22,7 @@ impl FromStr for Resolve {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let remedy =
-            || format!("'{text}': write HOST:PORT:ADDRESS, for example example.org:443:127.0.0.1");
+            || format!("'{text}' is not HOST:PORT:ADDRESS, as in example.org:443:127.0.0.1");
         let (host, rest) = match text.strip_prefix('[') {
             Some(rest) => rest.split_once("]:").ok_or_else(remedy)?,
             None => text.split_once(':').ok_or_else(remedy)?,

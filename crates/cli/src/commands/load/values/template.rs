@@ -19,7 +19,7 @@ pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     Ok(pieces.collect())
 }
 
-/// Quotes literal braces again, because, with the text after them, they could begin a template.
+/// Quotes literal braces again, because they and the text after them could form a template.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
