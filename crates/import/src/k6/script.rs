@@ -250,52 +250,57 @@ impl Walker<'_> {
         let Some(colon) = (from..end).find(|at| self.word(*at) == ":") else {
             return;
         };
+        let is_between = |at: &usize| matches!(self.word(*at), "&&" | "||");
+        let mut ends = Vec::from_iter((colon + 1..end).filter(is_between));
+        let has_alternatives = ends.iter().any(|at| self.word(*at) == "||");
+        ends.push(end);
+        let mut from_term = colon + 1;
+        let terms = ends.iter().map(|end| {
+            let term = self.term(from_term, *end);
+            from_term = end + 1;
+            term
+        });
+        let terms: Vec<Option<Check>> = terms.collect();
+        let is_whole = terms.iter().all(Option::is_some);
+        let mut understood = Vec::from_iter(terms.into_iter().flatten());
+        let what = if understood.is_empty() {
+            "a check that is not understood: it is omitted"
+        } else if has_alternatives {
+            understood.truncate(1);
+            "a check with alternatives: only the first one that is understood is kept"
+        } else {
+            "a check that is understood only in part: its other conditions are omitted"
+        };
+        checks.extend(understood);
+        if !is_whole || has_alternatives {
+            log.simplified(&self.tokens[from].span, what);
+        }
+    }
+
+    /// Reads a part of a condition that contains neither `&&` nor `||`; none if it is not
+    /// understood.
+    fn term(&self, from: usize, end: usize) -> Option<Check> {
         let text = |at: usize| match self.tokens.get(at).map(|token| &token.kind) {
             Some(Kind::Text(text)) => Some(text.clone()),
             _ => None,
         };
         let is_equal = |at: usize| matches!(self.word(at), "===" | "==");
-        let before = checks.len();
-        let mut has_alternatives = false;
-        for at in colon + 1..end {
-            match self.word(at) {
-                "||" => {
-                    has_alternatives = true;
-                    if checks.len() > before {
-                        break;
-                    }
-                }
-                "status" if is_equal(at + 1) => {
-                    if let Some(Kind::Number(status)) = self.tokens.get(at + 2).map(|it| &it.kind) {
-                        checks.push(Check::Status(*status as u16));
-                    }
-                }
-                "headers" if self.word(at + 1) == "[" && is_equal(at + 4) => {
-                    if let (Some(name), Some(equals)) = (text(at + 2), text(at + 5)) {
-                        checks.push(Check::Header(HeaderCheck { name, equals }));
-                    }
-                }
-                "includes" if self.word(at + 1) == "(" => {
-                    if let Some(part) = text(at + 2) {
-                        checks.push(Check::BodyContains(part));
-                    }
-                }
-                "body" if is_equal(at + 1) => {
-                    if let Some(whole) = text(at + 2) {
-                        checks.push(Check::BodyEquals(whole));
-                    }
-                }
-                _ => {}
-            }
+        if (from..end).any(|at| self.word(at) == "!") {
+            return None;
         }
-        let what = if checks.len() == before {
-            "a check that is not understood: it is omitted"
-        } else if has_alternatives {
-            "a check with alternatives: only the first one that is understood is kept"
-        } else {
-            return;
-        };
-        log.simplified(&self.tokens[from].span, what);
+        (from..end).find_map(|at| match self.word(at) {
+            "status" if is_equal(at + 1) => match self.tokens.get(at + 2).map(|it| &it.kind) {
+                Some(Kind::Number(status)) => Some(Check::Status(*status as u16)),
+                _ => None,
+            },
+            "headers" if self.word(at + 1) == "[" && is_equal(at + 4) => {
+                let (name, equals) = (text(at + 2)?, text(at + 5)?);
+                Some(Check::Header(HeaderCheck { name, equals }))
+            }
+            "includes" if self.word(at + 1) == "(" => text(at + 2).map(Check::BodyContains),
+            "body" if is_equal(at + 1) => text(at + 2).map(Check::BodyEquals),
+            _ => None,
+        })
     }
 }
 

@@ -24,7 +24,7 @@ export function browse() {
   const id = Math.ceil(Math.random() * 100);
   const page = http.get(`${BASE}/items/${id}?q=x`);
   check(page, {
-    'status is 200': (r) => r.status === 200,
+    'status is 200': (r) => r.status === 200 && !r.body.includes('error'),
     'has items': (r) => r.body.includes('items'),
     'is fast': (r) => r.timings.duration < 200,
   });
