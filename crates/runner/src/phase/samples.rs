@@ -131,20 +131,18 @@ pub(crate) fn usage(samples: &[Sample], pss: [Option<u64>; 2]) -> Option<Usage> 
     let [pss_before_bytes, pss_after_bytes] = pss;
     let (first, last) = (samples.first()?, samples.last()?);
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
-    // The files of a thread that ends while they are read can lack its earlier figures.
-    let grown = |of: fn(&Sample) -> u64| of(last).saturating_sub(of(first));
     (last.at_ns > first.at_ns).then(|| Usage {
-        cpu_ns: grown(|sample| sample.cpu_ns),
+        cpu_ns: last.cpu_ns - first.cpu_ns,
         window_ns: last.at_ns - first.at_ns,
         rss_anon_bytes_max: most(|sample| sample.rss_anon_bytes),
         pss_before_bytes,
         pss_after_bytes,
         descriptors_max: most(|sample| sample.descriptors),
-        switches_voluntary: grown(|sample| sample.switches_voluntary),
-        switches_involuntary: grown(|sample| sample.switches_involuntary),
-        run_queue_wait_ns: grown(|sample| sample.run_queue_wait_ns),
+        switches_voluntary: last.switches_voluntary - first.switches_voluntary,
+        switches_involuntary: last.switches_involuntary - first.switches_involuntary,
+        run_queue_wait_ns: last.run_queue_wait_ns - first.run_queue_wait_ns,
         processes: first.processes,
-        processes_ended: last.processes_ended.saturating_sub(first.processes_ended),
+        processes_ended: last.processes_ended - first.processes_ended,
         throttling: throttling(first, last),
     })
 }

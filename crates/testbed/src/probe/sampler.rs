@@ -233,6 +233,30 @@ impl AddAssign for ThreadAccount {
     }
 }
 
+/// A counter that never decreases.
+trait Counter {
+    /// Returns the larger of both, for each figure. The files of a thread that is ending can lack
+    /// its earlier figures.
+    #[must_use]
+    fn at_least(self, earlier: Self) -> Self;
+}
+
+impl Counter for u64 {
+    fn at_least(self, earlier: Self) -> Self {
+        self.max(earlier)
+    }
+}
+
+impl Counter for ThreadAccount {
+    fn at_least(self, earlier: Self) -> Self {
+        Self {
+            run_queue_wait_ns: self.run_queue_wait_ns.max(earlier.run_queue_wait_ns),
+            switches_voluntary: self.switches_voluntary.max(earlier.switches_voluntary),
+            switches_involuntary: self.switches_involuntary.max(earlier.switches_involuntary),
+        }
+    }
+}
+
 /// Counters by owner, and the sum for owners that are gone.
 #[derive(Clone, Debug, Default)]
 struct Ledger<K, C> {
@@ -241,13 +265,16 @@ struct Ledger<K, C> {
     gone_count: u32,
 }
 
-impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
+impl<K: Ord, C: Copy + Default + AddAssign + Counter> Ledger<K, C> {
     /// Replaces the current values of the owners, and returns the sum over all owners ever seen.
-    fn update(&mut self, now: BTreeMap<K, C>) -> C {
-        for (key, counters) in &self.present {
-            if !now.contains_key(key) {
-                self.gone += *counters;
-                self.gone_count += 1;
+    fn update(&mut self, mut now: BTreeMap<K, C>) -> C {
+        for (key, earlier) in &self.present {
+            match now.get_mut(key) {
+                Some(counters) => *counters = counters.at_least(*earlier),
+                None => {
+                    self.gone += *earlier;
+                    self.gone_count += 1;
+                }
             }
         }
         self.present = now;
@@ -259,7 +286,7 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
     fn sum_now(&self, read: impl Fn(&K) -> Option<C>) -> C {
         let mut sum = self.gone;
         for (key, last) in &self.present {
-            sum += read(key).unwrap_or(*last);
+            sum += read(key).map_or(*last, |now| now.at_least(*last));
         }
         sum
     }
