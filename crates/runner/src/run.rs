@@ -85,7 +85,6 @@ pub fn run(
     // The accounting is tested before the first trial, because the test may use a core for a
     // second.
     Accounting::of_this_machine();
-    watch_pods(&request.prepared)?;
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
     let spare = spare_cores(&used_cores(&request.prepared.plan));
@@ -99,20 +98,23 @@ pub fn run(
             refusal.to_string(),
             &refusal.remedy,
         )),
-        Ok(_) => thread::scope(|scope| {
-            let done = |delivery| observer.observe(Progress::Delivered(delivery));
-            let _encoding = outputs.map(|it| it.encode_on(scope, warn, done));
-            run_loop.go()
+        Ok(_) => watch_pods(&request.prepared, interrupt).and_then(|()| {
+            thread::scope(|scope| {
+                let done = |delivery| observer.observe(Progress::Delivered(delivery));
+                let _encoding = outputs.map(|it| it.encode_on(scope, warn, done));
+                run_loop.go()
+            })
         }),
     };
     run_loop.conclude(ended)
 }
 
-/// Adds a container to the pod of an attached gateway, if the run reads its CPU time there.
-fn watch_pods(prepared: &Prepared) -> Result<(), RunnerError> {
+/// Adds a container to the pod of an attached gateway, if the run reads its CPU time there. The
+/// container stays, so this comes after everything that can refuse the run.
+fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerError> {
     for variant in &prepared.plan.variants {
         if let Variant::Attached { pod: Some(pod), .. } = variant {
-            prepared.testbed.watch(pod)?;
+            prepared.testbed.watch(pod, interrupt)?;
         }
     }
     Ok(())

@@ -25,6 +25,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
+    // With `no-referrer`, a browser would send `Origin: null` with the form.
     ("referrer-policy", "same-origin"),
     ("cache-control", "no-store"),
     ("cross-origin-resource-policy", "same-origin"),

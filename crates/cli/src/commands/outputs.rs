@@ -62,17 +62,19 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The outputs.
+    /// The outputs. If one of them is standard output, human-readable text moves to standard
+    /// error.
     ///
     /// # Errors
     /// A target or an environment variable is not valid.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        if self.outs.iter().any(|word| word == "jsonl=-") {
+        let targets = self.outs.iter().filter(|word| word.contains('='));
+        let targets: Vec<Target> = targets.map(|word| out(word)).collect::<Result<_, _>>()?;
+        if targets.iter().any(Target::is_stdout) {
             terminal::reserve_stdout_for_data();
         }
-        let targets = self.outs.iter().filter(|word| word.contains('='));
         Ok(Settings {
-            targets: targets.map(|word| out(word)).collect::<Result<_, _>>()?,
+            targets,
             required: self.out_required,
             tags: BTreeMap::from_iter(self.series_tags.iter().cloned()),
         })

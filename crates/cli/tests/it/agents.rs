@@ -463,6 +463,7 @@ fn environment(pid: u32) -> String {
 
 #[test]
 fn agents_whose_clocks_differ_start_together() {
+    let _turn = turn();
     for offset in ["7", "-3"] {
         let unshare = format!("--time --monotonic {offset} --fork");
         let Some(field) = Field::with_clock(&unshare) else {

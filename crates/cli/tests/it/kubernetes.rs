@@ -186,7 +186,7 @@ fn what_the_cluster_refuses_is_reported_with_a_remedy() {
             "no-image",
             [
                 "ErrImagePull: pull access denied",
-                "→ correct the name of the image (--agent-image)",
+                "→ correct the name of the image (--image)",
             ],
         ),
         (

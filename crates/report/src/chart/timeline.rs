@@ -9,9 +9,9 @@ use crate::axis::Axis;
 use crate::format::{Unit, UnitScale, distinct};
 use crate::svg::{Anchor, Svg};
 
-/// The width of a load, and the minimum width of all loads, so that the text of a chart with one
-/// load is not enlarged.
+/// The minimum width of a load.
 const PHASE_WIDTH: f64 = 165.0;
+/// The minimum width of a chart, so that the text of a chart with one load is not enlarged.
 const WIDTH_MIN: f64 = 3.0 * PHASE_WIDTH;
 const LABELS: f64 = 46.0;
 const TOP: f64 = 16.0;

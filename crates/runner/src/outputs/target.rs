@@ -196,6 +196,11 @@ impl fmt::Debug for Target {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Target {
+    /// Reports whether the output is standard output.
+    pub fn is_stdout(&self) -> bool {
+        matches!(&self.place, Place::File(path) if path.as_os_str() == "-")
+    }
+
     /// Parses `KIND=TARGET` with the settings of these variables. If the target is empty, the URL
     /// is that of the variables, or k6's default.
     ///

@@ -88,8 +88,8 @@ pub(crate) fn tag(first: u16, trial: u32, slots: u32, slot: u32) -> u16 {
 }
 
 /// Returns the first tag of a run that starts at this time. An upstream that the user started
-/// remembers the nonces of earlier runs, so tags advance with the time, by more per second than a
-/// run uses.
+/// remembers the nonces of earlier runs, so tags advance with the time, in general by more per
+/// second than a run uses. They repeat after 4,096 s.
 pub(crate) fn first_tag(now: SystemTime) -> u16 {
     let since_epoch = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     (since_epoch.as_secs_f64() * TAGS_PER_SECOND) as u64 as u16

@@ -151,7 +151,7 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
     let compared = gateways(scenario).count() > 1;
     let counted_blocks = counted(blocks as u64, "block");
     let figures = match blocks {
-        0 => "figures of an incomplete block".to_owned(),
+        0 => "figures of incomplete blocks".to_owned(),
         1 => format!("figures of {counted_blocks}"),
         _ => format!("median and range of {counted_blocks}"),
     };

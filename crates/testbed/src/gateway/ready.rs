@@ -2,6 +2,7 @@
 //! the gateway responds to a request, with 200 if the folder names a path. A caller may send its
 //! own request instead.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -104,10 +105,12 @@ pub(crate) fn wait_for(
         if let Some(exit) = process.exit_status() {
             // If another process uses the port, that is why the gateway ended. The gateway's own
             // workers may outlive it for a moment.
-            return Some(match is_foreign(process.tree().0, wire.address) {
-                true => Outcome::Clash,
-                false => Outcome::Ended(exit),
-            });
+            return Some(
+                match are_foreign(&processes::listeners(wire.address), process.tree().0) {
+                    true => Outcome::Clash,
+                    false => Outcome::Ended(exit),
+                },
+            );
         }
         let began = Instant::now();
         last = look(process.tree().0, wire.address, ask);
@@ -137,7 +140,10 @@ pub(crate) fn wait_for(
             _ => None,
         }
     });
-    settled.unwrap_or(Outcome::TimedOut(last))
+    settled.unwrap_or(match last {
+        Seen::Foreign => Outcome::Clash,
+        last => Outcome::TimedOut(last),
+    })
 }
 
 /// Waits until the gateway handles the signals of its actions. A response does not prove this,
@@ -153,10 +159,11 @@ pub(crate) fn wait_for_signal_handlers(process: &Supervised, signals: &[Signal])
 
 /// Looks for a listener of the process tree, and calls `ask` if there is one.
 fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
-    if processes::listeners(address).is_empty() {
+    let listeners = processes::listeners(address);
+    if listeners.is_empty() {
         return Seen::NoListener;
     }
-    match is_foreign(root, address) {
+    match are_foreign(&listeners, root) {
         true => Seen::Foreign,
         false => ask(),
     }
@@ -164,8 +171,7 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
 
 /// Reports whether a process outside the process tree listens. With SO_REUSEPORT, two programs may
 /// share a port, so all listeners must belong to the gateway.
-fn is_foreign(root: u32, address: SocketAddr) -> bool {
-    let listeners = processes::listeners(address);
+fn are_foreign(listeners: &BTreeSet<u64>, root: u32) -> bool {
     !listeners.is_subset(&processes::sockets_of(&processes::tree(root)))
 }
 

@@ -17,6 +17,7 @@ use super::kubectl::Kubectl;
 use super::manifest::restricted;
 use super::session::run_name;
 use crate::error::{DriverError, RemoteError};
+use crate::interrupt::Interrupt;
 
 /// The maximum time for pulling the image and starting the container.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,7 +47,10 @@ impl Watcher {
     ///
     /// # Errors
     /// There is no such pod, or several, or the cluster refuses the container.
-    pub(crate) fn start(attached: &AttachedPod) -> Result<Self, DriverError> {
+    pub(crate) fn start(
+        attached: &AttachedPod,
+        interrupt: &Interrupt,
+    ) -> Result<Self, DriverError> {
         let namespace = Namespace {
             context: attached.context.clone(),
             name: attached.namespace.clone(),
@@ -64,7 +68,7 @@ impl Watcher {
             kubectl,
         };
         watcher.add(pod, &attached.image)?;
-        watcher.wait()?;
+        watcher.wait(interrupt)?;
         Ok(watcher)
     }
 
@@ -92,9 +96,9 @@ impl Watcher {
         Ok(())
     }
 
-    fn wait(&self) -> Result<(), DriverError> {
+    fn wait(&self, interrupt: &Interrupt) -> Result<(), DriverError> {
         let begun = Instant::now();
-        while begun.elapsed() < START_TIMEOUT {
+        while begun.elapsed() < START_TIMEOUT && !interrupt.is_raised() {
             let words = ["get", "pod", &self.pod, "--output=json"];
             let pod = self.kubectl.run("look at the pod", words, None)?;
             let pod = self.kubectl.objects(&pod)?.pop().unwrap_or_default();

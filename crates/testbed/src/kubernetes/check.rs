@@ -18,7 +18,7 @@ const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
 pub struct Survey {
     pub client: Version,
     pub server: Version,
-    pub place: Place,
+    pub namespace: NamespaceState,
     pub rights: Vec<Right>,
     /// The nodes; none if the user may not list them.
     pub nodes: Option<Vec<Node>>,
@@ -26,7 +26,7 @@ pub struct Survey {
 
 /// The state of the namespace, as far as the user can see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum NamespaceState {
     /// The Pod Security level that it enforces, if it enforces one.
     Exists(Option<String>),
     Absent,
@@ -75,21 +75,21 @@ pub fn survey(namespace: &Namespace) -> Result<Survey, DriverError> {
     };
     let rights = rights::of(&kubectl)?;
     let get = ["get", "namespace", &namespace.name, "--output=json"];
-    let place = match kubectl.run("read the namespace", get, None) {
+    let state = match kubectl.run("read the namespace", get, None) {
         Ok(output) => {
             let own = kubectl.objects(&output)?.pop().unwrap_or_default();
-            Place::Exists(optional(&own["metadata"]["labels"][ENFORCED]))
+            NamespaceState::Exists(optional(&own["metadata"]["labels"][ENFORCED]))
         }
-        Err(error) if error.to_string().contains("NotFound") => Place::Absent,
+        Err(error) if error.to_string().contains("(NotFound)") => NamespaceState::Absent,
         // An ordinary user may lack this right.
-        Err(_) => Place::Unknown,
+        Err(_) => NamespaceState::Unknown,
     };
     let nodes = kubectl.run("list nodes", ["get", "nodes", "--output=json"], None);
     let nodes = nodes.ok().and_then(|it| kubectl.objects(&it).ok());
     Ok(Survey {
         client: version("clientVersion"),
         server: version("serverVersion"),
-        place,
+        namespace: state,
         rights,
         nodes: nodes.map(|nodes| nodes.iter().map(Node::of).collect()),
     })

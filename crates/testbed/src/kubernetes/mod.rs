@@ -21,7 +21,7 @@ mod session;
 mod testrun;
 
 pub(crate) use attach::Watcher;
-pub use check::{MINOR_MIN, Node, Place, Survey, Version, survey};
+pub use check::{MINOR_MIN, NamespaceState, Node, Survey, Version, survey};
 pub use image::{Image, ImageError, WrittenImage};
 pub use kubectl::Kubectl;
 pub(crate) use kubectl::not_found;

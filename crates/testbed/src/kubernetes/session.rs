@@ -345,10 +345,12 @@ pub(crate) fn last_words(kubectl: &Kubectl, pod: &str) -> Option<String> {
     let Some(pod) = found.first() else {
         return Some("the pod was deleted".into());
     };
-    // A container that is deleted has an exit code, too.
+    // A container that is deleted also has an exit code. Only the lack of memory ends it earlier.
     let is_ending = pod["metadata"]["deletionTimestamp"].is_string();
-    let words = disruption(pod).or_else(|| is_ending.then(|| "the pod was deleted".into()));
-    words.or_else(|| ended(pod))
+    let words = ended(pod);
+    let is_reason = |words: &String| !is_ending || words.contains("OOMKilled");
+    let words = disruption(pod).or_else(|| words.filter(is_reason));
+    words.or_else(|| is_ending.then(|| "the pod was deleted".into()))
 }
 
 /// Returns the cluster's reason for removing a pod, such as an eviction.

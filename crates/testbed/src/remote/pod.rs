@@ -7,7 +7,7 @@ use gatebench_model::Cluster;
 use super::carrier::Carrier;
 use super::host::RemoteHost;
 use super::protocol::{Ask, Inspected};
-use crate::error::DriverError;
+use crate::error::{DriverError, RemoteError};
 use crate::interrupt::Interrupt;
 use crate::kubernetes::{CONTAINER, Demand, Kubectl, Session, run_name};
 use crate::process::Launcher;
@@ -24,6 +24,20 @@ pub struct InspectedPod {
     pub took: Duration,
     /// Refusals of objects that are not needed.
     pub warnings: Vec<String>,
+}
+
+/// `kubernetes check` has options of its own for the pod, which a run would call its upstream.
+fn with_options_of_check(error: DriverError) -> DriverError {
+    match error {
+        DriverError::Remote(error) => DriverError::Remote(RemoteError {
+            remedy: error
+                .remedy
+                .replace("--agent-image", "--image")
+                .replace("--upstream-node", "--node"),
+            ..error
+        }),
+        error => error,
+    }
 }
 
 /// Starts the pod of an upstream, runs gatebench in it, and deletes the pod.
@@ -51,7 +65,8 @@ pub fn inspect_pod(
         may_omit_sizes: false,
         deadline_seconds: DEADLINE_SECONDS,
     };
-    let (mut session, mut pods) = Session::open(&demand, interrupt)?;
+    let opened = Session::open(&demand, interrupt);
+    let (mut session, mut pods) = opened.map_err(with_options_of_check)?;
     let pod = pods.remove(0);
     let carrier = Carrier::Pod {
         name: pod.name.clone(),

@@ -9,6 +9,7 @@ use super::host::RemoteHost;
 use super::protocol::Ask;
 use super::running::RemoteSampler;
 use crate::error::DriverError;
+use crate::interrupt::Interrupt;
 use crate::kubernetes::Watcher;
 use crate::process::Launcher;
 
@@ -25,8 +26,12 @@ pub(crate) struct WatchedPod {
 
 impl WatchedPod {
     /// Adds the container, and copies gatebench to it.
-    pub(crate) fn connect(pod: &AttachedPod, launcher: &Launcher) -> Result<Self, DriverError> {
-        let watcher = Watcher::start(pod)?;
+    pub(crate) fn connect(
+        pod: &AttachedPod,
+        launcher: &Launcher,
+        interrupt: &Interrupt,
+    ) -> Result<Self, DriverError> {
+        let watcher = Watcher::start(pod, interrupt)?;
         let carrier = Carrier::Pod {
             name: watcher.pod.clone(),
             kubectl: watcher.kubectl.clone(),

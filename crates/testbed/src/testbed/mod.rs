@@ -131,9 +131,11 @@ impl Testbed {
     ///
     /// # Errors
     /// There is no such pod, or the cluster refuses the container.
-    pub fn watch(&self, pod: &AttachedPod) -> Result<(), DriverError> {
-        let watched = WatchedPod::connect(pod, &self.launcher)?;
-        self.watched.get_or_init(|| Arc::new(watched));
+    pub fn watch(&self, pod: &AttachedPod, interrupt: &Interrupt) -> Result<(), DriverError> {
+        if self.watched.get().is_none() {
+            let watched = WatchedPod::connect(pod, &self.launcher, interrupt)?;
+            self.watched.get_or_init(|| Arc::new(watched));
+        }
         Ok(())
     }
 

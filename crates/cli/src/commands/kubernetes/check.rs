@@ -7,7 +7,7 @@ use gatebench_config::write_yaml;
 use gatebench_model::{Cluster, Namespace, NodeChoice, PodSettings};
 use gatebench_net::Backend;
 use gatebench_testbed::Interrupt;
-use gatebench_testbed::kubernetes::{MINOR_MIN, Node, Place, Right, Survey, role, survey};
+use gatebench_testbed::kubernetes::{MINOR_MIN, NamespaceState, Node, Right, Survey, role, survey};
 use gatebench_testbed::remote::{InspectedPod, inspect_pod};
 use serde_json::json;
 
@@ -146,7 +146,7 @@ fn event_loop(pod: &InspectedPod) -> Finding {
 }
 
 fn findings(survey: &Survey, namespace: &str) -> Vec<Finding> {
-    let mut findings = vec![versions(survey), place(&survey.place, namespace)];
+    let mut findings = vec![versions(survey), state_of(&survey.namespace, namespace)];
     findings.extend(rights(&survey.rights));
     findings.extend(nodes(survey.nodes.as_deref()));
     findings
@@ -166,18 +166,18 @@ fn versions(survey: &Survey) -> Finding {
     Finding::good("Kubernetes", says)
 }
 
-fn place(place: &Place, namespace: &str) -> Finding {
-    let says = match place {
-        Place::Absent => {
+fn state_of(state: &NamespaceState, namespace: &str) -> Finding {
+    let says = match state {
+        NamespaceState::Absent => {
             let remedy = format!("create it: kubectl create namespace {namespace}");
             return Finding::missing("namespace", "it does not exist", remedy);
         }
-        Place::Unknown => {
+        NamespaceState::Unknown => {
             let says = "you may not read it, so it is unknown whether it exists";
             return Finding::advice("namespace", says, "make sure that its name is correct");
         }
-        Place::Exists(None) => "it enforces no level of Pod Security".into(),
-        Place::Exists(Some(level)) => {
+        NamespaceState::Exists(None) => "it enforces no level of Pod Security".into(),
+        NamespaceState::Exists(Some(level)) => {
             format!("it enforces '{level}'; pods of a run satisfy all levels")
         }
     };

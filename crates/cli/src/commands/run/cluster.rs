@@ -172,7 +172,7 @@ impl ClusterArgs {
     }
 }
 
-/// Prints the objects of a run as YAML that `kubectl apply` accepts. A container that is added to
+/// Prints the objects of a run as YAML that `kubectl create` accepts. A container that is added to
 /// an existing pod is a comment.
 ///
 /// # Errors

@@ -1,8 +1,6 @@
 //! The options and steps that all measuring commands share.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use gatebench_gateway::library_versions;
@@ -18,7 +16,6 @@ use crate::commands::outputs::OutputArgs;
 use crate::commands::values::{BACKENDS, Overlay, launcher, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{signals, terminal};
 
 /// The options that all measuring commands share.
 #[derive(Debug, Args)]
@@ -96,11 +93,6 @@ impl Measuring {
         resume: Option<&Path>,
     ) -> Result<Prepared, Failure> {
         let (catalogue, launcher) = (self.overlay.catalogue(), launcher()?);
-        let _announced = selection
-            .cluster
-            .is_some()
-            .then(announced_end)
-            .transpose()?;
         Ok(match resume {
             Some(dir) => prepare_resume(dir, &catalogue, &launcher)?,
             None => prepare(selection, &self.overlay.scenarios(), &catalogue, &launcher)?,
@@ -181,28 +173,5 @@ impl Measuring {
             (false, false) => Output::Brief,
         };
         conduct::to_its_end(request, output, self.serve).map(Some)
-    }
-}
-
-/// Ends the process with a message if a signal arrives while pods start. Their objects are deleted
-/// when the process has ended. Dropping the result leaves signals to others.
-fn announced_end() -> Result<Starting, Failure> {
-    let starting = Arc::new(AtomicBool::new(true));
-    let flag = Arc::clone(&starting);
-    signals::on_signal(move || {
-        if flag.load(Ordering::Relaxed) {
-            terminal::complain("interrupted: the pods of the run are being deleted");
-            std::process::exit(i32::from(Exit::Interrupted.code()));
-        }
-    })?;
-    Ok(Starting(starting))
-}
-
-/// True until it is dropped.
-struct Starting(Arc<AtomicBool>);
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
     }
 }

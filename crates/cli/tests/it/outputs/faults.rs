@@ -201,6 +201,18 @@ fn a_required_output_that_does_not_respond_ends_the_run_before_a_trial() {
 }
 
 #[test]
+fn standard_output_as_a_target_contains_only_json() {
+    let bench = Bench::new();
+    let words = "run suite.yaml --gateway reference --smoke --dir run --out jsonl=-";
+    let finished = bench.gatebench(words);
+    finished.assert_code(0).assert_says(&["works"]);
+    let lines = finished.stdout.lines();
+    let facts = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).expect(line));
+    let seconds = facts.filter(|fact| fact["type"] == "second");
+    assert!(seconds.count() > 0, "{}", finished.stdout);
+}
+
+#[test]
 fn a_mistake_in_an_output_is_reported_before_anything_starts() {
     let bench = Bench::new();
     for (words, says) in [
