@@ -62,7 +62,7 @@ const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";
 /// The feature of keeping connections to the upstream open between requests. Unlike other features,
-/// a gateway has it unless its folder states that it is missing.
+/// this one is assumed to be present unless the gateway's folder states that it is missing.
 pub const UPSTREAM_KEEPALIVE: &str = "upstream_keepalive";
 /// The feature of getting the configuration from a separate process.
 pub(crate) const CONTROL_PLANE: &str = "control_plane";

@@ -126,7 +126,7 @@ pub fn no_program(error: io::Error) -> Failure {
 pub const BACKENDS: [Named<Backend>; 2] = [
     (
         "io_uring",
-        "Asynchronous I/O of Linux, if the kernel and the container allow it",
+        "Linux's asynchronous I/O interface, if the kernel and the container allow it",
         Backend::Uring,
     ),
     ("epoll", "Works everywhere", Backend::Epoll),

@@ -47,12 +47,13 @@ impl Catalogue {
         }
     }
 
-    /// All gateways with a name, ordered by name.
+    /// Returns the gateways of gatebench and of the overlay, except the null gateway, in the order
+    /// of their names.
     ///
     /// # Errors
     /// Like [`Catalogue::resolve`].
     pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
-        // The null gateway is an instrument, which users cannot choose.
+        // Users cannot choose the null gateway, which is an instrument.
         self.names()?
             .keys()
             .filter(|name| *name != NULL)
