@@ -3,7 +3,7 @@
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-/// Whether a figure may be used, and whether a limit applies.
+/// The usability of a figure: as it is, as a limit, or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {

@@ -413,7 +413,7 @@ pub enum StepRole {
     Confirm,
 }
 
-/// Whether a step met its objective.
+/// The result of a step, measured against its objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {

@@ -26,7 +26,7 @@ pub struct TrialRecord {
     pub parity_before: Option<ParityRecord>,
     /// The result of the parity test after the load; `None` if the trial ended earlier.
     pub parity_after: Option<ParityRecord>,
-    /// Whether the gateway buffers messages; `None` if this was not tested.
+    /// The gateway's buffering of messages; `None` if this was not tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffering: Option<Buffering>,
     /// The gateway's process; `None` for the direct variant and for a gateway that was never
@@ -200,7 +200,7 @@ pub struct ParityCaseRecord {
     pub expected: String,
 }
 
-/// Whether the gateway buffers messages, as tested once before the load with one of the load's
+/// The gateway's buffering of messages, as tested once before the load with one of the load's
 /// requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffering {

@@ -146,7 +146,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
-/// Whether the CPU times of two runs can be compared.
+/// The comparability of the CPU times of two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
     /// Both runs record the same accounting.
