@@ -29,8 +29,14 @@ const TABS: usize = 3;
 /// The smallest effect that matters, as a ratio minus one.
 const EFFECT_MAX: f64 = 0.02;
 
-/// The values of a run, by load and metric.
-type Values = BTreeMap<(String, String), f64>;
+/// The figures of a run, by load and metric.
+type Figures = BTreeMap<(String, String), Figure>;
+
+struct Figure {
+    value: f64,
+    /// True if the run does not call the value valid.
+    is_limited: bool,
+}
 
 /// Runs with and without observers in turn.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
@@ -44,7 +50,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     );
     let (mut pairs, mut of_page, mut of_outputs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..settings.rounds {
-        let mut values = [Values::new(), Values::new()];
+        let mut figures = [Figures::new(), Figures::new()];
         // The order of the two runs alternates from round to round.
         for number in [round % 2, 1 - round % 2] {
             let out = folder.path(&format!("run-{round}-{number}"));
@@ -58,13 +64,13 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             let seen = ran.run()?;
             of_page.extend(seen.page);
             of_outputs.extend(seen.outputs);
-            values[number] = summary(&out)?;
+            figures[number] = summary(&out)?;
         }
-        pairs.push(values);
+        pairs.push(figures);
     }
     for (phase, metric) in METRICS {
         let key = (phase.to_owned(), metric.to_owned());
-        let ratio = |pair: &[Values; 2]| Some(pair[1].get(&key)? / pair[0].get(&key)?);
+        let ratio = |pair: &[Figures; 2]| Some(pair[1].get(&key)?.value / pair[0].get(&key)?.value);
         let of_pairs: Vec<f64> = pairs.iter().filter_map(ratio).collect();
         let Some((low, high)) = ratios(&of_pairs).and_then(|it| it.interval) else {
             return Err(format!("too few runs have {metric} under {phase}"));
@@ -74,7 +80,14 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             _ if low <= 1.0 && high >= 1.0 => "no change found, but the interval is wider than 2 %",
             _ => "a change",
         };
-        println!("{phase:<9} {metric:<27} observed ÷ not: {low:.4} to {high:.4}: {word}");
+        let limited = [0, 1].map(|side| {
+            let figures = pairs.iter().filter_map(|pair| pair[side].get(&key));
+            figures.filter(|it| it.is_limited).count()
+        });
+        println!(
+            "{phase:<9} {metric:<27} observed ÷ not: {low:.4} to {high:.4}: {word}; marked as limited: {} observed, {} not",
+            limited[1], limited[0]
+        );
     }
     for (name, shares) in [("the page", of_page), ("the outputs", of_outputs)] {
         if let Some(shares) = spread(&shares) {
@@ -225,13 +238,13 @@ fn output_cpu_s(line: &str) -> Option<f64> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// The values of a run directory with one trial, by load and metric.
-fn summary(run: &Path) -> Result<Values, String> {
+/// Reads the figures of a run directory with one trial.
+fn summary(run: &Path) -> Result<Figures, String> {
     let path = run.join("summary.csv");
     let unreadable = |error: csv::Error| format!("{}: {error}", path.display());
     let mut reader = csv::Reader::from_path(&path).map_err(unreadable)?;
     let head = reader.headers().map_err(unreadable)?.clone();
-    let mut values = Values::new();
+    let mut figures = Figures::new();
     for cells in reader.records() {
         let cells = cells.map_err(unreadable)?;
         let of = |name: &str| {
@@ -239,10 +252,12 @@ fn summary(run: &Path) -> Result<Values, String> {
             column.and_then(|it| cells.get(it)).unwrap_or_default()
         };
         if let Ok(value) = of("value").parse() {
-            values.insert((of("phase").into(), of("metric").into()), value);
+            let is_limited = of("validity") != "valid";
+            let figure = Figure { value, is_limited };
+            figures.insert((of("phase").into(), of("metric").into()), figure);
         }
     }
-    Ok(values)
+    Ok(figures)
 }
 
 fn children(parent: u32) -> Vec<u32> {
