@@ -12,6 +12,8 @@ use crate::route::Route;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRounds {
+    /// The maximum number of rounds. No round begins more than 60 s after the first (10 s with
+    /// `--quick`).
     #[schemars(range(min = 1, max = 1_000))]
     pub rounds: u32,
     /// The route as it is created.

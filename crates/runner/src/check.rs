@@ -333,7 +333,7 @@ fn ask(
             let proven = prove_weights(scenario, &case.request, running, interrupt)?;
             record.cases.extend(proven);
         }
-        let rounds = admin::make_rounds(scenario, 1, running, interrupt)?;
+        let rounds = admin::make_rounds(scenario, Duration::ZERO, running, interrupt)?;
         record.cases.extend(rounds.map(proof_of_rounds));
         prove_later(scenario, running, place, &mut record)?;
     }

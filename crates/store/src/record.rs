@@ -218,7 +218,7 @@ pub struct Buffering {
 pub struct AdminRecord {
     /// The number of other routes.
     pub routes: u64,
-    /// The requested number of rounds.
+    /// The number of rounds begun, which may be less than the scenario's.
     pub rounds: u32,
     /// The duration of each call by round, from before its connection is opened to the end of its
     /// response.

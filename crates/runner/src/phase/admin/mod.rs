@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::admin::{AdminRounds, AdminVerb};
-use gatebench_model::{Request, Scenario};
+use gatebench_model::{Length, Request, Scenario};
 use gatebench_net::http1::{BodyLength, write_request_head};
 use gatebench_report::format::counted;
 use gatebench_store::{AdminRecord, PhaseRecord};
@@ -23,6 +23,10 @@ use crate::progress::Step;
 
 pub(crate) use under_load::Calling;
 
+/// No round begins after this time.
+const ROUNDS_TIME_MAX: Duration = Duration::from_secs(60);
+/// Like `ROUNDS_TIME_MAX`, with `--quick`.
+const QUICK_ROUNDS_TIME_MAX: Duration = Duration::from_secs(10);
 /// The maximum time until a change takes effect.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The wait before the next request.
@@ -43,7 +47,12 @@ pub(crate) fn rounds(
     if context.scenario.admin.is_some() {
         context.step(Step::Admin)?;
     }
-    let record = make_rounds(context.scenario, u32::MAX, running, context.interrupt)?;
+    let length = context.plan.length.as_ref().map(|it| it.length);
+    let time_max = match length {
+        Some(Length::Quick) => QUICK_ROUNDS_TIME_MAX,
+        _ => ROUNDS_TIME_MAX,
+    };
+    let record = make_rounds(context.scenario, time_max, running, context.interrupt)?;
     if let Some(failure) = record.as_ref().and_then(|it| it.failure.as_ref()) {
         warnings.push(format!(
             "the admin interface: {failure}; read the gateway's log, and correct the call under `admin:` in its folder"
@@ -52,11 +61,11 @@ pub(crate) fn rounds(
     Ok(record)
 }
 
-/// Like [`rounds`], with a maximum number of rounds. If a round fails, the record contains the
-/// failure.
+/// Like [`rounds`], with the time after which no round begins; the first round is always made. If a
+/// round fails, the record contains the failure.
 pub(crate) fn make_rounds(
     scenario: &Scenario,
-    rounds_max: u32,
+    time_max: Duration,
     running: &Running,
     interrupt: &Interrupt,
 ) -> Result<Option<AdminRecord>, Abort> {
@@ -66,7 +75,6 @@ pub(crate) fn make_rounds(
     };
     let mut record = AdminRecord {
         routes: scenario.routes.len() as u64,
-        rounds: rounds.rounds.min(rounds_max),
         ..AdminRecord::default()
     };
     let speaker = Speaker {
@@ -75,7 +83,12 @@ pub(crate) fn make_rounds(
         target: running.target(),
         interrupt,
     };
-    for round in 1..=record.rounds {
+    let began = Instant::now();
+    for round in 1..=rounds.rounds {
+        if round > 1 && began.elapsed() >= time_max {
+            break;
+        }
+        record.rounds = round;
         for (verb, request) in &calls.calls {
             let done = speaker.act(*verb, request, &mut record);
             interrupt.check()?;
