@@ -259,6 +259,12 @@ impl Plan {
         u32::try_from(blocks.len()).unwrap_or(u32::MAX)
     }
 
+    /// The number of blocks in the plan. Their numbers have gaps after
+    /// [`cut_deciding_after_block`](Self::cut_deciding_after_block).
+    pub fn blocks_kept(&self) -> u32 {
+        self.blocks_until(u32::MAX)
+    }
+
     /// Removes the blocks after this one. The plan then equals one that was made with fewer blocks.
     pub fn cut_after_block(&mut self, block: u32) {
         self.keep_blocks(|other| other <= block);
@@ -273,7 +279,7 @@ impl Plan {
 
     fn keep_blocks(&mut self, is_kept: impl Fn(u32) -> bool) {
         self.trials.retain(|trial| is_kept(trial.block));
-        self.blocks = self.blocks.min(self.blocks_until(u32::MAX));
+        self.blocks = self.blocks.min(self.blocks_kept());
     }
 
     /// The phases of a trial.

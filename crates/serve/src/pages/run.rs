@@ -1,7 +1,6 @@
 //! The page of a run: its report, its trials, its files and, while it is in progress, its running
 //! trials.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use axum::response::Response;
@@ -300,10 +299,10 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     let planned = manifest.plan.trials.iter().find(|it| it.number == number);
     let title = planned.map(|it| {
         let (scenario, variant) = (&it.scenario, &it.variant);
-        // An A/B test that ends early leaves out blocks, but the others keep their numbers.
-        let blocks = BTreeSet::from_iter(manifest.plan.trials.iter().map(|it| it.block));
-        let block = blocks.range(..=it.block).count();
-        let of = blocks.len();
+        let (block, of) = (
+            manifest.plan.blocks_until(it.block),
+            manifest.plan.blocks_kept(),
+        );
         format!("Trial {number}: {scenario} with {variant}, block {block} of {of}")
     });
     let seconds = trial.phases.last().map_or(&[][..], |it| &it.seconds);

@@ -181,7 +181,8 @@ impl Bars {
 
 impl State {
     fn in_words(&self, trial: &Trial) -> String {
-        trial_in_words(trial, self.plan.as_ref().map_or(0, |plan| plan.blocks))
+        let plan = self.plan.as_ref();
+        plan.map_or_else(String::new, |plan| trial_in_words(trial, plan))
     }
 
     fn now(&mut self, doing: String) {

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use gatebench_model::Plan;
 use gatebench_report::format::counted;
 use gatebench_runner::{Observer, Progress};
 use gatebench_studies::run::redact::Redaction;
@@ -14,10 +15,9 @@ use crate::terminal;
 /// Writes lines to standard error.
 #[derive(Debug, Default)]
 pub struct Log {
-    blocks: AtomicU32,
     trials: AtomicU32,
-    /// Masks the secrets of the plan's scenarios.
-    redaction: OnceLock<Redaction>,
+    /// The plan, and what masks the secrets of its scenarios; set when the run begins.
+    planned: OnceLock<(Plan, Redaction)>,
 }
 
 impl Observer for Log {
@@ -32,8 +32,6 @@ impl Observer for Log {
                 length_in_words(&plan)
                     .iter()
                     .for_each(|words| terminal::complain(words));
-                self.redaction.get_or_init(|| Redaction::of_plan(&plan));
-                self.blocks.store(plan.blocks, Ordering::Relaxed);
                 self.trials
                     .store(plan.trials.len() as u32, Ordering::Relaxed);
                 terminal::complain(&format!(
@@ -42,6 +40,8 @@ impl Observer for Log {
                     clock(left),
                     dir.display()
                 ));
+                let redaction = Redaction::of_plan(&plan);
+                self.planned.get_or_init(|| (*plan, redaction));
             }
             // A repeated trial increases the total.
             Progress::TrialStarted { of, .. } => self.trials.store(of, Ordering::Relaxed),
@@ -51,8 +51,9 @@ impl Observer for Log {
                 phases,
                 left,
             } => {
-                let words = trial_in_words(&trial, self.blocks.load(Ordering::Relaxed));
-                let outcome = outcome_masked(&outcome, &phases, self.redaction.get());
+                let (plan, redaction) = self.planned.get().map(|(plan, it)| (plan, it)).unzip();
+                let words = plan.map_or_else(String::new, |it| trial_in_words(&trial, it));
+                let outcome = outcome_masked(&outcome, &phases, redaction);
                 let (number, of) = (trial.number, self.trials.load(Ordering::Relaxed));
                 terminal::complain(&format!(
                     "[{number}/{of}, {} left] {words}: {outcome}",

@@ -15,10 +15,11 @@ use gatebench_studies::thresholds::REQUESTS_MIN;
 use crate::failure::indented_reason;
 
 /// Describes a trial: `nginx · api-key · block 2/3`.
-pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
+pub fn trial_in_words(trial: &Trial, plan: &Plan) -> String {
+    let (block, of) = (plan.blocks_until(trial.block), plan.blocks_kept());
     format!(
-        "{} · {} · block {}/{blocks}",
-        trial.variant, trial.scenario, trial.block
+        "{} · {} · block {block}/{of}",
+        trial.variant, trial.scenario
     )
 }
 
