@@ -6,7 +6,7 @@ GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/dist/gatebench
 # Arguments for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
 
-# The seconds for each fuzz target, and the targets [default: all].
+# The fuzzing time of each target in seconds, and the names of the targets [default: all].
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
@@ -14,7 +14,8 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
-# Number of test threads for package gatebench. Many of these tests only wait for their turn.
+# Number of test threads for package gatebench, whose tests limit how many of them run at once.
+# Most threads therefore only wait for their turn.
 export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 

@@ -11,7 +11,7 @@ use super::tools::{Job, Tool};
 #[derive(Clone, Debug)]
 pub struct Run {
     pub requests: u64,
-    /// The time for which the tool sent, measured by the tool itself.
+    /// The time during which the tool sent requests, measured by the tool itself.
     pub seconds: f64,
     /// User and system time of the whole process, including its start and end.
     pub cpu_us: f64,
@@ -45,7 +45,7 @@ pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     })
 }
 
-/// Runs a command on these cores, after the arguments of `prefix`, and returns its output.
+/// Runs the command `prefix` followed by `words` on these cores and returns its output.
 pub fn pinned(
     cores: &str,
     prefix: &[String],
@@ -76,7 +76,7 @@ fn printed(output: &Output, limit: u32) -> Result<String, String> {
     Err(format!("ended with {}: {last}", output.status))
 }
 
-/// User and system time of all ended children and of their ended children.
+/// Returns the user and system time of all ended children and their ended children.
 pub fn children_cpu_us() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let micros =

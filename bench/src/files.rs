@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use super::folder::Folder;
 
-/// Size of the body of POST requests in bytes.
+/// The size of a POST body in bytes.
 pub const BODY_BYTES: usize = 350;
 
-/// A separate folder, which is removed with this value.
+/// The files in a temporary folder, which is removed when this value is dropped.
 pub struct Files {
     pub folder: Folder,
-    /// A JSON body of [`BODY_BYTES`].
+    /// The path of a JSON body that is [`BODY_BYTES`] long.
     pub body: PathBuf,
 }
 
@@ -24,7 +24,7 @@ impl Files {
     }
 }
 
-/// A JSON body of [`BODY_BYTES`].
+/// Returns a JSON body that is [`BODY_BYTES`] long.
 pub fn body() -> String {
     let (head, tail) = ("{\"text\":\"", "\"}");
     format!(

@@ -30,7 +30,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// The path of a file with this name.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.at().join(name)
     }

@@ -37,8 +37,8 @@ const SERVER_CORE: &str = "1";
 /// The numbers of both cores.
 const CORES: [usize; 2] = [0, 1];
 
-/// The benchmarks of the project. Each builds its programs in release mode; do not use the machine
-/// while one runs
+/// Runs the project's benchmarks. Each builds its programs first; do not use the machine while one
+/// runs
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask bench")]
 struct Words {
@@ -48,34 +48,35 @@ struct Words {
 
 #[derive(Subcommand)]
 enum Benchmark {
-    /// Measures client CPU per request of the engine, next to a bare client and external load
+    /// Measures the engine's client CPU per request, next to a bare client and external load
     /// generators (`make external` installs them); all cells take about 12 minutes
     Engine(Settings),
     /// Compares the engine's quantiles and counts with an upstream whose latency is known by
     /// construction, and with k6, oha and wrk; all cells take about 15 minutes
     Accuracy(accuracy::Options),
-    /// Measures the cost of a second worker of the engine, next to two processes that share nothing
+    /// Measures the cost of the engine's second worker, compared with two processes that share
+    /// nothing
     Scaling(Settings),
-    /// Measures CPU per request of the reference gateway: plain and with policies next to nginx,
-    /// HAProxy and Envoy, and with SOAP/XML next to the bare work of the libraries; about 12
-    /// minutes
+    /// Measures the reference gateway's CPU per request: as a plain proxy and with policies,
+    /// compared with nginx, HAProxy and Envoy, and with SOAP/XML, compared with the bare work of
+    /// the libraries; all cells take about 12 minutes
     Gateway(Settings),
     /// Runs `gatebench soak` of scenario soap-5 on 100 different routes, recompiled every minute;
     /// fails if a response is wrong, the gateway ends, or memory leaks or may leak
     Endurance(Settings),
-    /// Measures the cost to the traffic of recompiling 200 policy instances, and their memory;
-    /// fails if the 99th percentile rises by 2 ms or may do so
+    /// Measures how much recompiling 200 policy instances slows down traffic, and how much memory
+    /// they take; fails if the 99th percentile rises by 2 ms or may do so
     Recompile(Settings),
     /// Counts the correct verdicts of `gatebench ab` on the reference gateway against itself and
-    /// against itself slowed by 5 %; run it again to resume it, or with a higher number to add
-    /// comparisons
+    /// against itself slowed by 5 %; run it again to resume it, or with a higher `--comparisons` to
+    /// add more
     KnownTruth(known_truth::Plan),
     /// Measures server CPU per request of `upstream ping`, next to nginx `return 200`
     Upstream(Settings),
-    /// Measures the effect of a run's page in three tabs and of two outputs on the figures of the
-    /// run; needs Prometheus. Ten rounds of 8 s take about 10 minutes
+    /// Measures the effect of a run's page in three tabs and of two outputs on the run's figures;
+    /// needs Prometheus. Ten rounds of 8 s take about 10 minutes
     Observed(Settings),
-    /// Measures memory of the engine at full rate; fails if it grows
+    /// Measures the engine's memory at full rate; fails if it grows
     Memory(Settings),
 }
 

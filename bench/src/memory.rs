@@ -1,4 +1,4 @@
-//! Memory of the load generator at full rate over several minutes.
+//! Measures the memory of the load generator at full rate over several minutes.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use super::tools::{Job, Work};
 /// The interval between readings of memory.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// The number of first samples that are skipped, because histograms are touched for the first time
-/// during them.
+/// The number of samples that are skipped at the beginning, while histograms are touched for the
+/// first time.
 const UNSETTLED: usize = 3;
 
 /// Memory per route that may be touched late, because the histogram of a route grows by a page if a

@@ -1,5 +1,5 @@
-//! The effect of watching a run: its page in three tabs and two outputs, compared with the same run
-//! without them. The gateway is the reference gateway in every run.
+//! Measures the effect of watching a run: a run with its page in three tabs and with two outputs is
+//! compared with the same run without them. The gateway is the reference gateway in every run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -111,7 +111,7 @@ struct Run<'a> {
     load: &'a Path,
     out: &'a Path,
     seed: usize,
-    /// The server that an observed run sends to.
+    /// The server that an observed run sends to; none if the run is not observed.
     output: Option<&'a str>,
 }
 
@@ -195,7 +195,7 @@ fn watch(child: &mut Child, began: Instant) -> Seen {
     })
 }
 
-/// Acts as a browser's tab: exchanges the token for a cookie, and follows the page until the server
+/// Acts as a browser's tab: exchanges the token for a cookie and follows the page until the server
 /// ends.
 fn tab(url: &str) -> Option<()> {
     let (host, path) = url.strip_prefix("http://")?.split_once('/')?;
@@ -232,7 +232,8 @@ fn page_cpu_s(parent: u32, is_over: &AtomicBool) -> f64 {
     used_s
 }
 
-/// The CPU time in the last line of an output: `output TARGET: …, with 0.012 s of CPU time`.
+/// Returns the CPU time in the last line of an output: `output TARGET: …, with 0.012 s of CPU
+/// time`.
 fn output_cpu_s(line: &str) -> Option<f64> {
     let (before, _) = line.strip_prefix("output ")?.split_once(" s of CPU time")?;
     before.rsplit(' ').next()?.parse().ok()

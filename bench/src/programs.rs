@@ -36,7 +36,7 @@ impl Programs {
         Ok(Self::built(root))
     }
 
-    /// The folder of the built programs.
+    /// Returns the paths of the built programs.
     fn built(root: &Path) -> Self {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -49,8 +49,8 @@ impl Programs {
         }
     }
 
-    /// A program by name, from the folder of `make external` or PATH; the error states how to
-    /// install it.
+    /// Finds a program in the folder of `make external` or on PATH; the error states how to install
+    /// it.
     pub fn find(&self, name: &str) -> Result<String, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(self.external.clone()).chain(std::env::split_paths(&path));

@@ -1,5 +1,5 @@
-//! The cost of a second worker of the load generator: compares two workers of one process with two
-//! processes, which share nothing, and with one worker alone.
+//! Measures the cost of the load generator's second worker: compares two workers of one process
+//! with two processes, which share nothing, and with one worker alone.
 //!
 //! The upstream has a worker on each of the two cores, so both cores are always busy and the rates
 //! say little. The cost of sharing shows in the CPU time per request.
@@ -92,7 +92,7 @@ fn measure(
     })
 }
 
-/// One process with a worker on each of the cores.
+/// Runs one process with a worker on each of these cores.
 fn load(
     cores: &str,
     settings: &Settings,

@@ -15,7 +15,7 @@ use super::programs::Programs;
 pub struct Server {
     child: Child,
     pub address: SocketAddr,
-    /// A separate folder, which is removed with this value.
+    /// The server's temporary folder, which is removed when this value is dropped.
     _folder: Option<Folder>,
 }
 
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Prometheus with the remote-write receiver, on any core.
+    /// Starts Prometheus with the remote-write receiver, on any core.
     pub fn prometheus() -> Result<Self, String> {
         let address = free_address()?;
         let folder = Folder::new()?;
@@ -77,7 +77,7 @@ impl Server {
         Self::listening(child, address, folder)
     }
 
-    /// nginx with one worker that responds with `ok` itself.
+    /// Starts nginx with one worker that responds with `ok` itself.
     pub fn nginx() -> Result<Self, String> {
         let address = free_address()?;
         let folder = Folder::new()?;

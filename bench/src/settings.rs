@@ -16,13 +16,13 @@ pub struct Settings {
     /// Measures two rounds of one second
     #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
     quick: bool,
-    /// Connections, if the benchmark has no cells
+    /// Number of connections, in benchmarks without cells
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive::<u32>)]
     pub connections: u32,
-    /// The length of the benchmarks endurance, recompile and memory
+    /// The length of the endurance, recompile and memory benchmarks
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = positive::<u32>)]
     pub minutes: u32,
-    /// Routes of the memory benchmark, each with separate figures
+    /// Number of routes in the memory benchmark, each with separate figures
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u32>)]
     pub routes: u32,
     /// A cell to measure; may be repeated [default: all cells]
@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// These settings, with the rounds of `--quick` if that was given.
+    /// Returns these settings, with the rounds and seconds of `--quick` if it was given.
     pub fn settled(self) -> Self {
         let (rounds, seconds) = match self.quick {
             true => (2, 1),

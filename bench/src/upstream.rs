@@ -1,4 +1,4 @@
-//! Server CPU per request of `upstream ping`, compared with nginx `return 200`, under the same
+//! Measures the server CPU per request of `upstream ping` and of nginx `return 200`, under the same
 //! client.
 
 use super::client;
@@ -10,7 +10,7 @@ use super::spread::{Spread, ratios, spread};
 use super::tools::ours::OURS;
 use super::tools::{Job, Work};
 
-/// Runs both alternately under the same closed load.
+/// Runs both servers in turn under the same closed load.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let servers = [
         ("upstream ping", Server::upstream(programs, &["ping"])?),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// Reads text as a configuration. Every mistake must point into the text.
+/// Parses text as a configuration. Every mistake must point into the text.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -28,7 +28,7 @@ thread_local! {
     static POLICIES: RefCell<Policies> = RefCell::new(policies());
 }
 
-/// Reads bytes as a request. A route that requires a secret must not be reachable without it.
+/// Parses bytes as a request. A route that requires a secret must not be reachable without it.
 pub fn requests(data: &[u8]) {
     let outcome = POLICIES.with_borrow_mut(|policies| policies.pass(data));
     if outcome == Outcome::None || outcome == Outcome::Answered {
@@ -58,8 +58,8 @@ thread_local! {
     ]);
 }
 
-/// Reads bytes as a request target. Its route must also be the route of the forwarded target, and
-/// of the path that upstreams read in the forwarded target.
+/// Parses bytes as a request target. The target that the gateway forwards must belong to the same
+/// route, and so must the path that an upstream may read from it.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -81,8 +81,8 @@ pub fn paths(data: &[u8]) {
     });
 }
 
-/// The segments of a path as read by an upstream that decodes until nothing changes, treats a
-/// backslash as a slash, and drops parameters and empty segments.
+/// Returns the segments of a path as read by an upstream that decodes until nothing changes, treats
+/// a backslash as a slash, and drops parameters and empty segments.
 fn resolved(path: &str) -> Vec<String> {
     let mut text = path.as_bytes().to_vec();
     loop {
@@ -122,7 +122,7 @@ fn pass(head: &str, body: &[u8]) -> Outcome {
     POLICIES.with_borrow_mut(|policies| policies.pass(&request))
 }
 
-/// Reads bytes as a JSON body that a policy edits. JSON without duplicate members must pass, must
+/// Parses bytes as a JSON body that a policy edits. JSON without duplicate members must pass, must
 /// still be JSON, and must have been edited.
 pub fn json(data: &[u8]) {
     let outcome = pass(
@@ -144,7 +144,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Reads bytes as a token. Only a signed token may be accepted.
+/// Parses bytes as a token. Only a signed token may be accepted.
 pub fn tokens(data: &[u8]) {
     let mut request = b"GET /jwt HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ".to_vec();
     request.extend_from_slice(data);
@@ -152,7 +152,7 @@ pub fn tokens(data: &[u8]) {
     requests(&request);
 }
 
-/// Reads lines as a path, a query, a cookie and a body that are checked against a contract.
+/// Sends lines as the path, query, cookie and body of a request that is checked against a contract.
 pub fn contract(data: &[u8]) {
     let mut parts = data.splitn(4, |&byte| byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
@@ -169,11 +169,11 @@ pub fn contract(data: &[u8]) {
         body,
     );
     if let Outcome::Passed(passed) = outcome {
-        assert!(passed == body, "a body that is only read was changed");
+        assert!(passed == body, "a policy that only checks changed the body");
     }
 }
 
-/// Reads text as an OpenAPI document. Every mistake must have a message.
+/// Parses text as an OpenAPI document. Every mistake must have a message.
 pub fn documents(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -192,7 +192,7 @@ pub fn documents(data: &[u8]) {
     }
 }
 
-/// Reads bytes as replies from Redis. The result must be the same whether they arrive whole or in
+/// Parses bytes as replies from Redis. The result must be the same whether they arrive whole or in
 /// pieces.
 pub fn redis(data: &[u8]) {
     let Some((directions, said)) = Directions::take(data) else {

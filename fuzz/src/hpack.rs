@@ -10,8 +10,9 @@ const BLOCK_BYTES_MAX: usize = 16_000;
 /// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// First reads the bytes as the blocks of consecutive streams on one connection, so that they share
-/// its dynamic table. Then reads them as fields, which encoding and decoding must not change.
+/// First parses the bytes as the blocks of consecutive streams on one connection, so that they
+/// share its dynamic table. Then parses them as fields, which encoding and decoding must not
+/// change.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -24,7 +25,7 @@ pub fn blocks(data: &[u8]) {
     come_back(bytes, directions.flag(0));
 }
 
-/// The events of a server that reads blocks whose first frame has at most `first` bytes.
+/// Returns the events of a server that reads blocks whose first frame has at most `first` bytes.
 fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) {
     let mut server = greeted();
     let (mut said, mut out) = (Vec::new(), Vec::new());
@@ -43,8 +44,8 @@ fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) 
     (said, None)
 }
 
-/// Reads the bytes as alternating names and values, each a length followed by its bytes, and checks
-/// that the fields are the same after encoding and decoding.
+/// Parses the bytes as alternating names and values, each a length followed by its bytes, and
+/// checks that the fields are the same after encoding and decoding.
 fn come_back(mut bytes: &[u8], huffman: bool) {
     let mut take = || {
         let (length, rest) = bytes.split_first()?;
@@ -89,7 +90,7 @@ fn greeted() -> Server {
     server
 }
 
-/// HEADERS with END_STREAM, and a CONTINUATION if the block is longer than `first`.
+/// Returns HEADERS with END_STREAM, and a CONTINUATION if the block is longer than `first`.
 fn frames(stream: u32, block: &[u8], first: usize) -> Vec<u8> {
     const HEADERS: u8 = 1;
     const CONTINUATION: u8 = 9;

@@ -32,7 +32,7 @@ struct Told {
     keeps_alive: bool,
 }
 
-/// Reads bytes as the input of a client. The first choice makes its request a HEAD request; the
+/// Parses bytes as the input of a client. The first choice makes its request a HEAD request; the
 /// second tightens the limits.
 pub fn responses(data: &[u8]) {
     differ(data, |directions| {
@@ -42,12 +42,12 @@ pub fn responses(data: &[u8]) {
     });
 }
 
-/// Reads bytes as the input of a server.
+/// Parses bytes as the input of a server.
 pub fn requests(data: &[u8]) {
     differ(data, |directions| Decoder::requests(limits(directions)));
 }
 
-/// Reads bytes as a chunked body after a valid head, so that the fuzzer need not find one. The
+/// Parses bytes as a chunked body after a valid head, so that the fuzzer need not find one. The
 /// decoded body is never larger than the bytes received.
 pub fn chunked(data: &[u8]) {
     let Some((directions, body)) = Directions::take(data) else {

@@ -23,7 +23,7 @@ const TIGHT: Limits = Limits {
 /// leads to a frame of at most 17, and a larger window releases bytes that were held back.
 const ANSWER_FACTOR: usize = 3;
 
-/// Reads bytes as the input of a client with requests in flight. The choices are: 0, the server's
+/// Parses bytes as the input of a client with requests in flight. The choices are: 0, the server's
 /// settings have already arrived; 1, the limits are tight; 2, requests have bodies longer than a
 /// window.
 pub fn client(data: &[u8]) {
@@ -36,7 +36,7 @@ pub fn client(data: &[u8]) {
     assert!(whole.out.len() <= whole.asked + ANSWER_FACTOR * bytes.len() + 100);
 }
 
-/// Reads bytes as the input of a server. The choices are: 0, the preface and settings have already
+/// Parses bytes as the input of a server. The choices are: 0, the preface and settings have already
 /// arrived; 1, the limits are tight; 2, each request gets a response when it ends.
 pub fn server(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {

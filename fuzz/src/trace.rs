@@ -2,7 +2,7 @@
 
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 
-/// Checks that a value is the same after reading and writing, except for the case of its digits.
+/// Checks that a value is the same after parsing and writing, except for the case of its digits.
 pub fn values(data: &[u8]) {
     if let Some(times) = Times::parse(data) {
         let mut written = [0; TIMES_BYTES];

@@ -74,14 +74,14 @@ pub fn bodies(data: &[u8]) {
     assert_eq!(
         asked,
         request(policy, None, data),
-        "the same input must give the same result"
+        "the same input must produce the same result"
     );
     let large = [data, &[b' '; LARGE_BYTES]].concat();
     let asked_at_large = request(policy, None, &large);
     assert_eq!(
         asked_at_large,
         request(policy, None, &large),
-        "the same input must give the same result"
+        "the same input must produce the same result"
     );
     if let (Ok(large), Ok(small)) = (asked_at_large, &asked) {
         assert_eq!(
@@ -136,12 +136,12 @@ pub fn definitions(data: &[u8]) {
         assert_eq!(
             first,
             request(&policy, None, ENVELOPE.as_bytes()),
-            "the same input must give the same result"
+            "the same input must produce the same result"
         );
     }
 }
 
-/// Compiles a stylesheet, and applies it.
+/// Compiles a stylesheet and applies it.
 pub fn stylesheets(data: &[u8]) {
     let limits = limits();
     let Ok(style) = Stylesheet::parse(data, None, &NoFiles, &limits) else {
@@ -166,7 +166,7 @@ pub fn packed(data: &[u8]) {
         assert_eq!(
             first,
             request(policy, Some("gzip"), data),
-            "the same input must give the same result"
+            "the same input must produce the same result"
         );
     }
 }

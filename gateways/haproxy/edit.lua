@@ -47,7 +47,7 @@ function Replace:start_analyze(_, channel)
     filter.register_data_filter(self, channel)
 end
 
--- The variable to which the actions write the new text.
+-- Returns the variable to which the actions write the new text.
 local function place(message)
     return message.channel:is_resp() and "txn.response_json" or "txn.request_json"
 end

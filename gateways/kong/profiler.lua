@@ -1,4 +1,4 @@
--- A plug-in that acts on no request: Kong calls this function when a worker starts.
+-- A plug-in that does not act on requests: Kong only calls this function when a worker starts.
 local plugin = { PRIORITY = 1, VERSION = "1.0.0" }
 
 function plugin:init_worker()

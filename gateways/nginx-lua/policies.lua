@@ -1,6 +1,5 @@
--- The policies of each route, by the phases in which they act: `judge` (rewrite), `request`
--- (access), `header` and `body` (filters of the response). The first policy that responds ends the
--- request.
+-- The policies of each route, grouped by phase: `judge` (rewrite), `request` (access), `header` and
+-- `body` (filters of the response). The first policy that responds ends the request.
 local json = require "json"
 {% if routes | settings_of("jwt") %}
 local token = require "token"
@@ -11,7 +10,7 @@ local policies = {}
 local soap = require "soap"
 {% endif %}
 
--- The value of a header that occurs once; nil if it is missing or occurs twice.
+-- Returns the value of a header; nil if the header is missing or occurs twice.
 local function header(name)
     local value = ngx.req.get_headers(0)[name]
     return type(value) == "string" and value or nil
@@ -25,7 +24,8 @@ local function respond(status, content_type, body)
     return ngx.exit(status)
 end
 
--- The request's body; nil if there is none. A body that does not fit into memory is in a file.
+-- Returns the request's body; nil if there is none. A body that does not fit into memory is in a
+-- file.
 local function request_body()
     ngx.req.read_body()
     local body, file = ngx.req.get_body_data(), ngx.req.get_body_file()

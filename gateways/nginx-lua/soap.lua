@@ -131,7 +131,7 @@ local function child(parent, name)
     end
 end
 
--- Compilation.
+-- Functions that compile definitions.
 
 local function validator(doc)
     local parser = xml.xmlSchemaNewDocParserCtxt(doc)
@@ -140,7 +140,7 @@ local function validator(doc)
     return schema ~= nil and xml.xmlSchemaNewValidCtxt(schema) or nil
 end
 
--- A schema within a WSDL as a separate document, with the namespaces in scope there.
+-- Returns the schema in a WSDL as a separate document, with the namespaces in scope there.
 local function alone(doc, schema)
     local copy = xml.xmlNewDoc("1.0")
     xml.xmlDocSetRootElement(copy, xml.xmlDocCopyNode(schema, copy, 1))
@@ -152,7 +152,7 @@ local function alone(doc, schema)
     return copy
 end
 
--- The SOAPAction of each operation in the SOAP 1.1 bindings.
+-- Returns the SOAPAction of each operation in the SOAP 1.1 bindings.
 local function actions_of(root)
     local actions = {}
     for binding in children(root) do
@@ -204,7 +204,7 @@ local function target(settings, namespaces)
     }
 end
 
--- Compiles one direction of a route. Definitions are strings.
+-- Compiles the settings of one direction of a route. They contain the definitions as strings.
 function soap.compile(settings)
     local chain = { is_verbose = settings.verbose, soap_action = settings.soap_action or "no", targets = {} }
     local before, after = settings.xslt_transform_before, settings.xslt_transform_after
@@ -219,8 +219,8 @@ function soap.compile(settings)
     return chain
 end
 
--- Processing. If a step fails, it returns the side at fault, the step and the reason; otherwise
--- nothing.
+-- Functions that process messages. A step that fails returns the side at fault, the step and the
+-- reason; other steps return nothing.
 
 local function transform(state, style, step)
     local result = xslt.xsltApplyStylesheet(style, state.doc, nil)
@@ -309,7 +309,7 @@ end
 
 local out = ffi.new("char *[1]")
 
-local function serialised(doc)
+local function serialized(doc)
     local length = xml.xmlC14NDocDumpMemory(doc, nil, 0, nil, 1, out)
     local text = ffi.string(out[0], length)
     C.free(out[0])
@@ -325,7 +325,7 @@ local function run(chain, body, is_request)
     end
     local state = { doc = doc }
     local whose, step, reason = steps(state, chain, is_request)
-    local result = not reason and (state.is_changed and serialised(state.doc) or body) or nil
+    local result = not reason and (state.is_changed and serialized(state.doc) or body) or nil
     xml.xmlFreeDoc(state.doc)
     return result, state.target, whose, step, reason
 end
@@ -401,7 +401,7 @@ local XML_TYPES = { ["text/xml"] = true, ["application/xml"] = true }
 local HTML_DOCUMENT = 13
 local length_out = ffi.new("int[1]")
 
--- A stylesheet for responses, with the values of its parameters and its output settings.
+-- Compiles a stylesheet for responses, with the values of its parameters and its output settings.
 function soap.stylesheet(text, parameters)
     local doc = assert(parse(text))
     local said = {}

@@ -23,7 +23,8 @@ local C = ffi.C
 local SHA256_BYTES = 32
 local hash, hash_bytes = ffi.new("unsigned char[?]", SHA256_BYTES), ffi.new("unsigned int[1]")
 
--- Base64 of tokens (RFC 4648 section 5), without padding; nil for anything else.
+-- Decodes the Base64 of tokens (RFC 4648 section 5), which has no padding; returns nil for anything
+-- else.
 local function decoded(text)
     text = text:gsub("-", "+"):gsub("_", "/")
     return ngx.decode_base64(text .. ("="):rep(-#text % 4))
@@ -40,7 +41,7 @@ local function rsa_is(key, text, signature)
         and C.EVP_DigestVerify(context, signature, #signature, text, #text) == 1
 end
 
--- The public key in a PEM string.
+-- Returns the public key in a PEM string.
 local function public_key(pem)
     local der = ngx.decode_base64((pem:gsub("%-%-%-%-%-[^-]*%-%-%-%-%-", ""):gsub("%s", "")))
     local at = ffi.new("const unsigned char *[1]", ffi.cast("const unsigned char *", der))
@@ -110,8 +111,8 @@ function Rules:accepts(claims)
         and (claims.nbf == nil or type(claims.nbf) == "number" and now >= claims.nbf - self.leeway)
 end
 
--- The subject of the token in an Authorization header, or "" if it has none; nil if the token is
--- not valid.
+-- Returns the subject of the token in an Authorization header, or "" if it has none; nil if the
+-- token is not valid.
 function Rules:subject_of(authorization)
     local scheme, text, signature = (authorization or ""):match("^(%a+) +([%w_-]+%.[%w_-]+)%.([%w_-]*)$")
     if not scheme or scheme:lower() ~= "bearer" then

@@ -1,4 +1,5 @@
-// The result of each policy for nginx: "1" if the request is denied, "" if it may pass.
+// Functions that judge requests for nginx: each returns "1" if the request is denied, and "" if it
+// may pass.
 import hash from 'crypto';
 
 // With a colon before each key, no key is the name of a property that every object has.
@@ -14,7 +15,7 @@ function unknown_key(key) {
     return key !== undefined && known_keys[':' + key] !== undefined ? '' : '1';
 }
 
-// The parts of a token that satisfies the rules; nothing if it does not.
+// Returns the parts of a token; null if the token does not satisfy the rules.
 function token_of(r, rules) {
     const found = /^bearer +([\w-]+)\.([\w-]+)\.([\w-]*)$/i.exec(r.headersIn.Authorization || '');
     if (!found) {
@@ -65,7 +66,7 @@ async function is_signed(pem, token) {
     return crypto.subtle.verify(kind, rsa, Buffer.from(token.signature, 'base64url'), token.text);
 }
 
-// The subject of the token, for counting requests; only valid tokens get here.
+// Returns the token's subject, for counting requests; only valid tokens get here.
 function subject(r) {
     const token = token_of(r, { issuer: null, audience: null, leeway: Infinity });
     return token ? String(token.claims.sub) : '';
@@ -75,8 +76,8 @@ function is_json(content_type) {
     return /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(content_type || '');
 }
 
-// The target of a JSON Pointer (RFC 6901): the object or list around it, and the last part of the
-// path.
+// Returns the target of a JSON Pointer (RFC 6901), as the object or list around it and the last
+// part of the path.
 function place(document, pointer) {
     const path = pointer.slice(1).split('/').map(part => part.replace(/~1/g, '/').replace(/~0/g, '~'));
     const name = path.pop();

@@ -27,7 +27,7 @@ import std;
         }
 {% endfor %}
 {% endmacro %}
-{# VCL strings have no escapes, so vcl_string composes them of parts. #}
+{# VCL strings have no escapes, so vcl_string builds them from parts. #}
 {% for upstream in upstreams %}
 {% for target in upstream.targets %}
 

@@ -1,4 +1,4 @@
-//! The pathologies of the upstream and the loads for them.
+//! The upstream's pathologies and the load for each.
 
 use std::fmt;
 
@@ -105,7 +105,7 @@ impl Job {
         (self.rate_per_second * self.warm_up_seconds as f64) as u64
     }
 
-    /// Returns the response time of the upstream for the target.
+    /// Parses the target into the pathology that the upstream serves for it.
     pub fn illness(&self) -> Result<fault_server::Case, String> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         fault_server::Case::parse(path, query).map_err(|error| error.to_string())
@@ -140,8 +140,8 @@ mod tests {
                 let truth = case.job(quick).truth().unwrap();
                 for q in [0.5, 0.9, 0.99] {
                     let at = truth.quantile_ns(q) as f64;
-                    // At the boundary between different times, the next request or a little noise
-                    // decides.
+                    // At a boundary between two response times, a single request or a little noise
+                    // decides the quantile.
                     let steps = [0.0005, 0.02_f64.min((1.0 - q) / 2.0)];
                     for (step, width_max) in steps.into_iter().zip([0.1, 0.7]) {
                         let (below, above) =

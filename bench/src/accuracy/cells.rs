@@ -1,5 +1,4 @@
-//! Cells in addition to the cases: one connection, evenness of arrivals, and a limit on
-//! connections.
+//! The cells that are not cases: one connection, evenness of arrivals, and a limit on connections.
 
 use std::process::Command;
 
@@ -15,10 +14,10 @@ use crate::server::Server;
 use crate::spread::{self, Spread, spread};
 use crate::table::{Table, ms, ms_or_dash};
 
-/// The cells' names.
 pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
 
-/// The maximum permitted ratio of the median on one connection to that of a client that polls.
+/// The highest permitted ratio of gatebench's median response time on one connection to that of a
+/// client that polls.
 const ONE_CONNECTION_MAX: f64 = 1.05;
 /// The maximum share of uniform arrivals that may arrive back to back.
 const BACK_TO_BACK_MAX: f64 = 0.15;
@@ -65,8 +64,7 @@ fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     Ok(one_connection_verdict(&ratio))
 }
 
-/// An excess above the limit is wrong, unless the spread of the pairs is so wide that the true
-/// value may be below it.
+/// A ratio above the limit is wrong, unless its interval reaches below the limit.
 fn one_connection_verdict(ratio: &Spread) -> Verdict {
     let median = ratio.median;
     match ratio.interval {
@@ -132,21 +130,22 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     } else {
         Vec::new()
     };
-    // wrk cannot send at a fixed rate, and oha's correction changes only the figures.
+    // Names with a comma are skipped: wrk cannot send at a fixed rate, and oha's correction changes
+    // only the figures that it prints.
     for it in external.iter().filter(|it| !it.name.contains(',')) {
         it.run(&origin, &job)?;
         share(it.name)?;
     }
-    bench.print("Evenness of 1,000 requests a second", &table);
+    bench.print("Evenness of arrivals at 1,000 requests/s", &table);
     let reason = format!("{:.1} % are sent back to back", ours * 100.0);
     let is_over = ours > BACK_TO_BACK_MAX;
     let reasons = is_over.then_some(reason).into_iter().collect();
     Ok(judge::excused(reasons, &said, &account, false))
 }
 
-/// Two connections for a load that needs five. A load of one second ends within the drain, and its
-/// response times must be those of the ledger, including the wait for a connection. A load of three
-/// seconds does not end within the drain, but every arrival must still be accounted for.
+/// Runs a load that needs five connections on two. A load of one second ends within the drain, and
+/// its response times must be those of the ledger, including the wait for a connection. A load of
+/// three seconds does not end within the drain, but every arrival must still be accounted for.
 fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
     let head = ["", "truth", "ledger", "gatebench"];
     let mut table = Table::new(1, head);

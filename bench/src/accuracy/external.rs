@@ -1,5 +1,5 @@
-//! External load generators against the same upstream under the same load, each as it is usually
-//! run.
+//! Runs external load generators against the same upstream under the same load, each with its usual
+//! options.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,13 +32,13 @@ pub struct External {
 /// Runs a program against a URL.
 type Ask = fn(&Path, &str, &Job) -> Result<Response, String>;
 
-/// The compared figures of an external load generator.
+/// The figures of an external load generator that are compared.
 pub struct Response {
     pub times: Times,
     pub requests: u64,
 }
 
-/// The external load generators on PATH or in the folder of `make external`.
+/// Finds the external load generators on PATH and in the folder of `make external`.
 pub fn installed(programs: &Programs) -> Vec<External> {
     let all: [(_, _, Ask); 5] = [
         ("oha", "oha", |program, url, job| {
@@ -71,7 +71,7 @@ impl External {
     }
 }
 
-/// The table of all load generators.
+/// Returns an empty table with a column for each load generator.
 pub fn table(external: &[External]) -> Table {
     let ours = ["case", "", "truth", "gatebench"];
     Table::new(2, ours.into_iter().chain(external.iter().map(|it| it.name)))
@@ -157,7 +157,7 @@ fn k6_script(url: &str, job: &Job) -> String {
     )
 }
 
-/// Runs wrk, which cannot send at a fixed rate, or wrk2 with its option for the rate in `extra`.
+/// Runs wrk, which cannot send at a fixed rate, or wrk2, whose rate option is in `extra`.
 fn with_wrk(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Response, String> {
     let folder = Folder::new()?;
     let mut command = Command::new(program);

@@ -13,7 +13,7 @@ use crate::table::{Table, ms, ms_or_dash};
 const TOLERANCE_SHARE: f64 = 0.02;
 /// The smallest tolerance, in nanoseconds; see [`TOLERANCE_SHARE`].
 const TOLERANCE_NS: f64 = 100_000.0;
-/// A lateness of requests or responses above this shows that the machine stalled.
+/// If requests or responses are later than this, the machine stalled.
 const STOOD_STILL_NS: f64 = 1_000_000.0;
 /// A longer wait for a core, as a share of the time, shows that the engine did not have its core to
 /// itself.
@@ -59,7 +59,7 @@ impl Verdict {
     }
 }
 
-/// One case, the figures of the engine, and the truth.
+/// One run of a case, with the engine's figures, the truth and the verdict.
 pub struct Trial {
     pub name: &'static str,
     pub job: Job,
@@ -83,7 +83,7 @@ impl Trial {
         })
     }
 
-    /// Adds the lines of this trial.
+    /// Adds this trial's rows to the table.
     pub fn write(&self, table: &mut Table) {
         let ledger = seen(&self.account);
         let said = QUANTILES.map(|(_, _, pick)| pick(&self.said.times));
@@ -117,7 +117,7 @@ impl Trial {
     }
 }
 
-/// The table of all trials.
+/// Returns an empty table for all trials.
 pub fn table() -> Table {
     let head = [
         "case",
@@ -133,7 +133,7 @@ pub fn table() -> Table {
 
 type Pick = fn(&Times) -> Option<f64>;
 
-/// The compared figures: name, share, and the tool's figure.
+/// The compared quantiles: name, share, and a function that picks the tool's figure.
 pub const QUANTILES: [(&str, f64, Pick); 5] = [
     ("p50", 0.5, |it| it.p50),
     ("p90", 0.9, |it| it.p90),
@@ -227,8 +227,8 @@ fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still
     }
 }
 
-/// Returns the evidence that the machine stalled. If the upstream stalls on purpose, the tail of
-/// neither figure is evidence.
+/// Returns the evidence that the machine stalled, if there is any. If the upstream stalls on
+/// purpose, the tails are no evidence, and p90 is examined instead of p99.9.
 fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
     let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
     let percent = said.waited_share * 100.0;
@@ -244,14 +244,14 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     })
 }
 
-/// Compares due times with arrivals. If a request was sent in time but arrived late, the upstream
+/// Returns how late requests arrived. If a request was sent in time but arrived late, the upstream
 /// had no core.
 fn lag(account: &Account) -> Quantiles {
     let at_rate = account.at_rate.clone().unwrap_or_default();
     at_rate.lag_ns
 }
 
-/// Returns the verdict on deviations, unless the machine may have caused them.
+/// Returns the verdict on these deviations: [`Verdict::Noisy`] if the machine may have caused them.
 pub fn excused(
     reasons: Vec<String>,
     said: &Said,
@@ -345,8 +345,8 @@ mod tests {
         let (mut said, mut account, _) = honest();
         said.times.p99_9 = Some(2e9);
         assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
-        // A wait for a core does not invalidate correct figures; deviations need the evidence of
-        // the ledger.
+        // A wait for a core does not invalidate correct figures. Deviations are accepted only if
+        // the ledger agrees with them.
         said.waited_share = 0.02;
         assert!(matches!(verdict(&said, &account), Verdict::Noisy(_)));
         let at = |pick: fn(&Times) -> Option<f64>| pick(&said.times).unwrap() as u64;

@@ -1,12 +1,12 @@
-//! The accuracy of the load generator. It sends at a fixed rate, with default flags, to an upstream
-//! whose true latency distribution is known by construction. The quantiles that the load generator
-//! prints are compared with the truth.
+//! Measures the accuracy of the load generator, which sends at a fixed rate, with default flags, to
+//! an upstream whose true latency distribution is known by construction. The quantiles that the
+//! load generator prints are compared with the truth.
 //!
 //! The figures of a tool are compared with two references. *Truth* is computed before the run, from
-//! the case and the schedule. *Ledger* is the record of the upstream: the time from the due time of
-//! the n-th arrival, counted from the first, until its response was sent. The load generator must
-//! print the truth, unless there is evidence that the machine stalled. In that case requests were
-//! sent and responses arrived later than planned. The ledger contains this delay, and the load
+//! the case and the schedule. *Ledger* is the upstream's record: the time from the due time of the
+//! n-th arrival (counted from the first arrival) until its response was sent. The load generator
+//! must print the truth, unless there is evidence that the machine stalled. In that case requests
+//! were sent and responses arrived later than planned. The ledger contains this delay, and the load
 //! generator must print the figures of the ledger.
 
 mod case;
@@ -58,7 +58,7 @@ fn cell_names() -> impl Iterator<Item = &'static str> {
     cases.chain(cells::NAMES)
 }
 
-/// The programs and folders of a cell.
+/// The programs and options that all cells share.
 struct Bench<'a> {
     programs: &'a Programs,
     options: &'a Options,

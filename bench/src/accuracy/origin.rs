@@ -1,4 +1,4 @@
-//! `gatebench upstream pathology` on a separate core, and its control path.
+//! Runs `gatebench upstream pathology` on a separate core and controls it over HTTP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -8,7 +8,7 @@ use super::case::{Job, WARM_UP_SECONDS};
 use crate::CLIENT_CORE;
 use crate::programs::Programs;
 
-/// Response times in nanoseconds that a tool prints; absent if it prints none.
+/// Response times that a tool prints, in nanoseconds; none for a time that it does not print.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     pub p50: Option<f64>,

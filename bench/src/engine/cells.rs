@@ -1,4 +1,4 @@
-//! The cells of the matrix: the loads of all tools, and the requirements for ours.
+//! The cells of the matrix: the loads, the tools that run them, and the requirements for gatebench.
 
 use crate::tools::ab::AB;
 use crate::tools::bare::BARE;
@@ -26,7 +26,7 @@ pub struct Goal {
     pub at_least: f64,
 }
 
-/// At most 15 % above the client that parses nothing.
+/// gatebench may take at most 15 % more CPU time than the client that parses nothing.
 const NEAR_BARE: Goal = Goal {
     peer: "bare",
     at_least: 1.0 / 1.15,

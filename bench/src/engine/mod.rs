@@ -1,5 +1,5 @@
-//! Client CPU per request of the engine, next to a client that parses nothing and external load
-//! generators, against the embedded upstream.
+//! Measures the engine's client CPU per request against the embedded upstream, next to that of a
+//! client that parses nothing and of external load generators.
 
 mod cells;
 mod rounds;
@@ -111,7 +111,7 @@ fn measure(
     Ok(rounds::measure(cell, settings, &job, &server, counter))
 }
 
-/// Returns the embedded origin with a canned response for the cell's request.
+/// Starts the embedded origin that has a canned response to the cell's request.
 fn upstream(cell: &Cell, programs: &Programs) -> Result<Server, String> {
     let kind = if cell.work.method == Method::Post {
         "httpbin"
@@ -132,7 +132,7 @@ fn path(cell: &Cell) -> &'static str {
     }
 }
 
-/// The versions and settings on which all figures depend.
+/// Returns the versions and settings that all figures depend on.
 fn heading(
     settings: &Settings,
     chosen: &[Cell],

@@ -40,7 +40,7 @@ pub struct Sample {
 }
 
 /// Measures a cell: a warm-up round of short runs, the rounds, and a run that counts system calls.
-/// Each round begins with the next tool, so that no tool always runs after the same one.
+/// Each round begins with the next tool, so that no tool always runs first.
 pub fn measure(
     cell: &Cell,
     settings: &Settings,
@@ -83,7 +83,7 @@ pub fn measure(
     Measured { rows, absent }
 }
 
-/// The indices of the tools, beginning with a different one in each round.
+/// Returns the tools' indices, beginning with a different one in each round.
 fn order(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (place + round) % count)
 }
@@ -103,8 +103,8 @@ fn sample(tool: &Tool, job: &Job<'_>, server: &Server) -> Result<Sample, String>
     })
 }
 
-/// Busy and stolen time of both cores so far, in seconds. Interrupts are excluded, because no
-/// process is charged for them.
+/// Returns the busy and stolen time of both cores so far, in seconds. Interrupts are excluded,
+/// because no process is charged for them.
 fn busy_seconds(machine: &MachineSample) -> f64 {
     let charged_ns = machine.busy_ns(&CORES) + machine.steal_ns(&CORES);
     let interrupts_ns = machine.irq_ns(&CORES) + machine.softirq_ns(&CORES);

@@ -1,4 +1,4 @@
-//! System calls per request. They are counted in a separate run, because counting costs time.
+//! Counts system calls per request in a separate run, because counting costs time.
 
 use std::path::Path;
 
@@ -95,10 +95,10 @@ fn read(counter: Counter, text: &str) -> Result<(u64, u64), String> {
         Counter::Perf => read_perf(text),
         Counter::Strace => read_strace(text),
     };
-    counts.ok_or_else(|| "the counter of system calls printed nothing".into())
+    counts.ok_or_else(|| "the counter of system calls printed no counts".into())
 }
 
-/// Lines `COUNT,UNIT,EVENT,…`; `<not supported>` replaces a missing count.
+/// Parses lines `COUNT,UNIT,EVENT,…`, in which `<not supported>` replaces a missing count.
 fn read_perf(text: &str) -> Option<(u64, u64)> {
     let of = |event: &str| {
         let fields = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -110,8 +110,8 @@ fn read_perf(text: &str) -> Option<(u64, u64)> {
     Some((of(all)?, of(enter).unwrap_or(0)))
 }
 
-/// Reads a table. Its fourth column counts the calls of the system call in its last column, and
-/// `total` is in its last line.
+/// Parses a table whose last column names a system call and whose fourth column counts its calls.
+/// The last line, `total`, counts all calls.
 fn read_strace(text: &str) -> Option<(u64, u64)> {
     let of = |name: &str| {
         let rows = text

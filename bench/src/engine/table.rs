@@ -1,4 +1,4 @@
-//! The figures of a cell, as lines for a terminal or as Markdown.
+//! Formats the figures of a cell for a terminal or as Markdown.
 
 use super::cells::{Cell, Goal};
 use super::rounds::{Measured, Row, Sample};
@@ -23,7 +23,7 @@ const HEAD: [&str; 7] = [
     "rate ÷ gatebench",
 ];
 
-/// The text of a measured cell.
+/// Formats a measured cell as a table with notes.
 pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     let mut table = Table::new(1, HEAD);
     for row in &measured.rows {
@@ -78,7 +78,7 @@ fn line(row: &Row, first: &Row) -> Option<[String; 7]> {
     ])
 }
 
-/// A row's figure as a multiple of ours, round by round; none if ours has no run.
+/// A row's figure as a multiple of ours, round by round; none if ours has no row.
 fn paired(row: &Row, first: &Row, pick: fn(&Run) -> f64) -> Option<Spread> {
     if first.name != OURS.name {
         return None;

@@ -6,7 +6,7 @@
  *   bare SECONDS MESSAGE STEP...
  *
  * The steps are: parse, envelope FILE (a schema for the document), body FILE (a schema or a WSDL
- * for the first element of the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise, response
+ * for the first element of the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialize, response
  * FILE (the upstream's response replaces the message). */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT)
 #define STEPS_MAX 32
 
-enum kind { PARSE, ENVELOPE, BODY, XSLT, XPATH, SERIALISE, RESPONSE };
+enum kind { PARSE, ENVELOPE, BODY, XSLT, XPATH, SERIALIZE, RESPONSE };
 
 struct step {
     enum kind kind;
@@ -105,8 +105,8 @@ static int read_step(char **words, int count, struct step *step) {
         step->kind = PARSE;
         return 1;
     }
-    if (strcmp(name, "serialise") == 0) {
-        step->kind = SERIALISE;
+    if (strcmp(name, "serialize") == 0) {
+        step->kind = SERIALIZE;
         return 1;
     }
     if (strcmp(name, "xpath") == 0 && count >= 4) {
@@ -185,11 +185,11 @@ static void work(struct step *step) {
         now.length = step->length;
         now.text = xmlStrndup(BAD_CAST step->text, step->length);
         break;
-    case SERIALISE:
+    case SERIALIZE:
         xmlFree(now.text);
         now.length = xmlC14NDocDumpMemory(now.tree, NULL, XML_C14N_1_0, NULL, 1, &now.text);
         if (now.length <= 0)
-            fail("serialise");
+            fail("serialize");
         break;
     }
 }

@@ -1,5 +1,5 @@
-//! The bare work of chains. A C program calls the libraries directly for the steps of a scenario's
-//! policies, on the gateway's core, while the other core is as busy as in a trial.
+//! Measures the bare work of chains: a C program calls the libraries directly for the steps of a
+//! scenario's policies, on the gateway's core, while the other core is as busy as in a trial.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ const ENVELOPE: &str = include_str!("../../../crates/xml/src/soap/soap-1.1.xsd")
 /// The calculator's response to 5 and 7.
 const RESPONSE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
 
-/// The name of the file with the response.
+/// The name of the file that contains [`RESPONSE`].
 const RESPONSE_FILE: &str = "upstream-response";
 
 /// The CPU time of one measurement, in seconds.
@@ -59,8 +59,8 @@ impl<'a> Bare<'a> {
         (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
-    /// Returns the CPU time of one message in µs for each scenario with a chain: the minimum of
-    /// several trials.
+    /// Returns the CPU time per message in µs (the minimum of several trials) for each scenario
+    /// with a chain.
     pub fn measure(
         &self,
         ran: &Ran,
@@ -68,14 +68,14 @@ impl<'a> Bare<'a> {
         folder: &Path,
     ) -> Result<Vec<(String, f64)>, String> {
         let mut measured = Vec::new();
-        let mut neighbour = None;
+        let mut neighbor = None;
         for scenario in &ran.scenarios {
             let name = scenario["scenario"].as_str().unwrap_or("?");
             let Some(chain) = Chain::of(scenario, &folder.join(name))? else {
                 continue;
             };
-            if neighbour.is_none() {
-                neighbour = Some(Busy::start(self.programs)?);
+            if neighbor.is_none() {
+                neighbor = Some(Busy::start(self.programs)?);
             }
             // saxon runs first, because libxml2 validates its results.
             let mut cost = 0.0;
@@ -91,7 +91,7 @@ impl<'a> Bare<'a> {
     }
 }
 
-/// Returns the minimum of the figures printed by this number of runs of a command.
+/// Runs a command `trials` times and returns the smallest figure that it printed.
 fn least(words: &[String], trials: usize) -> Result<f64, String> {
     let mut least = f64::INFINITY;
     for _ in 0..trials {
@@ -102,8 +102,8 @@ fn least(words: &[String], trials: usize) -> Result<f64, String> {
     Ok(least)
 }
 
-/// Returns the upstream's response to a message, for saxon: httpbin sends it back, and the
-/// calculator sends a sum.
+/// Returns the argument of bare_saxon.py for the upstream's response: httpbin sends the message
+/// back, and the calculator sends a sum.
 fn between(scenario: &Value, folder: &Path) -> String {
     match scenario["upstream"].as_str() {
         Some("httpbin") => "ECHO".into(),
@@ -111,7 +111,7 @@ fn between(scenario: &Value, folder: &Path) -> String {
     }
 }
 
-/// The work of a scenario for one message.
+/// The work that a scenario does for each message.
 struct Chain {
     folder: PathBuf,
     message: String,
@@ -203,14 +203,14 @@ impl Chain {
     }
 }
 
-/// The steps of one direction in order.
+/// Returns the steps of one direction in order.
 fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let xslt = match chain["xslt_library"] == "saxon" {
         true => "saxon",
         false => "xslt",
     };
-    // If the user gives no schema, the built-in schema of the envelope applies.
+    // If the chain has no schema for the envelope, the built-in one applies.
     let envelope = chain["xsd_soap_schema"].as_str().or(Some(ENVELOPE));
     let parts = [
         (xslt, "before", chain["xslt_transform_before"].as_str()),
@@ -229,17 +229,17 @@ fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
         let names = chain["route_xpath_register_ns"].as_object();
         let (prefix, uri) = names
             .and_then(|names| names.iter().next())
-            .ok_or("the expression of a route has no namespace")?;
+            .ok_or("a route's XPath expression has no namespace")?;
         let uri = uri.as_str().unwrap_or_default();
         steps.push(["xpath", xpath, prefix, uri].map(String::from).to_vec());
     }
     if steps.iter().any(|step| step[0] == "xslt") {
-        steps.push(vec!["serialise".into()]);
+        steps.push(vec!["serialize".into()]);
     }
     Ok(steps)
 }
 
-/// Writes a file, and returns its path.
+/// Writes a file and returns its path.
 fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
     let path = folder.join(name);
     std::fs::write(&path, text)

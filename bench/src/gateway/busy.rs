@@ -11,7 +11,7 @@ use crate::CLIENT_CORE;
 use crate::programs::Programs;
 use crate::server::Server;
 
-/// The CPU time of the upstream that shows that the load is running.
+/// The load is running once the upstream has used more CPU time than this.
 const UNDER_WAY_US: f64 = 50_000.0;
 
 /// The longest wait for the load to start.

@@ -4,8 +4,8 @@
 pub struct Cell {
     pub name: &'static str,
     pub title: &'static str,
-    /// The scenario without policies. The additional cost of the other scenarios is that of their
-    /// policies.
+    /// The scenario without policies. Whatever the other scenarios cost in addition is the cost of
+    /// their policies.
     pub plain: &'static str,
     pub scenarios: &'static [&'static str],
     pub peers: Peers,
@@ -18,7 +18,7 @@ pub struct Cell {
     pub asked: Asked,
 }
 
-/// The gateways with which ours is compared.
+/// The gateways that ours is compared with.
 pub enum Peers {
     Named(&'static [&'static str]),
     /// Every installed gateway whose folder has a policy of these scenarios.

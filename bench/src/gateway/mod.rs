@@ -1,10 +1,10 @@
-//! CPU time of the gateway's processes per request: the plain proxy and the common policies
-//! compared with other gateways, and SOAP/XML chains compared with the bare work of their
+//! Measures the CPU time per request of the gateway's processes: the plain proxy and the common
+//! policies compared with other gateways, and SOAP/XML chains compared with the bare work of their
 //! libraries.
 //!
-//! Every round is a run of `gatebench run` with one block: each scenario with each gateway in
-//! random order, with fresh processes that prove their policies before and after the load. The
-//! gateway has core 1; load generator and upstream have core 0.
+//! In every round, `gatebench run` measures each scenario with each gateway, in random order and
+//! with fresh processes that prove their policies before and after the load. The gateway has core
+//! 1; load generator and upstream have core 0.
 
 mod bare;
 mod busy;
@@ -32,7 +32,7 @@ use super::settings::Settings;
 pub struct Measured {
     pub chosen: Chosen,
     pub costs: Vec<Costs>,
-    /// CPU time in µs of the bare work of each scenario that has any, by round.
+    /// For each round, the CPU time of each scenario's bare work in µs, if it has any.
     pub bare: Vec<Vec<(String, f64)>>,
 }
 
@@ -101,7 +101,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Cell>, String> {
     Ok(cells::CELLS.iter().filter(is_chosen).collect())
 }
 
-/// A path as an argument of a command.
+/// Returns a path as an argument of a command.
 fn word(path: &Path) -> String {
     path.display().to_string()
 }

@@ -94,7 +94,7 @@ fn policies(scenario: &Value) -> impl Iterator<Item = String> {
     policies.filter_map(|policy| policy.as_object()?.keys().next().cloned())
 }
 
-/// Returns the JSON that a command of gatebench prints.
+/// Returns the JSON that a gatebench command prints.
 fn asked(programs: &Programs, words: &[&str]) -> Result<Value, String> {
     let output = Command::new(&programs.gatebench)
         .args(words)

@@ -1,9 +1,8 @@
-//! The rows of a run directory's trials, second by second.
+//! Reads the series of a trial, which has a row for each second.
 
 use std::path::Path;
 
-/// Values of the named columns of a trial's series, row by row; rows that lack one of them are
-/// omitted.
+/// Returns the values of the named columns, row by row; rows that lack one of them are omitted.
 pub fn columns<const N: usize>(trial: &Path, names: [&str; N]) -> Result<Vec<[u64; N]>, String> {
     let path = trial.join("series.csv");
     let text = std::fs::read_to_string(&path)
@@ -20,7 +19,7 @@ fn of_text<const N: usize>(text: &str, names: [&str; N]) -> Result<Vec<[u64; N]>
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(names) {
         let found = head.iter().position(|one| one == name);
-        *place = found.ok_or_else(|| format!("the series has no {name}"))?;
+        *place = found.ok_or_else(|| format!("the series has no column '{name}'"))?;
     }
     let mut rows = Vec::new();
     for cells in reader.records() {

@@ -1,4 +1,4 @@
-//! The figures of a cell as a table.
+//! Formats the figures of a cell as a table.
 
 use super::cells::{Cell, OURS};
 use super::{Measured, verdicts};
@@ -8,10 +8,10 @@ use crate::table::Table;
 /// The text for a missing figure.
 const NONE: &str = "–";
 
-/// The mark of a ratio to a gateway that implements the policy by a script instead of natively.
+/// Marks a ratio to a gateway that implements the policy by a script instead of natively.
 const BY_SCRIPT: &str = "(script)";
 
-/// The title and table of a cell, with the requirement and the reasons for missing figures.
+/// Returns the title and table of a cell, with the requirement and the reasons for missing figures.
 pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     let columns = columns(cell, measured);
     let titles = columns.iter().map(|column| column.title(measured));
@@ -43,8 +43,8 @@ enum Column {
     AddedOverBare,
 }
 
-/// With one peer, its cost has a column next to the ratio; with several, each has only a ratio. A
-/// gateway without any figure has no column.
+/// Returns the columns. A single peer has a column for its cost and one for the ratio; of several
+/// peers, each has only the ratio. A gateway without any figure has no column.
 fn columns(cell: &Cell, measured: &Measured) -> Vec<Column> {
     let has_figures = |at: &usize| {
         let gateway = &measured.chosen.gateways[*at];
@@ -103,7 +103,7 @@ impl Column {
     }
 }
 
-/// The ratios of our cost to a peer's, for the rounds with both figures.
+/// Returns the ratios of our cost to a peer's, for the rounds with both figures.
 pub(super) fn over_peer(measured: &Measured, scenario: &str, gateway: &str) -> Vec<f64> {
     let ours = of_rounds(measured, scenario, OURS);
     quotients(&ours, &of_rounds(measured, scenario, gateway))
@@ -154,7 +154,7 @@ fn shown(spread: Option<Spread>) -> String {
     spread.map_or(NONE.into(), |spread| spread.to_string())
 }
 
-/// Returns each reason once, except the reason that a gateway does not support a policy.
+/// Returns each reason for a missing figure once, except that a gateway does not support a policy.
 fn missing(measured: &Measured) -> Vec<String> {
     let all = measured.costs.iter().flatten();
     let mut reasons: Vec<String> = all

@@ -1,4 +1,4 @@
-//! One round, which is a run of `gatebench run`, and the figures in its records.
+//! Runs `gatebench run` for one round and reads the figures in its records.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -81,8 +81,8 @@ fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64,
     }
 }
 
-/// CPU time of the gateway's process tree per response in the same window. A trial that did not
-/// complete, or that had a failed response, has no figure.
+/// Returns the CPU time of the gateway's process tree per response in the measured window, in µs. A
+/// trial that did not complete, or that had a failed response, has no figure.
 pub fn cost(record: &Value) -> Result<f64, String> {
     let outcome = &record["outcome"];
     if outcome["kind"] != "completed" {
@@ -106,7 +106,7 @@ pub fn cost(record: &Value) -> Result<f64, String> {
     }
 }
 
-/// A JSON file of a run directory.
+/// Reads a JSON file of a run directory.
 pub fn read(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;

@@ -1,14 +1,14 @@
-//! Variants of scenario soap-5-routes: other TTLs of its definitions, other numbers of routes.
+//! Variants of scenario soap-5-routes with other TTLs and other numbers of routes.
 
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = include_str!("../../../scenarios/published/soap/soap-5-routes.yaml");
 
-/// A variant of scenario soap-5-routes.
+/// The changes to scenario soap-5-routes.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     pub name: &'static str,
-    /// The time for which definitions are kept.
+    /// The time that definitions are kept, such as `60s`.
     pub ttl: &'static str,
     pub routes: u32,
 }

@@ -5,10 +5,10 @@ use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::spread::ratios;
 
-/// The minimum number of rounds for a verdict, as for the blocks of a run.
+/// The minimum number of rounds for a verdict; a run needs as many blocks.
 const ROUNDS_MIN: usize = 10;
 
-/// The verdict on ratios that have a highest permitted value.
+/// The verdict on a ratio that must not exceed a bound.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Held,
@@ -64,16 +64,16 @@ fn ratios_asked(cell: &Cell, measured: &Measured) -> Vec<(String, Vec<f64>, f64)
     };
     let peers = measured.chosen.gateways.iter().skip(1);
     let pairs = peers.flat_map(|peer| cell.all().map(move |scenario| (scenario, peer)));
-    let beside_peers = pairs.map(|(scenario, peer)| {
+    let peer_ratios = pairs.map(|(scenario, peer)| {
         let values = over_peer(measured, scenario, peer);
         (format!("{scenario} ÷ {peer}"), values, of_peers)
     });
     let chains = of_bare_work.map(|most| cell.scenarios.iter().map(move |name| (name, most)));
-    let beside_bare_work = chains.into_iter().flatten().map(|(scenario, most)| {
+    let bare_work_ratios = chains.into_iter().flatten().map(|(scenario, most)| {
         let values = over_bare(cell, measured, scenario);
         (format!("{scenario} ÷ bare work"), values, most)
     });
-    beside_bare_work.chain(beside_peers).collect()
+    bare_work_ratios.chain(peer_ratios).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::record;
 use crate::programs::Programs;
 
-/// The truth about the candidate.
+/// The candidate's true relation to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     Same,
@@ -22,7 +22,7 @@ pub enum Truth {
 impl Truth {
     pub const ALL: [Self; 2] = [Self::Same, Self::Slower];
 
-    /// The name of the truth in the file of results.
+    /// The name of the truth in the results file.
     pub fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -38,7 +38,7 @@ impl Truth {
     }
 }
 
-/// The result of a comparison, as a line of the file of results.
+/// The result of a comparison, as a line of the results file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome(pub Value);
 
@@ -115,8 +115,8 @@ impl Outcome {
     }
 }
 
-/// The verdict of the deciding metric: that of the candidate, or `refused` if the baseline differs
-/// from itself.
+/// Returns the result of the deciding metric, with the verdict on the candidate, or with `refused`
+/// if the baseline differs from itself.
 fn verdict(found: &Value) -> Result<Value, String> {
     let ab_test = &found["duel"];
     let deciding = |candidate: &str, baseline: &str| {

@@ -1,4 +1,4 @@
-//! The slowed gateway, and the cost of its extra work.
+//! The slowed gateway and the cost of its extra work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::SERVER_CORE;
 use crate::client;
 use crate::programs::Programs;
 
-/// The share by which the CPU time of the slowed gateway is higher.
+/// The additional CPU time of the slowed gateway, as a share of the unslowed gateway's.
 const SHARE: f64 = 0.05;
 
 /// The slowed gateway's name.
@@ -18,7 +18,7 @@ pub const NAME: &str = "handicapped";
 /// The number of responses of a bare loop, which take a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
-/// The number of turns and of system calls per response used to measure the cost of one.
+/// The numbers of turns and system calls per response, for measuring the cost of one.
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 
@@ -34,8 +34,8 @@ pub struct Handicap {
 }
 
 impl Handicap {
-    /// The handicap of this folder, or a new one fitted to the default scenario on this machine:
-    /// half of the share in user code, half in system calls.
+    /// Returns the handicap of this folder, or a new one fitted to the default scenario on this
+    /// machine: half of the share in user code, half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
         let baseline = variant(root, folder, programs, record::GATEWAY, "")?;
         let file = folder.join("handicap");
@@ -56,13 +56,14 @@ impl Handicap {
         })
     }
 
-    /// The handicap's cost per response, in nanoseconds of CPU time.
+    /// Measures the handicap's cost per response, in nanoseconds of CPU time.
     pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
         Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
     }
 }
 
-/// The handicap whose cost is [`SHARE`] of a request's cost, half of it in each kind of work.
+/// Returns the handicap whose cost is [`SHARE`] of a request's cost, half of it in each kind of
+/// work.
 fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String, String> {
     eprintln!("measuring the cost of a request, to fit the handicap");
     let needed_ns = record::cpu_per_request_ns(programs, folder, baseline)?;
@@ -76,8 +77,8 @@ fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
 }
 
-/// CPU time per response of a bare loop with this handicap, as accounted by the system for the
-/// process.
+/// Measures the CPU time per response of a bare loop with this handicap, as the system accounts it
+/// for the process.
 fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     let before = client::children_cpu_us();
     let status = Command::new("taskset")
@@ -93,8 +94,8 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
 }
 
-/// Writes a gateway folder: the reference gateway's with another name, the program that has faults,
-/// and these start arguments.
+/// Copies the reference gateway's folder, with another name, the program that has faults, and
+/// additional start arguments.
 fn variant(
     root: &Path,
     folder: &Path,

@@ -1,6 +1,6 @@
-//! The correctness of the verdicts of `gatebench ab`. This benchmark compares the reference gateway
-//! with itself, and with itself slowed by a known amount of extra work, each time with fresh
-//! processes, on the default scenario. It counts every verdict.
+//! Measures how often the verdicts of `gatebench ab` are correct. This benchmark compares the
+//! reference gateway with itself, and with itself slowed by a known amount of extra work, each time
+//! with fresh processes, on the default scenario. It counts every verdict.
 //!
 //! Comparisons are independent: no two share a block. Each result is appended to a file, so the
 //! command resumes an earlier run and adds comparisons to it. The size of the extra work is

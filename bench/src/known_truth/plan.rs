@@ -8,14 +8,14 @@ use clap::Args;
 /// The options of the benchmark.
 #[derive(Args)]
 pub struct Plan {
-    /// Number of comparisons for each truth, including earlier ones
+    /// Number of comparisons of equal gateways, and of a slowed gateway; earlier ones count
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub comparisons: usize,
-    /// The maximum time of one comparison
+    /// The maximum length of a comparison
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub minutes: u32,
-    /// Number of blocks of equal gateways to record, from which other cells are simulated; 0
-    /// records none
+    /// Number of blocks of equal gateways to record, for the simulation of other cells; 0 records
+    /// none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub record: u32,
     /// The folder of all runs and results

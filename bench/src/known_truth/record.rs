@@ -1,4 +1,4 @@
-//! The blocks of runs, and a recording of equal gateways in all phases for the simulation.
+//! Reads the blocks of runs, and records equal gateways in all phases for the simulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ const PILOT_BLOCKS: &str = "10";
 /// The folder of the recording.
 const RECORDED: &str = "recorded";
 
-/// The names of the columns that are read in a run's summary.
+/// The columns that are read from a run's summary.
 const COLUMNS: [&str; 6] = ["scenario", "phase", "variant", "metric", "block", "value"];
 
 /// Scenario, phase and metric.
@@ -30,7 +30,8 @@ pub type Key = (String, String, String);
 #[derive(Debug, Default)]
 pub struct Values(pub BTreeMap<Key, BTreeMap<String, BTreeMap<u32, f64>>>);
 
-/// The gateway's CPU time per request of the default scenario, side by side, in nanoseconds.
+/// Measures the gateway's CPU time per request in the default scenario, side by side, in
+/// nanoseconds.
 pub fn cpu_per_request_ns(
     programs: &Programs,
     folder: &Path,
@@ -51,7 +52,7 @@ pub fn cpu_per_request_ns(
     ];
     run(programs, &words, &out)?;
     let found = Values::read(&out)?.baseline_ns();
-    found.ok_or_else(|| format!("{} measured nothing", out.display()))
+    found.ok_or_else(|| format!("the run in {} measured nothing", out.display()))
 }
 
 /// Records equal gateways in every phase of each scenario, three of them in each block.
@@ -85,14 +86,14 @@ fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
         .map_err(|error| format!("gatebench cannot be started: {error}"))
 }
 
-/// The recording in a folder, if there is one.
+/// Reads the recording in a folder, if there is one.
 pub fn read(folder: &Path) -> Result<Option<Values>, String> {
     let run = folder.join(RECORDED);
     run.exists().then(|| Values::read(&run)).transpose()
 }
 
 impl Values {
-    /// The values of a run directory.
+    /// Reads the values of a run directory.
     pub fn read(run: &Path) -> Result<Self, String> {
         let path = run.join("summary.csv");
         let text = fs::read_to_string(&path);

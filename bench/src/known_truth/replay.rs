@@ -1,5 +1,5 @@
-//! A simulation of the cells that no live comparison covers: the procedure of `gatebench ab` over
-//! blocks drawn from a recording of equal gateways, with an added effect.
+//! Simulates the cells that no live comparison covers, by the procedure of `gatebench ab` on blocks
+//! drawn from a recording of equal gateways, with an added effect.
 //!
 //! Blocks are drawn with replacement, and the three equal processes of a block in random order, so
 //! a simulated comparison has the noise of the recording but not its order. An effect is a factor
@@ -94,8 +94,8 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     first.iter().filter_map(block).collect()
 }
 
-/// The numbers of comparisons that end with better, with worse, and with a baseline that differs
-/// from itself.
+/// Returns how many comparisons end with better, with worse, and with a baseline that differs from
+/// itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
     let mut random = Random::seeded(1);
     let mut counts = [0; 3];
@@ -129,7 +129,7 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
     counts
 }
 
-/// The end of a comparison: better, worse, refused, or none of these.
+/// Returns the end of a comparison: 0 for better, 1 for worse, 2 for refused, or none of these.
 fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     let cut = |pair: &Pair, blocks: usize| Pair {
         baseline: pair.baseline[..blocks].to_vec(),

@@ -16,7 +16,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// The results of a folder; none before its first comparison.
+    /// Reads the results of a folder; there are none before its first comparison.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let file = folder.join("results.jsonl");
         let text = match fs::read_to_string(&file) {
@@ -124,7 +124,7 @@ pub fn rate(found: usize, all: usize) -> String {
     )
 }
 
-/// The geometric mean with Student's interval, or one value alone.
+/// Formats the geometric mean, with Student's interval if there is one.
 fn ratio(values: &[f64]) -> String {
     let logs: f64 = values.iter().map(|value| value.ln()).sum();
     let mean = (logs / values.len().max(1) as f64).exp();

@@ -1,4 +1,4 @@
-//! ab (ApacheBench), with `-k` the fastest external generator on plain GET.
+//! ab (ApacheBench), which with `-k` is the fastest external load generator on plain GET.
 
 use super::{Job, Made, Method, Protocol, Tool, after};
 

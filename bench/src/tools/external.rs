@@ -28,14 +28,15 @@ pub static H2LOAD: Tool = Tool {
     version: Some(["h2load", "--version"]),
 };
 
-/// wrk's default timeout of a request.
+/// wrk's default request timeout.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A closed load that repeats one request, sent by one thread.
 pub struct Load<'a> {
     pub url: &'a str,
-    /// Headers of the request as a JSON object, and its body; with a body it is a POST.
+    /// The request's headers as a JSON object.
     pub headers: Value,
+    /// The request's body; a request with a body is a POST.
     pub body: Option<String>,
     pub connections: u32,
     pub seconds: u64,
@@ -86,7 +87,7 @@ impl Load<'_> {
     }
 }
 
-/// An argument with the absolute path of the file that it names, as in `--data=body` or `body`.
+/// Replaces the file that an argument such as `--data=body` or `body` names with its absolute path.
 fn absolute(argument: String, files: &[&str], folder: &Folder) -> String {
     let named = files.iter().find_map(|name| {
         let option = argument.strip_suffix(*name)?;
@@ -96,7 +97,7 @@ fn absolute(argument: String, files: &[&str], folder: &Folder) -> String {
     named.unwrap_or(argument)
 }
 
-/// Scheme and authority of a URL, and its path with the query.
+/// Splits a URL into its scheme and authority, and its path with the query.
 fn origin_and_path(url: &str) -> (&str, &str) {
     let authority = url.find("://").map_or(0, |at| at + 3);
     let path = url[authority..].find('/').map(|at| authority + at);
@@ -139,7 +140,7 @@ fn words(generator: Generator, job: &Job<'_>) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The figures in the output of a generator.
+/// Parses the figures in the output of a generator.
 pub fn figures(generator: Generator, output: &str) -> Result<Figures, String> {
     parse(generator, output).map_err(|error| error.to_string())
 }
@@ -162,7 +163,7 @@ fn read_h2load(protocol: Protocol, output: &str) -> Result<Made, String> {
     made(&figures(Generator::H2load, output)?)
 }
 
-/// The result of a run; an error if a response was not 2xx or a request failed.
+/// Returns the result of a run; an error if a response was not 2xx or a request failed.
 pub fn made(figures: &Figures) -> Result<Made, String> {
     let classes = figures.by_class.iter().filter(|(class, _)| *class != "2xx");
     if let Some((kind, count)) = figures.errors.iter().chain(classes).next() {

@@ -1,4 +1,5 @@
-//! The load generators that are compared: the command line of each for a job, and its result.
+//! The load generators that are compared: each returns its command line for a job and parses its
+//! result.
 //!
 //! Output is parsed strictly. A run does not count if the tool reports an error, a response that is
 //! not 2xx, or a protocol other than the job's.
@@ -14,12 +15,12 @@ use std::process::Command;
 use super::files::Files;
 use super::programs::Programs;
 
-/// A load tool.
+/// A load tool that can be run for a job.
 pub struct Tool {
     pub name: &'static str,
     /// Returns the tool's command line for a job, or the reason why it cannot do the job.
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
-    /// Reads the tool's result from its output; an error if the run does not count.
+    /// Parses the tool's result from its output; an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
     /// Program and arguments that print the tool's version; none for the project's own.
     pub version: Option<[&'static str; 2]>,
@@ -105,7 +106,7 @@ impl Tool {
     }
 }
 
-/// The first number with a dot in it.
+/// Returns the first number with a dot in it.
 fn version_in(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let mut versions = words.map(|word| word.trim_matches('.'));

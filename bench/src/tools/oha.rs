@@ -50,8 +50,8 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
     counted(figures(output)?, u64::from(job.work.connections * streams))
 }
 
-/// The result of a run. It is an error if any request fails, except for the `under_way` requests
-/// that are cut off at the end.
+/// Returns the result of a run. It is an error if any request fails, except for the `under_way`
+/// requests that are cut off at the end.
 fn counted(mut figures: Figures, under_way: u64) -> Result<Made, String> {
     let may_be_cut_off = |error: &str, count: u64| error == CUT_OFF && count <= under_way;
     figures
@@ -60,7 +60,7 @@ fn counted(mut figures: Figures, under_way: u64) -> Result<Made, String> {
     made(&figures)
 }
 
-/// The figures in oha's JSON.
+/// Parses the figures in oha's JSON.
 pub fn figures(output: &str) -> Result<Figures, String> {
     let value: Value = serde_json::from_str(output)
         .map_err(|error| format!("oha printed no JSON ({error}): {output}"))?;

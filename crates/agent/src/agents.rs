@@ -1,4 +1,4 @@
-//! The agents of a run, and requests to all of them at the same time.
+//! Connects to the agents of a run, and sends requests to all of them at the same time.
 
 use std::net::IpAddr;
 use std::thread;
@@ -18,7 +18,7 @@ use crate::protocol::{Ask, Facts};
 /// minutes, so no record is lost if a connection stalls for this long.
 pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
-/// Connected agents. Dropping them ends the connections and the loads.
+/// Connected agents. Dropping this value closes the connections and ends the loads.
 #[derive(Debug)]
 pub struct Agents {
     pub(crate) all: Vec<Connected>,
@@ -43,9 +43,9 @@ pub(crate) struct Assignment {
 }
 
 impl Agents {
-    /// Connects to all places, which may be pods of the run, and copies the agent to those that
-    /// lack it. An agent on this machine uses only the cores in `here`, if there are any, because
-    /// other parts of a trial use the other cores.
+    /// Connects to all places, which may be pods of the run, and copies the agent's program to
+    /// those that lack it. An agent on this machine uses only the cores in `here`, if there are
+    /// any, because other parts of a trial use the other cores.
     ///
     /// # Errors
     /// A place cannot be reached, or the program cannot run there.
@@ -79,16 +79,16 @@ impl Agents {
         self.all.len()
     }
 
-    /// The address at which the first agent on another host reaches this machine; none if all
-    /// agents are here or in pods.
+    /// This machine's address as seen by the first agent on another host; `None` if all agents are
+    /// here or in pods.
     pub fn here(&self) -> Option<IpAddr> {
         let is_host = |it: &&Connected| matches!(it.place, Place::Ssh(_));
         let mut elsewhere = self.all.iter().filter(is_host);
         elsewhere.next().map(|it| it.host.here)
     }
 
-    /// The number of workers of all agents for a load on `cores`. If `cores` is empty, the load
-    /// uses all cores that the agents may use.
+    /// The total number of workers that the agents use for a load on `cores`. If `cores` is empty,
+    /// the load uses all cores that the agents may use.
     pub fn workers(&self, cores: &[usize]) -> usize {
         self.all.iter().map(|it| it.cores(cores).len()).sum()
     }

@@ -1,14 +1,14 @@
-//! Compares the clock of an agent with that of this machine by pings.
+//! Uses pings to compare an agent's clock with that of this machine.
 
 /// The number of pings; the fastest one is used.
 pub(crate) const PINGS: usize = 20;
 
-/// The difference between the clock of an agent and that of this machine.
+/// The difference between an agent's clock and that of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// The agent's time minus the time on this machine, in nanoseconds.
     pub ahead_ns: i64,
-    /// The difference is known to within this many nanoseconds either way.
+    /// The maximum error of the difference, in either direction, in nanoseconds.
     pub uncertainty_ns: u64,
 }
 

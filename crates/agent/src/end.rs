@@ -27,13 +27,13 @@ pub struct Agent {
     running: Option<Running>,
 }
 
-/// A load that was prepared, runs or has ended.
+/// A load that is prepared, running or finished.
 struct Running {
     shared: Arc<Shared>,
     cores: Vec<usize>,
-    /// The requested start time. The load does not start until it is confirmed.
+    /// The requested start time. The load starts only if this time is confirmed.
     start_ns: Option<u64>,
-    /// The state of the machine at the confirmation.
+    /// The state of the machine when the start was confirmed.
     before: Option<MachineSample>,
     thread: Option<JoinHandle<Result<Outcome, EngineError>>>,
 }
@@ -83,7 +83,7 @@ fn nothing_runs() -> RemoteError {
 }
 
 fn facts() -> Facts {
-    // In a pod, the host name is that of the pod, so NODE_NAME is preferred.
+    // In a pod, the host name is the name of the pod, so NODE_NAME is preferred.
     let node = env::var("NODE_NAME").or_else(|_| fs::read_to_string("/proc/sys/kernel/hostname"));
     let node = node.unwrap_or_default();
     Facts {
@@ -130,8 +130,8 @@ impl Agent {
     }
 }
 
-/// Raises the limit on file descriptors as far as permitted. If that is not far enough, connections
-/// fail with the kernel's reason.
+/// Raises the limit on file descriptors as far as permitted. Connections beyond the limit fail, and
+/// the kernel's error is reported.
 fn allow_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {

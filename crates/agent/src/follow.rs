@@ -18,10 +18,10 @@ use crate::record::Record;
 /// The interval between requests for records.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
-/// News from the agent with this number.
+/// News from an agent, which is identified by its number.
 pub(crate) enum News {
     Second(usize, Box<Interval>),
-    /// The numbers of responses, of requests without a response, and of waiting arrivals, so far.
+    /// The numbers of responses, requests without a response and waiting arrivals so far.
     Live(usize, [u64; 3]),
     Ended(usize, Result<Box<Ended>, DriverError>),
 }
@@ -110,14 +110,15 @@ impl Follower<'_> {
     fn check(&self, totals: Totals, read: &Read) -> Result<Ended, DriverError> {
         if (totals.records, &totals.sha256) != (read.records, &read.lines.hex()) {
             let (wrote, arrived) = (totals.records, read.records);
-            let what =
-                format!("it wrote {wrote} records, but {arrived} arrived, or some were altered");
+            let what = format!(
+                "the agent wrote {wrote} records, but {arrived} arrived, or some were altered"
+            );
             return Err(self.defect(what));
         }
         let outcome = totals.outcome.read(|ns| self.offset.here(ns));
         let outcome = outcome.map_err(|error| self.defect(error.to_string()))?;
         if outcome.counts != read.counts {
-            return Err(self.defect("its seconds do not add up to its totals"));
+            return Err(self.defect("the seconds do not add up to the totals"));
         }
         Ok(Ended {
             outcome,
@@ -130,7 +131,7 @@ impl Follower<'_> {
     fn defect(&self, what: impl std::fmt::Display) -> DriverError {
         let name = self.agent.host.name();
         DriverError::Remote(RemoteError::environment(
-            format!("the records of {name} are not complete: {what}"),
+            format!("the records of agent {name} are incomplete: {what}"),
             "report this as a defect of gatebench; the results of this load are not valid",
         ))
     }

@@ -9,7 +9,7 @@
 //! [`Agents::run`] has the same form as [`gatebench_engine::run`]. The workers of all agents are
 //! numbered consecutively, so together they send exactly the requests that one load generator with
 //! as many workers would send. All agents begin at the same moment, which each of them receives as
-//! a time on its own clock. Each second of an agent is a record, which the agent keeps until it is
+//! a time on its own clock. Each agent writes one record per second, and keeps it until it is
 //! acknowledged. Histograms are added; percentiles are never averaged. If an agent is lost, the
 //! others stop.
 //!

@@ -1,6 +1,5 @@
-//! `gatebench-agent`: the program that gatebench sends to hosts on which load generators and
-//! upstreams run. It contains the remote end, the load generator and the upstreams, and needs no
-//! libraries.
+//! The program that gatebench copies to the hosts that run load generators and upstreams. It
+//! contains the remote end, the load generator and the upstreams, and needs no libraries.
 
 mod upstream;
 
@@ -13,7 +12,7 @@ use gatebench_testbed::{Launcher, remote};
 
 const USAGE: &str = "gatebench starts gatebench-agent on other hosts:
   gatebench-agent remote-end       serve gatebench over standard input and output; with --line [--further]
-                                   or --hold, so that `kubectl exec` may end
+                                   or --hold, outlive `kubectl exec`
   gatebench-agent supervise ...    run a command until gatebench-agent ends
   gatebench-agent upstream KIND [--listen ADDR:PORT] [--cores 0,1] [--streams N] [--tls --cert FILE --key FILE]
   gatebench-agent --version";

@@ -70,7 +70,7 @@ enum WireProtocol {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct WireTls {
-    /// The host for which the settings were made.
+    /// The host that the settings were made for.
     host: String,
     verify: WireVerify,
     server_name: Option<String>,
@@ -95,14 +95,14 @@ struct WirePem {
     bytes: String,
 }
 
-/// The reason why a load that was received cannot be sent.
+/// The reason why an agent cannot send a load that it received.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OrderError {
     #[error(transparent)]
     Tls(#[from] SettingsError),
     #[error(transparent)]
     Data(#[from] DataError),
-    #[error("the load contains {0}, which this program does not know")]
+    #[error("the load contains {0}, which this program does not support")]
     Unknown(String),
 }
 

@@ -1,10 +1,10 @@
-//! The records of a load generator that the coordinator has not acknowledged.
+//! Keeps the records of a load generator until the coordinator acknowledges them.
 
 use std::collections::VecDeque;
 
 use sha2::{Digest as _, Sha256};
 
-/// The number of records that are kept: those of ten minutes.
+/// The maximum number of records that are kept, enough for ten minutes.
 const RECORDS_MAX: usize = 600;
 
 /// Numbers records, and keeps each until it is acknowledged.
@@ -14,12 +14,12 @@ pub(crate) struct Outbox {
     /// The number of the first record that is kept.
     first: u64,
     digest: Lines,
-    /// True if a record was lost because nobody acknowledged the earlier ones.
+    /// True if a record was lost because too many earlier records were not acknowledged in time.
     overflowed: bool,
 }
 
 impl Outbox {
-    /// Adds a record. Returns false if too many records are kept.
+    /// Adds a record. Returns false once a record has been lost because the outbox was full.
     pub(crate) fn push(&mut self, record: String) -> bool {
         self.overflowed |= self.records.len() >= RECORDS_MAX;
         if !self.overflowed {
@@ -29,7 +29,8 @@ impl Outbox {
         !self.overflowed
     }
 
-    /// Forgets the records before a number, and returns the others with the number of the first.
+    /// Forgets the records before `number`. Returns the number of the first remaining record, and
+    /// the remaining records.
     pub(crate) fn after(&mut self, number: u64) -> (u64, Vec<String>) {
         while self.first < number && self.records.pop_front().is_some() {
             self.first += 1;
@@ -43,7 +44,7 @@ impl Outbox {
     }
 }
 
-/// The SHA-256 of lines.
+/// A SHA-256 digest of lines.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Sha256);
 
@@ -73,7 +74,11 @@ mod tests {
         }
         let all = (0, vec!["a".into(), "b".into(), "c".into()]);
         assert_eq!(outbox.after(0), all);
-        assert_eq!(outbox.after(0), all, "asked again after a lost response");
+        assert_eq!(
+            outbox.after(0),
+            all,
+            "a lost response can be requested again"
+        );
         assert_eq!(outbox.after(2), (2, vec!["c".into()]));
         assert_eq!(outbox.after(1), (2, vec!["c".into()]));
         let mut lines = Lines::default();

@@ -8,29 +8,31 @@ use crate::totals::WireOutcome;
 /// A request to an agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
-    /// The response is [`Facts`].
+    /// Asks for the agent's [`Facts`].
     Introduce,
-    /// Prepares a load and opens its connections. The response is empty and does not wait.
+    /// Prepares a load and opens its connections. The response is empty, and does not wait for the
+    /// connections.
     Prepare(Box<Order>),
     /// The response is true once all connections are up.
     IsReady,
     /// The response is the time on the agent's `CLOCK_MONOTONIC`, in nanoseconds.
     Ping,
-    /// Notes when the load is to begin, on the agent's clock. The response is empty.
+    /// Sets the start of the load, on the agent's clock. The load starts only if this is confirmed.
+    /// The response is empty.
     StartAt { at_ns: u64 },
-    /// All agents have noted the start, so it takes place. The response is empty, or an error if
-    /// the time has passed.
+    /// Confirms the start, because all agents have received it. The response is empty, or an error
+    /// if the time has passed.
     Confirm,
     /// Forgets the records up to a number, and returns those after it as [`Progress`]. A request
     /// with the same number returns the same records again.
     Records { after: u64 },
-    /// Ends the load early. The response is empty and does not wait.
+    /// Ends the load early. The response is empty, and does not wait for the end.
     Stop,
     /// Ends the load, and returns its [`Totals`].
     Finish,
 }
 
-/// An agent's machine.
+/// Facts about an agent's machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     /// The name of the machine.
@@ -71,10 +73,10 @@ pub(crate) struct Totals {
 pub struct Health {
     /// The length of the observation.
     pub window_ns: u64,
-    /// The number of cores of the workers.
+    /// The number of the workers' cores.
     pub cores: u32,
     /// Time that the hypervisor took from these cores.
     pub steal_ns: u64,
-    /// Time for which a CPU limit throttled the agent.
+    /// Time that a CPU limit throttled the agent.
     pub throttled_ns: u64,
 }

@@ -1,5 +1,5 @@
-//! The record of one second of a load generator in the form in which it is sent. It contains
-//! counts, and histograms in the compressed format of HdrHistogram (V2).
+//! The record of one second of a load generator, as sent to the coordinator. It contains counts,
+//! and histograms in the compressed format of HdrHistogram (V2).
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,8 @@ impl WireRecording {
         let sum_ns = self.sum_ns.parse();
         Ok(Recording {
             histogram,
-            sum_ns: sum_ns.map_err(|_| Unreadable(format!("its sum is '{}'", self.sum_ns)))?,
+            sum_ns: sum_ns
+                .map_err(|_| Unreadable(format!("the sum '{}' is not a number", self.sum_ns)))?,
             min_ns: self.min_ns,
             max_ns: self.max_ns,
             clamped: self.clamped,

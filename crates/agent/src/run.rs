@@ -26,26 +26,26 @@ pub struct Conducted {
     pub outcome: Outcome,
     /// Each agent, in the order of the places.
     pub agents: Vec<AgentReport>,
-    /// None if the load was stopped before its start.
+    /// `None` if the load was stopped before its start.
     pub start: Option<StartReport>,
     /// The first agent that was lost.
     pub failure: Option<AgentFailure>,
 }
 
-/// One agent and what it sent.
+/// The results of one agent.
 #[derive(Debug)]
 pub struct AgentReport {
     /// The place, as the user wrote it.
     pub place: String,
-    /// The host name of its machine.
+    /// The host name of the agent's machine.
     pub node: String,
-    /// The cores of its workers.
+    /// The cores of the agent's workers.
     pub cores: Vec<usize>,
-    /// The number of its first worker among those of all agents.
+    /// The number of the agent's first worker among the workers of all agents.
     pub first_worker: usize,
     /// True if all upstreams use the same clock as the agent.
     pub shares_clock: bool,
-    /// The difference between its clock and that of this machine.
+    /// The difference between the agent's clock and that of this machine.
     pub clock: Offset,
     /// The agent's own outcome, with times on the clock of this machine. If the agent was lost, the
     /// outcome covers only the records that arrived.
@@ -56,13 +56,13 @@ pub struct AgentReport {
     pub bytes: u64,
 }
 
-/// The spread of the starts of the agents.
+/// The spread of the agents' start times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartReport {
-    /// The difference between the largest and the smallest delay with which an agent sent its first
-    /// request, relative to its schedule.
+    /// The spread of the delays with which the agents sent their first requests, compared with the
+    /// schedule: the largest delay minus the smallest.
     pub spread_ns: u64,
-    /// The spread is known to within this many nanoseconds either way.
+    /// The maximum error of the spread, in either direction, in nanoseconds.
     pub uncertainty_ns: u64,
 }
 
@@ -72,7 +72,7 @@ pub struct StartReport {
 pub struct AgentFailure {
     /// The agent's place.
     pub agent: String,
-    /// The second of the measurement in which it was lost; none before the measurement.
+    /// The second of the measurement in which it was lost; `None` before the measurement.
     pub second: Option<u64>,
     /// The reason, with the last output of the agent.
     pub error: DriverError,
@@ -143,7 +143,7 @@ impl Agents {
         Ok(course.conclude(assignments, offsets))
     }
 
-    /// An outcome without any request.
+    /// Returns an outcome without requests.
     fn empty(&self, load: &Load, control: &Control) -> Outcome {
         let start_ns = control.start_ns().unwrap_or_else(clock::now_ns);
         let begin_ns = start_ns + load.warm_up.as_nanos() as u64;
@@ -157,12 +157,12 @@ impl Agents {
     }
 }
 
-/// The course of a load.
+/// The state of a load in progress.
 struct Course<'a> {
     agents: &'a Agents,
     load: &'a Load,
     control: &'a Control,
-    /// The sums of the seconds of each agent.
+    /// Each agent's sum of its seconds so far.
     partial: Vec<Outcome>,
     ended: Vec<Option<Box<Ended>>>,
     failure: Option<AgentFailure>,
@@ -239,7 +239,8 @@ impl Course<'_> {
     }
 }
 
-/// The outcome of all agents. Only complete outcomes have groups and routes, so they come first.
+/// Returns the combined outcome of all agents. Only complete outcomes have groups and routes, so
+/// they come first.
 fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
     let mut outcomes: Vec<&Outcome> = agents.iter().map(|it| &it.outcome).collect();
     outcomes.sort_by_key(|outcome| outcome.groups.is_empty());
@@ -251,7 +252,7 @@ fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
     sum
 }
 
-/// Calculates the spread of the starts from the first requests of the agents.
+/// Calculates the spread of the start times from each agent's first request.
 fn start(agents: &[AgentReport]) -> Option<StartReport> {
     let firsts = agents.iter().filter_map(|it| it.outcome.first);
     let late_ns = firsts.map(|it| it.sent_ns.saturating_sub(it.due_ns));

@@ -1,4 +1,4 @@
-//! The common start of all agents.
+//! Starts a load on all agents at the same moment.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ impl Agents {
 impl Connected {
     fn order(&self, load: &Load, assignment: &Assignment) -> Order {
         let cores = assignment.cores.clone();
-        // Polling on all cores would take time from the connection to the coordinator.
+        // If workers polled on all cores, the connection to the coordinator would get no core.
         let spin = load.spin && cores.len() < self.facts.cores.len();
         let load = Load {
             spin,
@@ -99,7 +99,8 @@ impl Connected {
         while !control.stopped() && !self.host.ask_role::<bool>(&Ask::IsReady, SILENCE)? {
             if deadline <= Instant::now() {
                 let name = self.host.name();
-                let what = format!("the connections of {name} were not up after {READY_TIMEOUT:?}");
+                let what =
+                    format!("the connections of agent {name} were not up after {READY_TIMEOUT:?}");
                 let remedy = "open fewer connections, or open them faster";
                 return Err(DriverError::Remote(RemoteError::environment(what, remedy)));
             }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::order::{OrderError, backend};
 use crate::record::{Unreadable, WireRecording, WireRecordings};
 
-/// An outcome, with times on the clock of the sender.
+/// An outcome, with times on the sender's clock.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WireOutcome {
     counts: Counts,
@@ -81,7 +81,7 @@ impl WireOutcome {
         }
     }
 
-    /// The outcome, with all times converted by `to_here` to the clock of the receiver.
+    /// The outcome, with all times converted by `to_here` to the receiver's clock.
     pub(crate) fn read(self, to_here: impl Fn(u64) -> u64) -> Result<Outcome, TotalsError> {
         let groups = self.groups.into_iter().map(WireGroup::read);
         let (begin_ns, end_ns) = self.window_ns;

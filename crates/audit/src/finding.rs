@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// How far a finding puts the document's figures in doubt.
+/// The degree to which a finding casts doubt on the document's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -26,7 +26,7 @@ pub enum Numbering {
 }
 
 impl Numbering {
-    /// The word to print before the number.
+    /// Returns the word to print before the number.
     pub fn word(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -35,7 +35,7 @@ impl Numbering {
     }
 }
 
-/// A cell on which a finding is based.
+/// A cell that a finding is based on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
     /// The line or item of the cell's row, counted from 1.
@@ -56,8 +56,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// The line or item of the first row that the finding concerns, or of the headings if it
-    /// concerns the whole table. Counted from 1.
+    /// The line or item of the first row that the finding concerns, counted from 1. For a finding
+    /// that concerns the whole table, this is the line of the headings.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,
@@ -65,20 +65,20 @@ pub struct Finding {
     pub row: Option<String>,
     /// The headings of the columns that the finding concerns.
     pub columns: Vec<String>,
-    /// All cells on which the finding is based; empty only if the table lacks a fact.
+    /// All cells that the finding is based on; empty only if the table lacks a fact.
     pub cells: Vec<Cell>,
     /// A description of the problem, with the figures.
     pub says: String,
 }
 
-/// The result of an audit.
+/// The findings of an audit, with the numbers of tables and rows that were judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
     /// The number of tables that were judged, including the quoted output of load tools.
     pub tables: usize,
     /// The number of rows in these tables.
     pub rows: usize,
-    /// The number of tables that were not judged, because they have no times or rates.
+    /// The number of tables that were not judged because they contain no times or rates.
     pub passed_over: usize,
     /// The findings in document order.
     pub findings: Vec<Finding>,

@@ -12,7 +12,7 @@ pub(crate) enum Meaning {
     /// Requests per second.
     Rate,
     Mean,
-    /// A quantile of times; 0.95 for p95.
+    /// A quantile of times, such as 0.95 for p95.
     Quantile(f64),
     Min,
     Max,
@@ -25,7 +25,6 @@ pub(crate) enum Meaning {
     /// The length of the load.
     Duration,
     Memory,
-    /// CPU time per request.
     CpuPerRequest,
     Cores,
     /// The number of repetitions, or the difference between them.
@@ -39,8 +38,8 @@ impl Meaning {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }
 
-    /// The rank of the figure among the times of all requests, from 0 for the shortest to 1 for the
-    /// longest; `None` if it has no rank.
+    /// Returns the rank of the figure among the times of all requests, from 0 for the shortest to 1
+    /// for the longest, or `None` if the figure has no rank.
     pub(crate) fn rank(self) -> Option<f64> {
         match self {
             Self::Min => Some(0.0),
@@ -59,7 +58,7 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// The meanings, each with the words in headings that indicate it, separated by commas. The first
+/// The meanings, each with the words that indicate it in headings, separated by commas. The first
 /// match is used.
 const WORDS: [(Meaning, &str); 14] = [
     (
@@ -94,8 +93,8 @@ const WORDS: [(Meaning, &str); 14] = [
     (Meaning::Quantile(0.5), "median"),
 ];
 
-/// Returns the meaning of a heading and the name of the thing that was measured: `K6 p95` is the
-/// p95 of `k6`. Times are compared only with times of the same thing.
+/// Returns the meaning of a heading and the name of the subject that was measured: `K6 p95` is the
+/// p95 of `k6`. Times are compared only with times of the same subject.
 pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     let text = heading.to_lowercase().replace("<br/>", " ");
     if let Some(found) = PERCENTILE.captures(&text) {
@@ -132,7 +131,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Words in headings that do not name the thing that was measured.
+/// Words in headings that do not name the subject that was measured.
 const FILLERS: &str = "ms us µs ns s sec percentile of the time latency duration req response";
 
 /// Returns the words of a heading without the statistic `found` and the fillers.
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_of_many_tools_are_known() {
+    fn headings_of_many_tools_are_recognized() {
         for (heading, expected, thing) in [
             ("K6 p95", Meaning::Quantile(0.95), "k6"),
             ("P(99) req duration", Meaning::Quantile(0.99), ""),

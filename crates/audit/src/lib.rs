@@ -1,10 +1,10 @@
 //! Examines a published table of results for impossible figures, misleading figures and missing
 //! information.
 //!
-//! Only the table is judged: nothing is measured again, and nothing outside the table is considered
-//! except the names of load tools above it. The rules report figures that contradict each other or
-//! arithmetic (Little's law, the order of percentiles, the bounds that percentiles set for a mean),
-//! and figures that look like artifacts.
+//! Only the table itself is judged: nothing is measured again, and of the text outside the table,
+//! only the names of load tools above it are considered. The rules report figures that contradict
+//! each other or arithmetic (Little's law, the order of percentiles, the bounds that percentiles
+//! impose on a mean), and figures that look like artifacts.
 
 mod finding;
 mod heading;
@@ -39,7 +39,7 @@ impl std::error::Error for AuditError {}
 /// Judges every table of a document.
 ///
 /// # Errors
-/// The text is not in this format.
+/// Fails if the text is not in this format.
 pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     let (judged, other): (Vec<_>, Vec<_>) = read::tables(text, form)?
         .into_iter()
@@ -52,9 +52,9 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     })
 }
 
-/// Judges figures that gatebench measured and that are not in a document yet. Cells and headings
-/// are written as in a document, with units. The mean times must be those of the requests sent, and
-/// the number of users must be the limit on requests in flight.
+/// Judges figures that gatebench measured but has not yet written to a document. Write cells and
+/// headings as in a document, with units. Mean times must cover exactly the requests sent, and the
+/// number of users must be the limit on requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     rules::judge(&table::Table {
         mean: tool::Mean::OfSent,

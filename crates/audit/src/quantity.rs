@@ -1,4 +1,4 @@
-//! Reads the content of a cell: a number, its unit, and the precision with which it was written.
+//! Parses the content of a cell: a number, its unit, and the precision to which it was written.
 
 use std::sync::LazyLock;
 
@@ -39,7 +39,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// The base unit and the factor that belong to a unit's name.
+/// Returns the base unit of a unit's name, and the factor to convert to it.
 fn unit_of(name: &str) -> Option<(Unit, f64)> {
     let name = name.trim().trim_end_matches('.');
     // Some documents repeat the unit, as in `2.2 GB GB`.
@@ -66,7 +66,7 @@ fn unit_of(name: &str) -> Option<(Unit, f64)> {
     })
 }
 
-/// Parses a unit of memory. Units with an `i` are powers of 1024; `Gib` is read as GiB.
+/// Parses a unit of memory. Units with an `i` are powers of 1024, and `Gib` means GiB.
 fn sized(name: &str) -> Option<(Unit, f64)> {
     let factor = match name {
         "B" | "bytes" => 1.0,
@@ -98,7 +98,7 @@ fn rate_of(name: &str) -> Option<(Unit, f64)> {
     is_rate.then_some((Unit::PerSecond, factor))
 }
 
-/// Reads a cell. `default` is the unit of a bare number, according to the column's heading.
+/// Parses a cell. `default` is the unit of a bare number, according to the column's heading.
 pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quantity> {
     let found = WRITTEN.captures(text.trim())?;
     let digits = found[1].replace(',', "");
@@ -115,7 +115,7 @@ pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quant
     })
 }
 
-/// The value of one unit in the last place.
+/// Returns the value of one unit in the last place.
 fn step_of(digits: &str) -> f64 {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let places = mantissa.split_once('.').map_or(0, |(_, it)| it.len());
@@ -123,7 +123,7 @@ fn step_of(digits: &str) -> f64 {
     10_f64.powi(exponent - i32::try_from(places).unwrap_or(0))
 }
 
-/// The unit that a heading such as `avg (ms)`, `p99_ns` or `latency, µs` contains.
+/// Returns the unit that a heading such as `avg (ms)`, `p99_ns` or `latency, µs` contains.
 pub(crate) fn unit_in_heading(heading: &str) -> Option<(Unit, f64)> {
     let words = heading.split(|it: char| it.is_whitespace() || "()[],_".contains(it));
     let mut units = words.filter(|word| !word.is_empty()).filter_map(|word| {

@@ -24,7 +24,7 @@ pub(crate) struct Column {
     /// The text in the document.
     pub(crate) heading: String,
     pub(crate) meaning: Meaning,
-    /// The name of the thing that was measured, or empty if the heading does not contain one.
+    /// The name of the subject that was measured, or empty if the heading does not contain one.
     pub(crate) family: String,
     unit: Option<(Unit, f64)>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Row {
     written: Vec<String>,
     /// The number in each column; `None` for a cell without a number.
     cells: Vec<Option<Quantity>>,
-    /// True if a cell states the spread of its value.
+    /// True if any cell states the spread of its value.
     pub(crate) has_spread: bool,
     /// The number of users in the row's name, as in `150 VUs`.
     named_users: Option<f64>,
@@ -61,12 +61,12 @@ impl Column {
 /// The number of connections or users of a row.
 pub(crate) struct Users {
     pub(crate) count: f64,
-    /// The column that states the number; `None` if the label of the row states it.
+    /// The column that contains the number; `None` if the row's label contains it.
     pub(crate) column: Option<usize>,
 }
 
 impl Table {
-    /// Creates a table from cells as written. Each row has the number of its line.
+    /// Creates a table from cells as written. Each row comes with its line number.
     pub(crate) fn of<H: AsRef<str>>(
         title: &str,
         headings: &[H],
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    /// The kind of the row's mean time.
+    /// Returns the kind of the row's mean time.
     pub(crate) fn mean_of(&self, row: &Row) -> Mean {
         match Mean::of_words(&row.name) {
             Mean::Unknown => self.mean,
@@ -115,7 +115,7 @@ impl Table {
         self.columns.iter().any(|it| it.meaning == meaning)
     }
 
-    /// The indexes of the columns whose meaning satisfies a condition.
+    /// Returns the indexes of the columns whose meaning satisfies a condition.
     pub(crate) fn columns_of(
         &self,
         wanted: impl Fn(Meaning) -> bool,
@@ -123,7 +123,7 @@ impl Table {
         (0..self.columns.len()).filter(move |at| wanted(self.columns[*at].meaning))
     }
 
-    /// The ranks and columns of the times of a family, in the order of the ranks.
+    /// Returns the ranks and columns of a family's times, in the order of the ranks.
     pub(crate) fn ranked_times(&self, family: &str) -> Vec<(f64, usize)> {
         let columns = self.columns.iter().enumerate();
         let columns = columns.filter(|(_, it)| it.family == family);
@@ -133,7 +133,7 @@ impl Table {
         ranked
     }
 
-    /// The distinct families whose times are in the table, in the order of their columns.
+    /// Returns the distinct families whose times are in the table, in the order of their columns.
     pub(crate) fn families(&self) -> Vec<&str> {
         let mut families: Vec<&str> = Vec::new();
         for column in self.columns.iter().filter(|it| it.meaning.is_time()) {
@@ -144,19 +144,19 @@ impl Table {
         families
     }
 
-    /// The first figure in a row with this meaning, and its column.
+    /// Returns the first figure in a row with this meaning, and its column.
     pub(crate) fn figure(&self, row: &Row, wanted: Meaning) -> Option<(usize, Quantity)> {
         self.columns_of(|it| it == wanted)
             .find_map(|at| Some((at, row.figure(at)?)))
     }
 
-    /// The mean time of a row in seconds, and its column.
+    /// Returns the mean time of a row in seconds, and its column.
     pub(crate) fn mean(&self, row: &Row) -> Option<(usize, Quantity)> {
         let found = self.figure(row, Meaning::Mean)?;
         (found.1.unit == Unit::Seconds).then_some(found)
     }
 
-    /// The number of connections or users of a row.
+    /// Returns the number of connections or users of a row.
     pub(crate) fn users(&self, row: &Row) -> Option<Users> {
         let in_column = self.figure(row, Meaning::Users).map(|(at, users)| Users {
             count: users.value,
@@ -199,18 +199,18 @@ impl Row {
         }
     }
 
-    /// The number in a column.
+    /// Returns the number in a column, or `None` if the cell has none.
     pub(crate) fn figure(&self, column: usize) -> Option<Quantity> {
         self.cells.get(column).copied().flatten()
     }
 
-    /// The text in a column.
+    /// Returns the trimmed text in a column, or an empty text if the row has no such cell.
     pub(crate) fn written(&self, column: usize) -> &str {
         self.written.get(column).map_or("", |text| text.trim())
     }
 }
 
-/// The number before `VUs`, `users`, `connections` or `clients`.
+/// Returns the number before `VUs`, `users`, `connections` or `clients`.
 fn users_in(name: &str) -> Option<f64> {
     let units = ["vu", "vus", "users", "connections", "clients"];
     let name = name.to_lowercase();

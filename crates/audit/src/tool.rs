@@ -1,29 +1,29 @@
-//! Derives the kind of mean that a load tool prints, and how many requests it has in flight on a
-//! connection, from the name of the tool.
+//! Derives, from the name of a load tool, the kind of mean that the tool prints and the number of
+//! requests that it may have in flight on a connection.
 //!
 //! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it prints)
 //! adds samples for every request that took at least twice a connection's average time per request,
 //! so its mean includes requests that were never sent. ab (`support/ab.c` of httpd) and siege print
-//! the mean of the requests that they sent, one at a time on a connection. So does oha over
+//! the mean of the requests that they sent, one at a time on a connection. oha does the same over
 //! HTTP/1.1, because `--latency-correction` is off by default. Over HTTP/2, oha can have several
 //! requests in flight on a connection, as can h2load with `-m` and k6 with a batch.
 
 /// The kind of mean time in a table or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mean {
-    /// The mean of the requests sent, of which a user has only one in flight at a time.
+    /// The mean of the requests sent, with at most one in flight per user.
     OfSent,
     /// The mean of the requests sent and of samples that the tool adds for slow requests.
     WithAdded,
-    /// The mean of the requests sent, of which a user may have several in flight at a time.
+    /// The mean of the requests sent, with possibly several in flight per user.
     OfSeveral,
     /// The kind is unknown, because the table names no tool.
     Unknown,
 }
 
 impl Mean {
-    /// The kind of mean that the tools in a text print. If there are several tools, the most
-    /// permissive kind is used.
+    /// Returns the kind of mean that the tools named in a text print. If there are several tools,
+    /// the most permissive kind applies.
     pub(crate) fn of_words(text: &str) -> Self {
         let text = text.to_lowercase();
         let is_part = |it: char| it.is_alphanumeric() || "./-_".contains(it);
@@ -43,8 +43,8 @@ impl Mean {
         }
     }
 
-    /// The reason why the number of requests in flight, computed from the rate and the mean, may
-    /// exceed the number of users; `None` if it cannot.
+    /// Returns the reason why the number of requests in flight, computed from the rate and the
+    /// mean, may exceed the number of users, or `None` if it may not.
     pub(crate) fn why_above_users(self) -> Option<&'static str> {
         match self {
             Self::OfSent => None,
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_known_by_their_names() {
+    fn tools_are_recognized_by_their_names() {
         let of = Mean::of_words;
         assert_eq!(of("what wrk printed"), Mean::WithAdded);
         assert_eq!(of("ab -k, wrk"), Mean::WithAdded);

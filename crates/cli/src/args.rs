@@ -50,12 +50,11 @@ const GROUPS: [(&str, &[&str]); 5] = [
 #[command(version = crate::VERSION, long_version = crate::LONG_VERSION, styles = STYLES,
           max_term_width = 100, help_template = help_template(), after_help = exit_codes())]
 pub struct Cli {
-    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Every command.
+/// All commands, including the hidden ones.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
@@ -95,7 +94,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs the command.
+    /// Runs the command, and returns the exit code of the program.
     pub fn run(self) -> Result<ExitCode, Failure> {
         let success = |()| Exit::Fine;
         let exit = match self {
@@ -134,7 +133,8 @@ impl Command {
     }
 }
 
-/// Returns the layout of `gatebench --help`, because clap does not support headings for commands.
+/// Returns a template for `gatebench --help` that puts the commands under headings, which clap does
+/// not support.
 fn help_template() -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let commands = Command::augment_subcommands(clap::Command::new("gatebench"));

@@ -33,7 +33,7 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// The meaning, for `--help`.
+    /// Returns the meaning that `--help` prints.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Fine => "success",
@@ -51,7 +51,7 @@ impl Exit {
         self as u8
     }
 
-    /// The exit code of a verdict.
+    /// Returns the exit code for a verdict.
     pub fn of_decision(decision: Decision) -> Self {
         match decision {
             Decision::Fine => Self::Fine,
@@ -60,7 +60,7 @@ impl Exit {
         }
     }
 
-    /// The exit code for a fault of this culprit.
+    /// Returns the exit code for a fault of this culprit.
     pub fn of(culprit: &Culprit) -> Self {
         match culprit {
             Culprit::Gateway(_) | Culprit::Upstream | Culprit::Engine => Self::CheckFailed,

@@ -18,10 +18,8 @@ pub enum Failure {
     Said {
         /// The culprit, as in `gateway nginx`.
         culprit: String,
-        /// The error.
         what: String,
         remedy: String,
-        /// The exit code.
         exit: Exit,
     },
     /// Mistakes in input files, grouped by file.
@@ -65,12 +63,11 @@ impl Failure {
         Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
 
-    /// A failure caused by the environment.
+    /// Returns a failure caused by the environment.
     pub fn environment(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(&Culprit::Environment, what, remedy)
     }
 
-    /// The exit code.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Said { exit, .. } => *exit,

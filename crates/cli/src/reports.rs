@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// Name of the HTML report in a run directory.
 pub const PAGE: &str = "report.html";
 
-/// A file of the report, and the function that produces it.
+/// The name of a report file, and the function that renders the file.
 type Form = (&'static str, fn(&Findings) -> String);
 
 const FILES: [Form; 5] = [
@@ -84,7 +84,7 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Reads the format from the extension of a path.
+    /// Derives the format from the extension of a path.
     pub fn of(path: &str) -> Result<Self, String> {
         let path = PathBuf::from(path);
         let extension = path.extension().and_then(|it| it.to_str());
@@ -122,7 +122,7 @@ pub fn write(dir: &Path, findings: &Findings, has_secrets: bool) -> Result<PathB
     Ok(dir.join(PAGE))
 }
 
-/// The complete report for this terminal, or only its first screen.
+/// Renders the complete report for this terminal, or only its first screen.
 pub fn for_terminal(findings: &Findings, brief: bool) -> String {
     let options = TerminalOptions {
         brief,
@@ -131,10 +131,10 @@ pub fn for_terminal(findings: &Findings, brief: bool) -> String {
     terminal::render(findings, options).trim_end().to_owned()
 }
 
-/// The properties of this terminal.
+/// Returns the options for rendering a report on this terminal.
 pub fn terminal_options() -> TerminalOptions {
     TerminalOptions {
-        colour: crate::terminal::stdout_colors(),
+        color: crate::terminal::stdout_colors(),
         columns: crate::terminal::stdout_width(),
         brief: false,
     }

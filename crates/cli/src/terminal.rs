@@ -105,7 +105,7 @@ pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
 
-/// Like [`stdout_colors`], for standard error.
+/// Reports whether standard error shows colors, by the rules of [`stdout_colors`].
 pub fn stderr_colors() -> bool {
     wants_colors(&Term::stderr())
 }
@@ -120,7 +120,8 @@ pub fn stderr_is_terminal() -> bool {
     Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A spinner with a message, for work whose total is not known; hidden if there is no terminal.
+/// Returns a spinner with a message, for work whose total is not known; hidden if there is no
+/// terminal.
 pub fn spinner() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
     if !stderr_is_terminal() {
@@ -131,17 +132,17 @@ pub fn spinner() -> ProgressBar {
     bar
 }
 
-/// The number of columns of standard output.
+/// Returns the width of standard output in columns, from 40 to [`WIDTH`].
 pub fn stdout_width() -> usize {
     width(&Term::stdout())
 }
 
-/// A style for standard output that obeys NO_COLOR.
+/// Returns a style for standard output that obeys NO_COLOR.
 pub fn stdout_style() -> Style {
     Style::new().force_styling(stdout_colors())
 }
 
-/// A style for standard error that obeys NO_COLOR.
+/// Returns a style for standard error that obeys NO_COLOR.
 pub fn stderr_style() -> Style {
     Style::new().for_stderr().force_styling(stderr_colors())
 }
@@ -177,7 +178,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     out
 }
 
-/// The width of the longest name, in characters.
+/// Returns the width of the longest name, in characters.
 pub fn widest<'a>(names: impl IntoIterator<Item = &'a str>) -> usize {
     let widths = names.into_iter().map(|it| it.chars().count());
     widths.max().unwrap_or(0)

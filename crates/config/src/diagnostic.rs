@@ -9,10 +9,10 @@ use miette::{
 };
 use serde::Serialize;
 
-/// A mistake whose place is known in bytes, but not yet as a line number.
+/// A mistake whose place is a byte range. A [`Diagnostic`] adds the line and column.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The bytes of the text that contain the mistake.
+    /// The byte range of the mistake in the text.
     pub span: Range<usize>,
     /// A sentence that describes the mistake.
     pub message: String,
@@ -35,14 +35,14 @@ impl Problem {
 pub struct Diagnostic {
     /// The name of the file as given by the user.
     pub file: String,
-    /// Line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
-    /// Offset of the mistake's first byte in the text.
+    /// The offset of the mistake's first byte in the text.
     pub offset: usize,
-    /// Length of the mistake in bytes, within one line; 0 if something is missing at the end of a
-    /// line.
+    /// The length of the mistake within one line, in bytes; 0 if something is missing at the end of
+    /// the line.
     pub length: usize,
     /// A sentence that describes the mistake.
     pub message: String,
@@ -120,7 +120,7 @@ impl Diagnostics {
         &self.all
     }
 
-    /// All mistakes with their lines, carets and remedies, wrapped at `width` columns.
+    /// Renders all mistakes with their lines, carets and remedies, wrapped at `width` columns.
     pub fn render(&self, color: bool, width: usize) -> String {
         let styles = match color {
             true => ThemeStyles::ansi(),

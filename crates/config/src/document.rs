@@ -1,8 +1,9 @@
 //! Converts users' files to types, and reports all mistakes in a file at once.
 //!
-//! The text becomes a tree of [`Node`]s with places. The tree is checked against the schema of the
-//! type, completed, checked against the rules that a schema cannot express, and converted to the
-//! type. The types are the single source of truth: the schema is generated from them.
+//! The text becomes a tree of [`Node`]s, each with its place in the text. The tree is checked
+//! against the schema of the type, completed, checked against the rules that a schema cannot
+//! express, and converted to the type. The types are the single source of truth: the schema is
+//! generated from them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::Node;
 use crate::{conform, yaml};
 
-/// Reads a file whose path is relative to the file that names it.
+/// A function that reads a file. The path is relative to the file that names it.
 pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// A type of file that users write.
@@ -29,7 +30,7 @@ pub trait Document: DeserializeOwned + JsonSchema {
     /// Values that are read from other files and are not part of the tree.
     type Attachments;
 
-    /// The JSON Schema against which a file is checked.
+    /// The JSON Schema that a file is checked against.
     fn schema() -> Value {
         schema::<Self>(Self::TITLE)
     }
@@ -41,7 +42,7 @@ pub trait Document: DeserializeOwned + JsonSchema {
     }
 
     /// Adds the contents of the files that the tree names, and reports the mistakes that a schema
-    /// cannot find. `text` is the text from which `root` was read.
+    /// cannot find. `root` was parsed from `text`.
     fn complete(
         root: &mut Node,
         text: &str,
@@ -123,7 +124,7 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     move |path| std::fs::read(folder.join(path))
 }
 
-/// Reads any YAML text as a tree. `file` is the file name in reports of mistakes.
+/// Parses any YAML text into a tree. `file` is the file name in reports of mistakes.
 ///
 /// # Errors
 /// All YAML mistakes in the text, each with its place and its remedy.
@@ -131,7 +132,7 @@ pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
     tree_or(file, text, "name another file")
 }
 
-/// Reads YAML text as a tree. `help` is the remedy for empty text.
+/// Parses YAML text into a tree. `help` is the remedy for empty text.
 pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagnostics> {
     let (root, problems) = yaml::root(file, text, help)?;
     match problems.is_empty() {
@@ -140,13 +141,14 @@ pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagno
     }
 }
 
-/// The tree of a document, if the text is YAML. Use [`parse`] to report its mistakes.
+/// Returns the tree of a document; `None` if the text is not YAML. Use [`parse`] to report the
+/// mistakes in the text.
 pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }
 
-/// Reads YAML text with one document. `file` is the file name in reports of mistakes. Files that
-/// the text names are reported as missing.
+/// Parses YAML text that contains one document. `file` is the file name in reports of mistakes.
+/// Files that the text names are reported as missing.
 ///
 /// # Errors
 /// All mistakes in the text, each with its place and its remedy.
@@ -154,7 +156,7 @@ pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
     parse_with_files(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
 
-/// Reads YAML text with one document. `read_file` reads the files that the text names.
+/// Parses YAML text that contains one document. `read_file` reads the files that the text names.
 ///
 /// # Errors
 /// All mistakes in the text and in these files, each with its place in the text and its remedy.
@@ -174,8 +176,8 @@ pub fn parse_with_files<T: Document>(
     }
 }
 
-/// Reads YAML text and returns the documents that it describes, at least one. `read_file` reads the
-/// files that the text names.
+/// Parses YAML text, and returns the documents that it describes, at least one. `read_file` reads
+/// the files that the text names.
 ///
 /// # Errors
 /// All mistakes in the text, and those in the first document that has any.

@@ -42,7 +42,7 @@ impl HumanDuration {
         self.0.as_secs_f64()
     }
 
-    /// A duration of whole milliseconds.
+    /// Creates a duration from milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }

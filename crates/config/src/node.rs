@@ -9,7 +9,7 @@ use crate::diagnostic::Problem;
 /// A value and its place in the text.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The bytes of the text that contain the value.
+    /// The byte range of the value in the text.
     pub span: Range<usize>,
     pub data: Data,
 }
@@ -19,7 +19,6 @@ pub struct Node {
 pub enum Data {
     /// No value.
     Null,
-    /// True or false.
     Bool(bool),
     /// A whole number.
     Integer(i64),
@@ -35,7 +34,7 @@ pub enum Data {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub key: String,
-    /// Bytes of the key in the text.
+    /// The byte range of the key in the text.
     pub key_span: Range<usize>,
     pub value: Node,
 }
@@ -215,7 +214,7 @@ impl Node {
         Problem::new(self.span.clone(), message, help)
     }
 
-    /// The bytes at which to report a mistake that concerns the whole value: the first key of a
+    /// The byte range for reporting a mistake that concerns the whole value: the first key of a
     /// mapping, or the head of a list's first item.
     pub fn head(&self) -> Range<usize> {
         let first_key = self.entries().first().map(|entry| entry.key_span.clone());

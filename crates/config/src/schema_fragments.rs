@@ -51,7 +51,7 @@ pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
     text(PLAIN_PATH, "write a path that begins with /, as in /ws")
 }
 
-/// A [`plain_path`], or nothing.
+/// A [`plain_path`] or null.
 pub fn optional_path(_: &mut SchemaGenerator) -> Schema {
     optional_text(PLAIN_PATH, "write a path that begins with /, as in /ready")
 }
@@ -70,7 +70,7 @@ pub fn sha256s(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "minItems": 1, "items": text(SHA256, message)})
 }
 
-/// A SHA-256 digest, or nothing.
+/// A SHA-256 digest or null.
 pub fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
     let message = "write 64 lowercase hexadecimal digits, as `sha256sum FILE` prints";
     optional_text(SHA256, message)
@@ -83,12 +83,12 @@ pub fn method(_: &mut SchemaGenerator) -> Schema {
     text("^[A-Z]+$", message)
 }
 
-/// A field name (RFC 9110 section 5.1: a token).
+/// An HTTP field name, which is a token (RFC 9110 section 5.1).
 pub fn header_name(_: &mut SchemaGenerator) -> Schema {
     text(HEADER_NAME, HEADER_NAME_FORM)
 }
 
-/// A [`header_name`], or nothing.
+/// A [`header_name`] or null.
 pub fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
     optional_text(HEADER_NAME, HEADER_NAME_FORM)
 }
@@ -125,7 +125,7 @@ pub fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 
-/// A list of words by which items can be selected.
+/// A list of words for selecting items.
 pub fn tags(_: &mut SchemaGenerator) -> Schema {
     let message = "write lowercase letters, digits, hyphens and underscores, as in single_route";
     json_schema!({"type": "array", "items": text("^[a-z0-9][a-z0-9_-]*$", message)})

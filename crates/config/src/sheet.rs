@@ -9,7 +9,7 @@ use crate::document::{described, tree_or};
 use crate::node::{Data, Node};
 use crate::{conform, yaml};
 
-/// The name of a kind of file, and the schema against which it is checked.
+/// A kind of file, with the schema that files are checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct SheetKind<'a> {
     /// The name in sentences.
@@ -29,13 +29,13 @@ pub struct Sheet {
     schema: Value,
     root: Node,
     problems: Vec<Problem>,
-    /// The number of mistakes that were found when the file was opened. They are the first ones in
+    /// The number of mistakes that were found when the file was opened. They come first in
     /// `problems`.
     of_form: usize,
 }
 
 impl Sheet {
-    /// Reads YAML text and checks it against its schema. `file` is the file name in reports of
+    /// Parses YAML text and checks it against its schema. `file` is the file name in reports of
     /// mistakes.
     ///
     /// # Errors
@@ -55,8 +55,8 @@ impl Sheet {
     }
 
     /// Returns the value of the file. If the file violates its schema, the invalid parts are
-    /// dropped or replaced, so that the meaning of the rest can be checked. If that does not yield
-    /// a value, returns none, and the file has at least one mistake.
+    /// dropped or replaced, so that the meaning of the rest can be checked. Returns `None` only if
+    /// that does not yield a value; the file then has at least one mistake.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
@@ -117,7 +117,7 @@ pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
     }
 }
 
-/// The bytes of the value at a pointer, or of the innermost value on the path to it.
+/// The byte range of the value at a pointer, or of the innermost value on the path to it.
 fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
     let mut node = root;
     for token in pointer.split('/').skip(1) {

@@ -1,6 +1,6 @@
 //! Suggestions for misspelled words.
 
-/// The candidate for which `word` is most likely a misspelling, if any is close enough.
+/// The candidate that `word` most likely misspells, if any is close enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let folded = fold(word);
     let distance = |candidate: &&str| strsim::damerau_levenshtein(&folded, &fold(candidate));

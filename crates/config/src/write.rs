@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// The maximum length of a value on one line, in characters.
 const FLOW_CHARS_MAX: usize = 88;
 
-/// Words that YAML does not read as strings.
+/// Words that YAML does not parse as strings.
 const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];
@@ -170,7 +170,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A string, in quotes if YAML would read it as something else.
+/// A string, in quotes if YAML would parse it as something else.
 fn text(text: &str) -> String {
     let first = text.chars().next().unwrap_or(' ');
     let is_plain = (first.is_ascii_alphabetic() || first == '/')
@@ -191,7 +191,7 @@ fn text(text: &str) -> String {
     }
 }
 
-/// Reports whether the text is digits followed by a time unit, which YAML does not read as a
+/// Reports whether the text is digits followed by a time unit, which YAML does not parse as a
 /// number.
 fn is_duration(text: &str) -> bool {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -19,7 +19,7 @@ const ALIAS_NODES_MAX: usize = 10_000;
 /// The maximum size of a file in bytes. Files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads the only document in a text. Mistakes that do not prevent building a tree, such as a
+/// Parses the only document in a text. Mistakes that do not prevent building a tree, such as a
 /// duplicate key, are returned together with the tree. `help` is the remedy for an empty text.
 ///
 /// # Errors
@@ -39,7 +39,8 @@ pub(crate) fn root(
     Err(Diagnostics::new(file, text, problems))
 }
 
-/// Reads the only document in a text, and returns its tree, if one can be built, with all mistakes.
+/// Parses the only document in a text, and returns its tree, if one can be built, with all
+/// mistakes.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
         let help = "give the path of a smaller file";
@@ -290,7 +291,8 @@ fn refuse(
     Err(Problem::new(span, message, help))
 }
 
-/// Tags of the core schema (`!!str`) determine how to read a scalar; others have no meaning here.
+/// Refuses a tag unless it belongs to the core schema, such as `!!str`. Those tags determine how a
+/// scalar is parsed.
 fn refuse_tag(tag: Option<&Tag>, span: &Range<usize>) -> Result<(), Problem> {
     match tag {
         Some(tag) if !tag.is_yaml_core_schema() => {

@@ -1,9 +1,9 @@
-//! The smallest program that drives the engine; the benchmarks run it as a separate process.
+//! A minimal program that drives the engine. The benchmarks run it as a separate process.
 //!
 //! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON: the requests sent and
-//! completed, and the time they took. Latency is recorded and the status is checked, as in every
-//! real load. With `GATEBENCH_REQUESTS`, a closed load ends after that number of requests, so that
-//! instructions per request can be counted.
+//! completed, and the time they took. As in every real load, latency is recorded and the status is
+//! checked. If `GATEBENCH_REQUESTS` is set, a closed load ends after that number of requests, so
+//! that instructions per request can be counted.
 
 use std::net::ToSocketAddrs;
 use std::time::Duration;

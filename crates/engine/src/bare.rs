@@ -18,33 +18,33 @@ use crate::population::share;
 const CONNECT_NS: u64 = 5_000_000_000;
 
 /// An exchange of messages over loopback TCP, through the event loops of engine and upstream. The
-/// client sends a message on each connection, and sends another one whenever a whole response has
-/// arrived. The server counts the received bytes and responds to each whole message.
+/// client sends a message on each connection, and another whenever a whole response has arrived.
+/// The server counts the received bytes and responds to each whole message.
 #[derive(Clone, Debug)]
 pub struct Bare {
-    /// Size of a request message in bytes.
+    /// The size of a request message.
     pub asked_bytes: usize,
-    /// Size of a response message in bytes.
+    /// The size of a response message.
     pub answered_bytes: usize,
-    /// Number of connections, over all cores of the client.
+    /// The total number of connections over all client cores.
     pub connections: u32,
     /// The warm-up before the measurement; its results are discarded.
     pub warm_up: Duration,
     /// The length of the measurement.
     pub measure: Duration,
-    /// Cores of the client, with one worker on each; empty means one worker that is not pinned.
+    /// The client's cores, with one worker on each. If empty, one unpinned worker runs.
     pub client_cores: Vec<usize>,
     pub server_cores: Vec<usize>,
     /// True if the client polls for responses instead of sleeping until they arrive.
     pub spin: bool,
-    /// Kernel interface; `None` chooses the best one available.
+    /// The kernel interface. `None` selects the best one available.
     pub backend: Option<Backend>,
 }
 
-/// The messages that were exchanged.
+/// The result of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Responses that arrived during the measurement.
+    /// The number of responses that arrived during the measurement.
     pub exchanges: u64,
     /// The length of the measurement.
     pub measure_ns: u64,
@@ -54,7 +54,7 @@ impl Bare {
     /// Exchanges messages for the warm-up and the measurement.
     ///
     /// # Errors
-    /// The kernel refuses a core, an address, the event loop or a connection.
+    /// Fails if the kernel refuses a core, an address, the event loop or a connection.
     pub fn carry(&self) -> io::Result<Carried> {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -69,14 +69,14 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // If the client has failed, nothing receives this.
+                    // If the client has failed, nobody receives the address.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)
             });
             let carried = match listening.recv() {
                 Ok(address) => self.clients(address),
-                // The caller gets the server's own error.
+                // The server has failed, and the caller gets its error.
                 Err(_) => Err(io::ErrorKind::NotConnected.into()),
             };
             stop.store(true, Ordering::Relaxed);
@@ -111,11 +111,11 @@ impl Bare {
 
 /// One side of a connection.
 struct Side {
-    /// Bytes of the current message that have not arrived.
+    /// The number of bytes of the current message that have not arrived.
     missing: usize,
     /// The message to send; `None` while the loop is sending it.
     message: Option<Vec<u8>>,
-    /// Messages that are still to be sent.
+    /// The number of messages that are still to be sent.
     owed: u64,
 }
 
@@ -128,7 +128,7 @@ impl Side {
         }
     }
 
-    /// Counts received bytes; returns the number of messages that they complete.
+    /// Counts received bytes, and returns the number of messages that they complete.
     fn took(&mut self, mut bytes: usize, expects: usize) -> u64 {
         let mut whole = 0;
         while bytes >= self.missing {
@@ -267,7 +267,7 @@ impl Client<'_> {
     }
 }
 
-/// The error of a connection that has ended.
+/// Returns an error if the event ends a connection.
 fn lost(event: Event) -> io::Result<()> {
     match event {
         Event::Failed { error, .. } => Err(error),

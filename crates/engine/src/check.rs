@@ -5,7 +5,7 @@ use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// Returns the checks that a response outside a load fails, as the strings in
+/// Returns the checks that fail for a response outside a load, as the strings in
 /// [`crate::Outcome::checks`]. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],
@@ -46,7 +46,7 @@ enum BodyCheck {
 }
 
 impl Checks {
-    /// Compiles checks; `first` is the index of the first of them in the counts of the load.
+    /// Compiles checks. `first` is the index of the first check in the load's counts.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
         let mut compiled = Self::default();
         for (number, check) in (first..).zip(checks) {
@@ -80,8 +80,8 @@ impl Checks {
         !self.bodies.is_empty()
     }
 
-    /// Checks a head. `field` returns the value of the first field with a name; `failed` receives
-    /// the number of each check that fails.
+    /// Checks a head. `field` returns the value of the first field with the given name, and
+    /// `failed` receives the number of each check that fails.
     pub(crate) fn head<'h>(
         &self,
         status: u16,
@@ -105,7 +105,7 @@ impl Checks {
         }
     }
 
-    /// Checks the length of the body as received, whether it was kept or not.
+    /// Checks the length of the body as received, even if the body was not kept.
     pub(crate) fn length(&self, body_bytes: u64, mut failed: impl FnMut(usize)) {
         for (number, bytes) in &self.lengths {
             if *bytes != body_bytes {
@@ -141,7 +141,8 @@ impl Checks {
     }
 }
 
-/// JSON equality in which 60 and 60.0 are the same number (RFC 8259 has one kind of number).
+/// Compares JSON values. The numbers 60 and 60.0 are equal, because RFC 8259 has only one kind of
+/// number.
 fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn absence_checks_and_lists_of_statuses() {
+    fn absences_and_lists_of_statuses_are_checked() {
         let checks = [
             Check::StatusIn(vec![200, 429]),
             Check::HeaderAbsent("X-Secret".into()),
@@ -189,7 +190,7 @@ mod tests {
                 Event::Head(head) => {
                     failed_checks(&checks, &head, body.as_bytes(), body.len() as u64)
                 }
-                other => panic!("no head but {other:?}"),
+                other => panic!("expected a head, but got {other:?}"),
             }
         };
         let good = failed("HTTP/1.1 429 X\r\nX-Other: 1\r\n\r\n", r#"{"a":{"c":1}}"#);

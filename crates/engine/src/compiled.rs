@@ -11,7 +11,7 @@ use crate::load::{Group, Load, Part, nanos};
 use crate::render::Rendered;
 use crate::schedule::Schedule;
 
-/// Everything that the workers share; it is fixed before the start.
+/// The data that all workers share, fixed before the start.
 pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
     /// The requests of all groups.
@@ -20,11 +20,11 @@ pub(crate) struct Compiled<'a> {
     pub(crate) first_routes: Vec<usize>,
     pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,
-    /// The number of workers here.
+    /// The number of workers of this load generator.
     pub(crate) workers: usize,
-    /// The place of these workers among those of all load generators.
+    /// The position of these workers among the workers of all load generators.
     pub(crate) part: Part,
-    /// The number of workers that wait for the start.
+    /// The number of workers that are ready and wait for the start.
     pub(crate) ready: AtomicUsize,
     pub(crate) control: &'a Control,
 }
@@ -32,8 +32,8 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
-    /// The rendered form of a connection's last request, if connections end after a number of
-    /// requests.
+    /// The request in the form that ends its connection; `None` unless connections end after a
+    /// number of requests.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
 }
@@ -89,8 +89,8 @@ impl Route {
     }
 }
 
-/// The schedule of an open group. Each group starts a fraction of a gap after the previous one, so
-/// that several groups at one rate do not send at the same instants.
+/// Returns the schedule of an open group. Each group starts a fraction of a gap after the previous
+/// one, so that groups with the same rate do not send at the same instants.
 pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
     let Shape::Open(open) = &load.groups[number].shape else {
         return None;
@@ -99,8 +99,8 @@ pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Sc
     Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
 }
 
-/// The request with the field that marks it as the last on its connection (RFC 9112 9.6). The
-/// server then closes the connection first, so that TIME-WAIT occupies a port there and not here.
+/// Adds the field that marks the request as the last on its connection (RFC 9112 9.6). The server
+/// then closes the connection first, so that TIME-WAIT occupies a port there and not here.
 fn with_close(request: &Request) -> Request {
     let mut request = request.clone();
     request.headers.insert("Connection".into(), "close".into());

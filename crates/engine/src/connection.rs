@@ -1,4 +1,4 @@
-//! One connection of the engine and its current exchange.
+//! A connection of the engine and its current exchange.
 
 use std::net::IpAddr;
 
@@ -10,13 +10,12 @@ use crate::kept_body::Allowance;
 use crate::layer::Layer;
 use crate::response::{Exchange, Response};
 
-/// True if a request states that it is the last on its connection.
+/// True if a request announces that it is the last on its connection.
 pub(crate) type Last = bool;
 
-/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Requests may not be sent yet, for example during the TLS handshake.
+    /// Requests cannot be sent yet, for example because the TLS handshake is not complete.
     Connecting,
     Idle,
     /// A request is in flight.
@@ -29,20 +28,21 @@ pub(crate) struct Connection {
     pub(crate) response: Response,
     /// The buffer for requests; `None` while the kernel is sending it.
     pub(crate) buffer: Option<Vec<u8>>,
-    /// The route of the request in the buffer, and whether it is the last on the connection.
+    /// The route of the request in the buffer, and true if the request is the last on the
+    /// connection.
     pub(crate) buffer_holds: Option<(usize, Last)>,
-    /// The layer between HTTP and the socket; `None` if bytes pass unchanged.
+    /// The layer between HTTP and the socket; `None` if bytes pass through unchanged.
     pub(crate) layer: Option<Box<Layer>>,
-    /// The streams of an HTTP/2 connection; the other fields about requests are then unused.
+    /// The streams of an HTTP/2 connection, which leaves the other fields about requests unused.
     pub(crate) http2: Option<Box<Http2>>,
     /// True if the response is complete but the request has not been sent completely; the
     /// connection is not idle until then.
     pub(crate) waits_to_send: bool,
-    /// True if the connection takes no further request, because there are too many connections.
+    /// True if the connection gets no further request because there are too many connections.
     pub(crate) leaving: bool,
     /// The local address of the connection, if one was configured.
     pub(crate) source: Option<IpAddr>,
-    /// The time at which opening began.
+    /// The time at which the opening of the connection began.
     pub(crate) begun_ns: u64,
     /// The number of requests begun on the connection.
     pub(crate) requests: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Connection {
 pub(crate) enum Progress {
     Incomplete,
     Complete,
-    /// Complete, but followed by bytes that belong to no request.
+    /// The response is complete, but bytes follow that belong to no request.
     Excess,
 }
 
@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Begins an exchange.
+    /// Begins an exchange. `is_head` is true if the response has no body, whatever its headers say.
     pub(crate) fn begin(&mut self, exchange: Exchange, is_head: bool) {
         self.state = State::Busy;
         self.response.begin(exchange);
@@ -118,7 +118,7 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// Handles the server's end of stream; `Complete` if that ends the response.
+    /// Handles the server's end of stream. Returns `Complete` if it ends the response.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);

@@ -1,17 +1,16 @@
-//! Stops a load and watches it from another thread.
+//! Lets another thread stop a load and watch its progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Stops a load from another thread and shows its progress.
+/// A handle for stopping a load and watching its progress from another thread.
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
-    /// True once all workers wait for the start.
+    /// True once all workers are ready and wait for the start.
     ready: AtomicBool,
-    /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds; 0 until
-    /// known.
+    /// The time at which the first request is due, on `CLOCK_MONOTONIC`; 0 until known.
     start_ns: AtomicU64,
-    /// Start of the measurement if the warm-up is ended from outside; 0 until this start is set.
+    /// The start of the measurement if the warm-up is ended from outside; 0 until set.
     measure_ns: AtomicU64,
     live: Vec<Live>,
 }
@@ -20,11 +19,11 @@ pub struct Control {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Live {
-    /// Responses so far, warm-up included.
+    /// The number of responses so far, including the warm-up.
     pub completed: AtomicU64,
-    /// Requests that have ended without a response so far.
+    /// The number of requests so far that ended without a response.
     pub failed: AtomicU64,
-    /// Arrivals waiting for a connection.
+    /// The number of arrivals waiting for a connection.
     pub queued: AtomicU64,
 }
 
@@ -40,7 +39,7 @@ impl Control {
         }
     }
 
-    /// Ends the load early; its outcome is the measurement so far.
+    /// Ends the load early. The outcome contains the measurement so far.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -50,9 +49,9 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all
-    /// connections are up. The warm-up starts then, and the measurement follows it, so a sampler of
-    /// the load's costs can sample at the boundaries of the measurement.
+    /// Returns the time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, or
+    /// `None` until all connections are up. The warm-up starts then and the measurement follows it,
+    /// so a caller that samples the load's costs can do so at the boundaries of the measurement.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
@@ -73,21 +72,21 @@ impl Control {
         self.start_ns.store(at_ns, Ordering::Release);
     }
 
-    /// Ends the warm-up at a future time on `CLOCK_MONOTONIC`, in nanoseconds: the measurement
-    /// begins then and keeps its length. Otherwise the warm-up ends after [`crate::Load::warm_up`].
-    /// A time beyond that, or a second call, has no effect.
+    /// Ends the warm-up early, at a future time on `CLOCK_MONOTONIC` in nanoseconds. The
+    /// measurement begins then and keeps its length. A time after the end of
+    /// [`crate::Load::warm_up`] has no effect, and neither does a second call.
     pub fn measure_from(&self, at_ns: u64) {
         let _ = self
             .measure_ns
             .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Start of the measurement, if the warm-up is ended from outside.
+    /// Returns the start of the measurement if the warm-up is ended from outside.
     pub fn measured_from(&self) -> Option<u64> {
         Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
     }
 
-    /// The workers' counters.
+    /// Returns the workers' counters.
     pub fn live(&self) -> &[Live] {
         &self.live
     }

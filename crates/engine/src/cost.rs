@@ -13,8 +13,8 @@ pub(crate) struct ThreadCost {
 
 impl ThreadCost {
     pub(crate) fn new() -> Self {
-        // Kernels without CONFIG_SCHED_INFO have no such file; the wait is then unknown and is
-        // counted as 0.
+        // Kernels without CONFIG_SCHED_INFO lack this file. The wait is then unknown and counts as
+        // 0.
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         let mut cost = Self {
             schedstat,
@@ -24,7 +24,7 @@ impl ThreadCost {
         cost
     }
 
-    /// CPU time and run-queue wait since the last call, in nanoseconds.
+    /// Returns the CPU time and the run-queue wait since the last call, in nanoseconds.
     pub(crate) fn since_last(&mut self) -> (u64, u64) {
         let now = self.read();
         let since = (now.0 - self.last.0, now.1.saturating_sub(self.last.1));
@@ -39,7 +39,7 @@ impl ThreadCost {
         )
     }
 
-    /// The second field of `schedstat` (proc(5)): time spent waiting on a run queue.
+    /// Reads the second field of `schedstat` (proc(5)), the time spent waiting on a run queue.
     fn run_queue_wait_ns(&self) -> Option<u64> {
         let mut text = [0; 96];
         let len = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;

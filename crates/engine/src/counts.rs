@@ -7,14 +7,14 @@ use crate::kind::{Class, ErrorKind};
 /// Counts of one worker, or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Arrivals due in the measured window.
+    /// Arrivals that were due in the measured window.
     pub intended: u64,
     /// Requests that were sent for these arrivals.
     pub sent: u64,
-    /// Requests of `sent` that got a response.
+    /// Requests among `sent` that got a response.
     pub completed: u64,
-    /// Responses that arrived within the window, whenever their request was due: throughput is
-    /// computed from them.
+    /// Responses that arrived within the window, no matter when their requests were due. The
+    /// throughput is computed from these.
     pub completed_in_window: u64,
     /// Responses by [`Class`].
     pub by_class: [u64; Class::ALL.len()],
@@ -28,19 +28,19 @@ pub struct Counts {
     pub checks_failed: Vec<u64>,
     /// Responses that failed at least one check.
     pub responses_failing_checks: u64,
-    /// Connections established.
+    /// Connections that were established.
     pub connections_opened: u64,
-    /// Attempts to connect that failed, by [`ErrorKind`]. They do not count as requests, because a
-    /// connection is made before it gets a request. In a load of connections, they are requests and
-    /// count in `errors`.
+    /// Failed attempts to connect, by [`ErrorKind`]. An attempt does not count as a request,
+    /// because a connection is made before it gets a request. In a load of connections, attempts
+    /// are the requests and count in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
-    /// Bytes of requests, including heads.
+    /// Bytes of requests, heads included.
     pub bytes_sent: u64,
-    /// Bytes of responses, including heads.
+    /// Bytes of responses, heads included.
     pub bytes_received: u64,
     /// Responses for which all four times are known.
     pub traced: u64,
-    /// Responses without these times, although the request had a nonce.
+    /// Responses whose four times are unknown although the request had a nonce.
     pub untimed: u64,
     /// Responses with the nonce of another request.
     pub foreign: u64,
@@ -55,7 +55,8 @@ impl Counts {
         }
     }
 
-    /// Adds another worker's or second's counts; keeps the larger maximum length of the queue.
+    /// Adds the counts of another worker or second. Of the two maximum queue lengths, the larger
+    /// one remains.
     pub fn add(&mut self, other: &Self) {
         self.intended += other.intended;
         self.sent += other.sent;

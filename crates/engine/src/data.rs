@@ -1,5 +1,6 @@
-//! The resolved values for templates in requests: names are replaced by numbers, and every
-//! distribution is ready for drawing. All workers share the values, which are never modified.
+//! The values for templates in requests, prepared for drawing: source names are resolved to
+//! numbers, and distributions are initialized. All workers share the values, which are never
+//! modified.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +15,20 @@ use rand_distr::{Normal, Uniform, Zipf};
 pub enum DataError {
     /// A template names a source that does not exist.
     NoSource { name: String },
-    /// A template names a column that does not exist, or no column although there are several.
+    /// A template names a column that does not exist, or omits the column although there are
+    /// several.
     NoColumn {
         source_name: String,
-        /// The column; empty where none was named.
+        /// The column, or empty if the template names none.
         column: String,
-        /// The columns of the source.
+        /// The names of the source's columns, as a list for the message.
         columns: String,
     },
-    /// A distribution has parameters for which it is not defined.
+    /// A distribution is not defined for its parameters.
     Undefined { name: String, reason: String },
     /// A string is not a valid template.
     Template(#[from] gatebench_model::template::TemplateError),
-    /// A value of a source would end the part of a request that contains it.
+    /// A value of a source would terminate the part of the request that contains it.
     Unsafe {
         name: String,
         place: &'static str,
@@ -43,18 +45,18 @@ impl DataError {
                 source_name,
                 column,
                 ..
-            } => format!("'{source_name}' has no column '{column}'"),
+            } => format!("data source '{source_name}' has no column '{column}'"),
             Self::Undefined { name, reason } => {
-                format!("cannot draw values of '{name}': {reason}")
+                format!("cannot draw values of data source '{name}': {reason}")
             }
             Self::Template(error) => error.message.clone(),
             Self::Unsafe { name, place, value } => {
-                format!("a value of '{name}' is not allowed in {place}: {value:?}")
+                format!("a value of data source '{name}' is not allowed in {place}: {value:?}")
             }
         }
     }
 
-    /// Returns the action that removes the error.
+    /// Returns the action that fixes the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::NoSource { .. } => "define it under `data`".into(),
@@ -72,11 +74,11 @@ pub struct DataSet {
     pub(crate) sources: Vec<Ready>,
 }
 
-/// A source, ready to be drawn from.
+/// A source whose values are ready to be drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub(crate) name: String,
-    /// The source from which the values were prepared.
+    /// The source that the values were prepared from.
     source: Source,
     pub(crate) values: Values,
 }
@@ -90,7 +92,7 @@ pub(crate) enum Values {
     Zipf(Zipf<f64>),
 }
 
-/// Rows, and the distribution by which they are chosen.
+/// Rows, and the distribution that chooses among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
@@ -118,7 +120,7 @@ impl DataSet {
     /// Prepares the sources of a scenario.
     ///
     /// # Errors
-    /// A distribution is not defined for its parameters, or a list is empty.
+    /// Fails if a distribution is not defined for its parameters, or if a list is empty.
     pub fn new(sources: &BTreeMap<String, Source>) -> Result<Self, DataError> {
         let sources = sources.iter().map(|(name, source)| {
             let values = values(source).map_err(|reason| DataError::Undefined {
@@ -136,13 +138,13 @@ impl DataSet {
         })
     }
 
-    /// The sources from which the values were prepared.
+    /// Returns the sources that the values were prepared from.
     pub fn sources(&self) -> BTreeMap<String, Source> {
         let named = |it: &Ready| (it.name.clone(), it.source.clone());
         self.sources.iter().map(named).collect()
     }
 
-    /// The number of the source that a template names.
+    /// Resolves a template's reference to the numbers of its source and column.
     pub(crate) fn resolve(&self, reference: &Reference) -> Result<Slot, DataError> {
         let name = &reference.source;
         let source = self.sources.iter().position(|source| source.name == *name);
@@ -164,7 +166,7 @@ impl DataSet {
         Ok(Slot { source, column })
     }
 
-    /// The strings that a slot can produce; none for numbers.
+    /// Returns the strings that a slot can produce. A slot of numbers produces none.
     pub(crate) fn texts(&self, slot: Slot) -> impl Iterator<Item = &str> {
         let rows = match &self.sources[slot.source].values {
             Values::Rows(table) => Some(&table.rows),
@@ -193,7 +195,7 @@ fn values(source: &Source) -> Result<Values, String> {
     })
 }
 
-/// Zipf's law by rejection-inversion (Hörmann and Derflinger 1996).
+/// Samples Zipf's law by rejection-inversion (Hörmann and Derflinger 1996).
 fn zipf(items: f64, exponent: f64) -> Result<Zipf<f64>, String> {
     Zipf::new(items, exponent).map_err(|it| it.to_string())
 }

@@ -1,4 +1,4 @@
-//! Errors of running a load, and of connecting to its target.
+//! Errors that occur when a load runs or connects to its target.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ pub enum EngineError {
     /// No connection could be made.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable { address: Peer, reason: ConnectError },
-    /// A request cannot be made from the data.
+    /// A request's template cannot be filled from the data.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The kernel refused a resource that the engine needs.
@@ -25,9 +25,9 @@ pub enum EngineError {
 /// The reason why one of the first connections to a target was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// The kernel's reason.
+    /// The kernel refused the connection, for this reason.
     Kernel(String),
-    /// After `made` of the `wanted` connections, no further one was made within the limit.
+    /// Only `made` of the `wanted` connections were made within the limit.
     Late {
         made: u32,
         wanted: u32,
@@ -35,7 +35,7 @@ pub enum ConnectError {
     },
     /// The server closed the connection during the TLS handshake.
     ClosedInHandshake,
-    /// The server closes connections as soon as they are made.
+    /// The server closes each connection as soon as it is made.
     ClosedAtOnce,
     /// TLS could not begin with the configured settings.
     Settings { what: String, remedy: &'static str },
@@ -43,7 +43,7 @@ pub enum ConnectError {
     Tls(SessionError),
     /// The server did not agree to HTTP/2 in the TLS handshake.
     NoHttp2,
-    /// The server violated HTTP/2; the reason as text.
+    /// The server violated HTTP/2, for the reason given.
     NotHttp2(String),
     /// The server ended the HTTP/2 connection before the first request.
     GoAway,
@@ -76,7 +76,8 @@ impl ConnectError {
         }
     }
 
-    /// Returns the action that removes the error; none if the user must examine the target itself.
+    /// Returns the action that fixes the error, or `None` if the user must examine the target
+    /// itself.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Late { made: 1.., .. } => Some("open fewer connections, or fewer per second"),

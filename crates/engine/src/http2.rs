@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection, with several exchanges at a time.
+//! HTTP/2 on one connection, with several concurrent exchanges.
 
 use std::io::Write as _;
 
@@ -20,15 +20,16 @@ pub(crate) struct Http2 {
     streams: Vec<Stream>,
     /// Frames to be sent, for the layer below.
     pub(crate) frames: Vec<u8>,
-    /// Slots whose streams have ended, and the way they ended.
+    /// Slots whose streams have ended, each with the way its stream ended.
     pub(crate) ended: Vec<(usize, End)>,
-    /// Requests that could not be begun because the server allows fewer streams than the load has.
+    /// The number of requests that could not begin because the server allows fewer streams than the
+    /// load uses.
     pub(crate) parked: u32,
-    /// The worker's memory for bodies.
+    /// The memory that the worker may use for bodies.
     allowance: Allowance,
 }
 
-/// A stream and its response. A slot without a stream identifier is free.
+/// A slot for a stream and its response. The slot is free if it has no stream identifier.
 struct Stream {
     id: Option<StreamId>,
     response: Response,
@@ -42,7 +43,7 @@ pub(crate) enum End {
 }
 
 impl Http2 {
-    /// A new connection; its first frames are queued.
+    /// Creates a connection and queues its first frames.
     pub(crate) fn new(streams: u32, allowance: Allowance) -> Self {
         let limits = Limits {
             streams,
@@ -66,7 +67,7 @@ impl Http2 {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
 
-    /// Begins an exchange, if the server allows a further stream.
+    /// Begins an exchange. Does nothing if the server allows no further stream.
     pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) {
         let Some(id) = self.client.request(block, body, &mut self.frames) else {
             return;
@@ -132,14 +133,13 @@ impl Http2 {
         &stream.response
     }
 
-    /// Slots whose streams are open.
+    /// Returns the slots whose streams are open, with their exchanges.
     pub(crate) fn open(&self) -> impl Iterator<Item = (usize, &Exchange)> {
         let open = self.streams.iter().enumerate();
         open.filter(|(_, stream)| stream.id.is_some())
             .map(|(slot, stream)| (slot, &stream.response.exchange))
     }
 
-    /// Cancels a stream.
     pub(crate) fn cancel(&mut self, slot: usize) {
         if let Some(id) = self.streams[slot].id {
             self.client.reset(id, ErrorCode::CANCEL, &mut self.frames);
@@ -148,25 +148,26 @@ impl Http2 {
     }
 }
 
-/// The response of a stream that has not ended.
+/// Returns the response of a stream that has not ended.
 fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Response> {
     let stream = streams.get_mut(id.slot())?;
     (stream.id == Some(id)).then_some(&mut stream.response)
 }
 
-/// The header block and body of one route for one worker, in reused memory.
+/// The header block and body of a route's requests, in memory that the worker reuses.
 pub(crate) struct Message {
     block: Block,
     nonce: Option<Variable>,
     body: Vec<u8>,
-    /// Names of the user's fields in lower case, as HTTP/2 requires (RFC 9113 8.2.1).
+    /// The names of the user's fields in lowercase, as HTTP/2 requires (RFC 9113 8.2.1).
     names: Vec<String>,
     /// A value that is being written into the block.
     text: Vec<u8>,
 }
 
 impl Message {
-    /// A message in which only the nonce changes; if values are drawn, the first message.
+    /// Renders the first message of a route. If no values are drawn, only the nonce changes after
+    /// that.
     pub(crate) fn new(
         rendered: &Rendered,
         scheme: &str,
@@ -189,7 +190,7 @@ impl Message {
         message
     }
 
-    /// Changes the message into the next request with drawn values.
+    /// Turns the message into the next request, with newly drawn values.
     pub(crate) fn draw(
         &mut self,
         rendered: &Rendered,
@@ -236,7 +237,7 @@ impl Message {
     }
 }
 
-/// Reports whether HTTP/2 forbids the field (RFC 9113 8.2.2); the name is in lower case.
+/// Reports whether HTTP/2 forbids the field (RFC 9113 8.2.2). The name must be in lowercase.
 fn is_of_connection(name: &str) -> bool {
     const FIELDS: [&str; 5] = [
         "connection",

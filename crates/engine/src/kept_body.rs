@@ -1,4 +1,4 @@
-//! Bodies kept for their checks, within a bound per worker.
+//! Keeps bodies for their checks, within a memory limit per worker.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,11 +6,12 @@ use std::rc::Rc;
 /// The maximum length of a kept body, as received or decoded.
 pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The number of bytes that every response may keep regardless of the others.
+/// The number of bytes that every response may keep, whatever the others keep.
 const SPARED_BYTES: usize = 16 * 1024;
 
-/// The bytes beyond [`SPARED_BYTES`] that all responses in flight of a worker may keep together.
-/// Vectors grow by doubling, so the memory is at most twice as much.
+/// The total number of bytes that a worker's responses in flight may keep, in addition to
+/// [`SPARED_BYTES`] for each of them. Vectors grow by doubling, so the memory is at most twice
+/// this.
 const LENT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// The number of bytes that a worker may still grant to bodies.
@@ -47,7 +48,7 @@ pub(crate) struct KeptBody {
     bytes: Vec<u8>,
     lent_bytes: usize,
     allowance: Allowance,
-    /// True if the body is too long to be kept; then nothing is kept.
+    /// True if the body is too long, in which case none of it is kept.
     is_too_long: bool,
 }
 
@@ -84,7 +85,7 @@ impl KeptBody {
         }
     }
 
-    /// The body; `None` if it was too long to be kept.
+    /// Returns the body, or `None` if it was too long to be kept.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.bytes)
     }

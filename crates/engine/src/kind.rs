@@ -1,4 +1,4 @@
-//! The metrics of a request, and the ways it can end.
+//! The metrics of a request, and the ways a request can end.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,11 @@ pub enum Metric {
     Lateness,
     /// Service time minus the time during which the upstream had the request.
     Added,
-    /// From the actual send until the upstream has the request; only on one host.
+    /// From the actual send until the upstream has the request. Recorded if the difference between
+    /// the two clocks is known.
     RequestHalf,
-    /// From the upstream's send to the last byte of the response; only on one host.
+    /// From the upstream's send to the last byte of the response. Recorded if the difference
+    /// between the two clocks is known.
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
@@ -36,7 +38,7 @@ impl Metric {
         Self::Receiving,
     ];
 
-    /// The name in files.
+    /// Returns the name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Response => "response",
@@ -62,8 +64,8 @@ pub enum Class {
     ClientError,
     /// 500 to 599.
     ServerError,
-    /// No response: the request timed out or was reset, or the response was not HTTP. It is
-    /// recorded with the time until this was known.
+    /// No response: the request timed out or was reset, or the response was not HTTP. The time
+    /// until the failure was known is recorded.
     Failed,
 }
 
@@ -77,7 +79,7 @@ impl Class {
         Self::Failed,
     ];
 
-    /// The class of a status.
+    /// Returns the class of a status.
     pub fn of(status: u16) -> Self {
         match status / 100 {
             2 => Self::Success,
@@ -88,7 +90,7 @@ impl Class {
         }
     }
 
-    /// The name in files.
+    /// Returns the name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "2xx",
@@ -109,11 +111,11 @@ pub enum ErrorKind {
     Reset,
     /// The connection was closed before the response was complete.
     ClosedEarly,
-    /// No complete response within the timeout, or none until the end of the drain.
+    /// No complete response arrived within the timeout or before the end of the drain.
     Timeout,
     /// The response breaks the protocol.
     Protocol,
-    /// TLS failed: a certificate that is not accepted, an alert, a record that cannot be read.
+    /// TLS failed, because of a rejected certificate, an alert or an unreadable record.
     Tls,
 }
 
@@ -128,7 +130,7 @@ impl ErrorKind {
         Self::Tls,
     ];
 
-    /// The name in files.
+    /// Returns the name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",

@@ -1,18 +1,18 @@
-//! The layer between HTTP and the socket, for a PROXY header and TLS.
+//! The layer between HTTP and the socket, which adds a PROXY header and TLS.
 
 use std::net::SocketAddr;
 
 use gatebench_net::Outbox;
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 
-/// The layers of one connection, and the bytes that are queued to be sent through them.
+/// A connection's PROXY header and TLS session, with the bytes that are queued to be sent.
 pub(crate) struct Layer {
     session: Option<Session>,
     pub(crate) outbox: Outbox,
 }
 
 impl Layer {
-    /// Starts the layers of a new connection: queues the first bytes.
+    /// Starts a new connection and queues its first bytes.
     pub(crate) fn begin(
         preamble: &[u8],
         tls: Option<&ClientContext>,
@@ -36,13 +36,13 @@ impl Layer {
         self.session.as_ref().is_some_and(Session::resumed)
     }
 
-    /// Reports whether HTTP/2 may be used: over TLS the server must have agreed to it.
+    /// Reports whether HTTP/2 may be used. Over TLS, the server must have agreed to it.
     pub(crate) fn speaks_http2(&self) -> bool {
         let session = self.session.as_ref();
         session.is_none_or(|it| it.alpn() == Some(b"h2"))
     }
 
-    /// Queues a message; [`Outbox::flush`] sends it.
+    /// Queues a message for [`Outbox::flush`] to send.
     pub(crate) fn write(&mut self, message: &[u8]) -> Result<(), SessionError> {
         match &mut self.session {
             Some(session) => session.send(message, self.outbox.queue()),
@@ -53,7 +53,7 @@ impl Layer {
         }
     }
 
-    /// Processes received bytes; appends their plaintext to `plain`.
+    /// Processes received bytes and appends their plaintext to `plain`.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
@@ -71,7 +71,7 @@ impl Layer {
         }
     }
 
-    /// Handles the server's end of stream; an error if its last bytes may be missing.
+    /// Handles the server's end of stream. Returns an error if the last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }
@@ -95,7 +95,7 @@ pub enum ProxyProtocol {
 }
 
 impl ProxyProtocol {
-    /// The header for a client at `source` that connected to `destination`.
+    /// Returns the header for a client at `source` that connected to `destination`.
     pub(crate) fn header(self, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
         match self {
             Self::V1 => header_v1(source, destination),
@@ -103,7 +103,7 @@ impl ProxyProtocol {
         }
     }
 
-    /// The header of a connection without addresses, such as one over a Unix socket.
+    /// Returns the header of a connection without addresses, such as one over a Unix socket.
     pub(crate) fn unknown(self) -> Vec<u8> {
         match self {
             Self::V1 => b"PROXY UNKNOWN\r\n".to_vec(),

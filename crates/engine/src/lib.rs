@@ -1,10 +1,11 @@
 //! The load engine: sends requests on an absolute schedule or whenever a response arrives, and
 //! records the responses and their times.
 //!
-//! It knows nothing about gateways, policies, files or terminals. [`run`] takes a [`Load`], renders
-//! its requests to bytes and splits its schedule before the start; then every worker owns its loop,
-//! its connections and its record. Each second a worker passes the finished record on through a
-//! queue, so a load of a day needs no more memory than a load of a minute.
+//! The engine knows nothing about gateways, policies, files or terminals. [`run`] takes a [`Load`],
+//! and before the start renders its requests to bytes and splits its schedule. From then on, every
+//! worker owns its loop, its connections and its record. Each second, a worker passes on the
+//! finished record through a queue, so a load that lasts a day needs no more memory than one that
+//! lasts a minute.
 
 mod bare;
 mod check;

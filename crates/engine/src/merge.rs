@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::record::Interval;
 
-/// The maximum number of seconds that may wait for a worker before they are overdue.
+/// The maximum number of seconds that wait for a worker. Older ones are overdue.
 const OPEN_MAX: usize = 8;
 
 /// The seconds that some workers have not delivered yet.
 #[derive(Debug, Default)]
 pub struct Merge {
     workers: usize,
-    /// The next second of each worker.
+    /// The next second that each worker will deliver.
     next: BTreeMap<usize, u32>,
     open: BTreeMap<u32, Interval>,
 }

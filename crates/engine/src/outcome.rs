@@ -13,12 +13,12 @@ use crate::recording::{Recording, Recordings, add};
 use crate::route::RouteRecord;
 use crate::upstream_clock::Halves;
 
-/// The outcome of the whole load, merged over workers and seconds by addition.
+/// The outcome of the whole load, summed over workers and seconds.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// All counts.
+    /// The counts of all groups.
     pub counts: Counts,
-    /// All recordings.
+    /// The recordings of all groups.
     pub recordings: Recordings,
     /// The halves of the latency of traced requests.
     pub halves: Halves,
@@ -26,10 +26,10 @@ pub struct Outcome {
     pub groups: Vec<GroupOutcome>,
     /// Responses by status, without the statuses that did not occur.
     pub statuses: BTreeMap<u16, u64>,
-    /// The time from the beginning of a connection until requests could be sent, TLS included, for
-    /// all connections, even those made before the measurement.
+    /// The time from the start of a connection until requests could be sent, including TLS, for all
+    /// connections, even those made before the measurement.
     pub connects: Recording,
-    /// Connections whose TLS session was resumed.
+    /// The number of connections that resumed a TLS session.
     pub resumed: u64,
     /// Service times, added latencies and request halves of the requests that were due outside the
     /// measured window, most of them in the warm-up. No figure of the load contains them.
@@ -38,15 +38,15 @@ pub struct Outcome {
     pub checks: Vec<String>,
     /// When the first request was due, on `CLOCK_MONOTONIC` in nanoseconds.
     pub start_ns: u64,
-    /// The request that was sent first, warm-up included; none if none was sent.
+    /// The request that was sent first, including the warm-up; `None` if no request was sent.
     pub first: Option<FirstRequest>,
     /// The measured window, on `CLOCK_MONOTONIC` in nanoseconds.
     pub window_ns: (u64, u64),
-    /// The wait for the last responses, in nanoseconds.
+    /// The time spent waiting for the last responses.
     pub drained_ns: u64,
-    /// True if the load was stopped before its end; then the window is shorter than configured.
+    /// True if the load was stopped early, so that the window is shorter than configured.
     pub interrupted: bool,
-    /// The kernel interface used.
+    /// The kernel interface that the load used.
     pub backend: Backend,
     /// The cost of each worker.
     pub workers: Vec<WorkerFacts>,
@@ -58,17 +58,18 @@ pub struct GroupOutcome {
     pub name: String,
     pub counts: Counts,
     pub recordings: Recordings,
-    /// Its routes by name, in the order of its requests. Empty if the load has only one.
+    /// The group's routes with their names, in the order of its requests; empty if the load has
+    /// only one route.
     pub routes: Vec<(String, RouteRecord)>,
 }
 
 /// The cost of one worker in the measured window.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WorkerFacts {
-    /// CPU time of its thread in nanoseconds, without the time spent polling for events
+    /// The CPU time of the worker's thread, without the time spent polling for events
     /// ([`crate::Load::spin`]).
     pub cpu_ns: u64,
-    /// Time in nanoseconds during which it was ready but had no core.
+    /// The time during which the thread was ready but had no core.
     pub run_queue_wait_ns: u64,
 }
 
@@ -98,8 +99,9 @@ impl Outcome {
         }
     }
 
-    /// Adds the outcome of another load generator that sent a part of the same load. The window is
-    /// the time in which any of them measured; both outcomes must use the same clock.
+    /// Adds the outcome of another load generator that sent a part of the same load. The window
+    /// becomes the time during which either of them measured, so both outcomes must use the same
+    /// clock.
     pub fn join(&mut self, other: Self) {
         self.counts.add(&other.counts);
         add_recordings(&mut self.recordings, &other.recordings);
@@ -141,7 +143,8 @@ impl Outcome {
         self.workers[worker].run_queue_wait_ns += interval.run_queue_wait_ns;
     }
 
-    /// Divides the load into its groups, given by name together with the names of their routes.
+    /// Divides the outcome into the load's groups. `groups` contains each group's name and the
+    /// names of its routes.
     pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
         self.connects = kept.connects;
         self.resumed = kept.resumed;
@@ -155,7 +158,7 @@ impl Outcome {
                     let cloned = each.map(|(metric, class, it)| ((metric, class), it.clone()));
                     (record.counts.clone(), cloned.collect())
                 }
-                // The only group is the load.
+                // A single group is the whole load.
                 None => (self.counts.clone(), self.recordings.clone()),
             };
             self.groups.push(GroupOutcome {

@@ -1,12 +1,12 @@
-//! The number of connections of a closed load over time, and their think times.
+//! Computes the number of connections of a closed load over time, and draws think times.
 
 use gatebench_model::load::{Closed, DrawnThink, Think};
 use rand_distr::{Distribution, Exp1, Uniform};
 
 use crate::random::{Random, Use, generator};
 
-/// The number of connections of one worker over time. The total is a line through the numbers of
-/// the stages; worker w of W has every connection whose number modulo W is w.
+/// A worker's number of connections over time. The total number follows straight lines between the
+/// stages' numbers. Worker w of W has every connection whose number modulo W is w.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Population {
     first: u32,
@@ -25,7 +25,7 @@ struct Leg {
 }
 
 impl Leg {
-    /// The number of connections that were added or removed by `at_ns`.
+    /// Returns the number of connections that have been added or removed by `at_ns`.
     fn changes_until(&self, at_ns: u64) -> u64 {
         let all = u64::from(self.from.abs_diff(self.to));
         let Some(passed) = at_ns.checked_sub(self.begin_ns) else {
@@ -46,7 +46,7 @@ impl Leg {
         }
     }
 
-    /// The time of the n-th change, n being at least 1.
+    /// Returns the time of a change, counted from 1.
     fn change_ns(&self, number: u64) -> u64 {
         let all = u128::from(self.from.abs_diff(self.to));
         let from_begin = (u128::from(self.over_ns) * u128::from(number)).div_ceil(all);
@@ -55,8 +55,8 @@ impl Leg {
 }
 
 impl Population {
-    /// The connections of worker `worker` of `workers`. The warm-up has the initial number; the
-    /// stages begin with the measurement.
+    /// Creates the population of worker `worker` of `workers`. The warm-up has the initial number
+    /// of connections, and the stages begin with the measurement.
     pub fn new(closed: &Closed, warm_up_ns: u64, worker: usize, workers: usize) -> Self {
         let (mut begin_ns, mut from) = (warm_up_ns, closed.connections);
         let mut legs = Vec::with_capacity(closed.stages.len());
@@ -80,19 +80,19 @@ impl Population {
         }
     }
 
-    /// The worker's number of connections at a time in nanoseconds from the start.
+    /// Returns the worker's number of connections at a time in nanoseconds from the start.
     pub fn connections_at(&self, at_ns: u64) -> u32 {
         let leg = self.legs.iter().rfind(|leg| leg.begin_ns <= at_ns);
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))
     }
 
-    /// The time of the next change to the number of connections, after `after_ns`.
+    /// Returns the time of the next change in the number of connections after `after_ns`.
     pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
         let now = self.connections_at(after_ns);
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);
         self.legs[current.unwrap_or(0)..].iter().find_map(|leg| {
             let done = leg.changes_until(after_ns);
-            // Of every `workers` changes, one belongs to this worker.
+            // One in every `workers` changes belongs to this worker.
             let last = u64::from(leg.from.abs_diff(leg.to)).min(done + self.workers as u64);
             // Changes at the same time may cancel each other out.
             (done + 1..=last)
@@ -101,7 +101,7 @@ impl Population {
         })
     }
 
-    /// The maximum number of connections that the worker has at any time.
+    /// Returns the maximum number of connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
         let numbers = self.legs.iter().map(|leg| leg.to);
         self.share(numbers.fold(self.first, u32::max))
@@ -112,7 +112,8 @@ impl Population {
     }
 }
 
-/// A worker's part of a number that is divided among all workers; the remainder goes to the first.
+/// Returns a worker's part of a number that is divided among all workers. The remainder goes to the
+/// first workers.
 pub(crate) fn share(all: u64, worker: usize, workers: usize) -> u64 {
     let (worker, workers) = (worker as u64, workers as u64);
     all / workers + u64::from(worker < all % workers)
@@ -133,14 +134,15 @@ enum Law {
 }
 
 impl ThinkTimes {
-    /// The think times of one worker; without `think` they are 0.
+    /// Creates the think times of one worker. If `think` is `None`, all are 0.
     pub fn new(think: Option<&Think>, seed: u64, worker: usize) -> Self {
         let law = match think {
             None => Law::Constant(0),
             Some(Think::Constant(span)) => Law::Constant(span.as_nanos()),
             Some(Think::Drawn(DrawnThink::Uniform(between))) => {
                 let (min, max) = (between.min.as_nanos(), between.max.as_nanos());
-                // Fails only for a minimum above the maximum, which files cannot contain.
+                // This fails only if the minimum exceeds the maximum, which is an error in a load
+                // file.
                 Uniform::new_inclusive(min, max).map_or(Law::Constant(min), Law::Uniform)
             }
             Some(Think::Drawn(DrawnThink::Exponential(of))) => {
@@ -153,7 +155,7 @@ impl ThinkTimes {
         }
     }
 
-    /// The next think time in nanoseconds.
+    /// Draws the next think time, in nanoseconds.
     pub fn draw_ns(&mut self) -> u64 {
         match &self.law {
             Law::Constant(nanos) => *nanos,

@@ -1,4 +1,4 @@
-//! Random numbers of workers: from one seed, every worker gets a separate sequence for every use.
+//! Random numbers for workers. From one seed, every worker gets a separate sequence for every use.
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -6,13 +6,13 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// The generator, xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
 pub(crate) type Random = Xoshiro256PlusPlus;
 
-/// A use of random numbers. Uses are independent: for example, a change to the data does not change
+/// A use of random numbers. Uses are independent: for example, changing the data does not change
 /// the arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Gaps between arrivals.
     Arrivals,
-    /// Think times.
+    /// Think times of users.
     Think,
     /// Values in templates.
     Data,
@@ -20,12 +20,12 @@ pub(crate) enum Use {
     Mix,
 }
 
-/// The generator of a worker for one use.
+/// Returns a worker's generator for one use.
 pub(crate) fn generator(seed: u64, purpose: Use, worker: usize) -> Random {
     Random::seed_from_u64(derive(derive(seed, purpose as u64), worker as u64))
 }
 
-/// A seed for part number `part`, such as one group of a load, derived from `seed`.
+/// Derives a seed for part number `part`, such as one group of a load, from `seed`.
 pub(crate) fn derive(seed: u64, part: u64) -> u64 {
     let mixed = SplitMix64::seed_from_u64(part).next_u64();
     SplitMix64::seed_from_u64(seed ^ mixed).next_u64()

@@ -9,11 +9,11 @@ use crate::kind::{Class, Metric};
 use crate::recording::Recording;
 use crate::upstream_clock::Halves;
 
-/// Number of histograms per class in every load, for response, service and lateness.
+/// The number of histograms per class in every load: response, service and lateness.
 const TIMED: usize = Metric::Added as usize;
-/// Number of histograms per class that only a traced load has, for added latency and its halves.
+/// The number of further histograms per class in a traced load: added latency and its two halves.
 const TRACED: usize = Metric::Waiting as usize - TIMED;
-/// Number of histograms per class of a response's parts, for service, waiting and receiving.
+/// The number of histograms per class for the parts of a response: service, waiting and receiving.
 const PARTS: usize = 3;
 /// Statuses that HTTP defines (RFC 9110 15).
 const STATUSES: Range<u16> = 100..600;
@@ -21,32 +21,32 @@ const STATUSES: Range<u16> = 100..600;
 /// The record of one second of one worker.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Seconds since the measurement began. The interval after the last whole one contains the
-    /// drain.
+    /// The number of whole seconds since the measurement began. The interval after the last second
+    /// contains the drain.
     pub second: u32,
     pub counts: Counts,
-    /// Requests in flight at the end of the second.
+    /// The number of requests in flight at the end of the second.
     pub busy: u64,
     /// The halves of the latency of traced requests.
     pub halves: Halves,
     /// Responses by status, 100 to 599.
     statuses: Vec<u64>,
-    /// Histograms by class; created when a class first occurs.
+    /// Histograms by class, created when the class first occurs.
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
     /// The recordings of the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
-    /// Service, waiting and receiving times of the responses that arrived in more than one read,
-    /// until [`Interval::complete`].
+    /// Service, waiting and receiving times of the responses that arrived in more than one read.
+    /// [`Interval::complete`] adds the other responses.
     parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
-    /// CPU time of the worker's thread in this second in nanoseconds, without the time spent
-    /// polling for events.
+    /// The CPU time of the worker's thread in this second, without the time spent polling for
+    /// events.
     pub cpu_ns: u64,
-    /// Time in nanoseconds during which the thread was ready but had no core.
+    /// The time during which the thread was ready but had no core.
     pub run_queue_wait_ns: u64,
 }
 
 impl Interval {
-    /// An empty record with memory for the expected class.
+    /// Creates an empty record, with memory allocated for the expected class.
     pub fn new(checks: usize) -> Self {
         let mut interval = Self {
             second: 0,
@@ -90,7 +90,7 @@ impl Interval {
         }
     }
 
-    /// Responses by status, without the statuses that did not occur.
+    /// Returns the number of responses by status, without the statuses that did not occur.
     pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> {
         let counted = STATUSES.zip(self.statuses.iter().copied());
         counted.filter(|(_, count)| *count > 0)
@@ -141,7 +141,7 @@ impl Interval {
         }
     }
 
-    /// Everything recorded, by metric and class; empty histograms are left out.
+    /// Returns the recordings by metric and class, without empty histograms.
     pub fn recordings(&self) -> impl Iterator<Item = (Metric, Class, &Recording)> {
         let classes = Class::ALL
             .into_iter()
@@ -169,7 +169,7 @@ impl Interval {
         }
     }
 
-    /// Adds a recording, for example one that was received from another load generator.
+    /// Adds a recording, such as one from another load generator.
     pub fn add_recording(&mut self, metric: Metric, class: Class, recording: &Recording) {
         self.recording(class, metric).add(recording);
     }
@@ -187,7 +187,7 @@ impl Interval {
         self.run_queue_wait_ns += other.run_queue_wait_ns;
     }
 
-    /// Empties the record for another second, keeping its memory.
+    /// Empties the record for another second but keeps its memory.
     pub fn clear(&mut self) {
         let mut checks_failed = std::mem::take(&mut self.counts.checks_failed);
         checks_failed.fill(0);
@@ -216,14 +216,14 @@ impl Interval {
 /// The times of the request that was sent first, on `CLOCK_MONOTONIC` in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstRequest {
-    /// The time at which it was due.
+    /// The time at which the request was due.
     pub due_ns: u64,
-    /// The time at which it was sent.
+    /// The time at which the request was sent.
     pub sent_ns: u64,
 }
 
 impl FirstRequest {
-    /// Before any request is sent.
+    /// The value before any request is sent.
     pub(crate) const NONE: Self = Self {
         due_ns: u64::MAX,
         sent_ns: u64::MAX,

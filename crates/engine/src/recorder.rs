@@ -1,5 +1,5 @@
-//! The records of one worker: one for the current second, and one for each group and route if there
-//! are several.
+//! A worker's records: one for the current second and, if there are several groups or routes, one
+//! for each of them.
 
 use std::ops::Range;
 
@@ -14,18 +14,19 @@ use crate::upstream_clock::{Clocks, UpstreamClock};
 pub(crate) struct Recorder {
     pub(crate) interval: Box<Interval>,
     pub(crate) kept: Kept,
-    /// The window in which a request must be due in order to count.
+    /// The window in which a request must be due to be counted.
     pub(crate) window: Range<u64>,
     /// True if requests carry a nonce.
     pub(crate) traced: bool,
-    /// The clock of the upstreams; `None` if they share the clock of this process.
+    /// The upstreams' clock; `None` if they share the clock of this process.
     pub(crate) upstream_clock: Option<UpstreamClock>,
-    /// Requests in flight.
+    /// The number of requests in flight.
     pub(crate) busy: usize,
-    /// Requests that ended since the start, including the warm-up.
+    /// The numbers of requests that got a response or failed since the start, including the
+    /// warm-up.
     pub(crate) completed: u64,
     pub(crate) failed: u64,
-    /// The request that was sent first, warm-up included.
+    /// The request that was sent first, including the warm-up.
     pub(crate) first: FirstRequest,
 }
 
@@ -36,10 +37,10 @@ pub(crate) struct Kept {
     pub(crate) groups: Vec<Interval>,
     /// One record for each route; empty if there is only one, because it would equal the load's.
     pub(crate) routes: Vec<RouteRecord>,
-    /// The time from the beginning of a connection until requests could be sent, for all
-    /// connections, even those made before the measurement.
+    /// The time from the start of a connection until requests could be sent, for all connections,
+    /// even those made before the measurement.
     pub(crate) connects: Recording,
-    /// The number of connections whose TLS handshake resumed an earlier session.
+    /// The number of connections that resumed an earlier TLS session.
     pub(crate) resumed: u64,
     /// The requests due outside the measurement.
     pub(crate) unmeasured: Recordings,
@@ -79,7 +80,7 @@ impl Kept {
         let times = exchange.times.filter(|it| it.nonce == exchange.nonce);
         let times = times.filter(|_| clocks.is_some());
         let added = times.map(|it| (Metric::Added, service_ns.saturating_sub(it.service_ns)));
-        // If the upstream has another clock, the half is not known.
+        // If the upstream has a different clock, the half is unknown.
         let half = times.filter(|_| clocks == Some(Clocks::Shared)).map(|it| {
             let half_ns = it.received_ns.saturating_sub(exchange.sent_ns);
             (Metric::RequestHalf, half_ns)
@@ -101,7 +102,8 @@ impl Recorder {
         }
     }
 
-    /// Records that a request is in flight. Each request that began ends once: it settles or fails.
+    /// Records that a request is in flight. Each request that begins must end exactly once, by
+    /// [`Self::settle`] or [`Self::fail`].
     pub(crate) fn begin(&mut self, group: usize, exchange: &Exchange, bytes: u64) {
         self.busy += 1;
         if exchange.sent_ns < self.first.sent_ns {
@@ -122,7 +124,7 @@ impl Recorder {
         }
     }
 
-    /// Records a complete response; in a traced load, its parts too.
+    /// Records a complete response and, in a traced load, its parts.
     pub(crate) fn settle(
         &mut self,
         group: usize,
@@ -153,8 +155,9 @@ impl Recorder {
         }
     }
 
-    /// Returns what is known about the clocks of a request, and takes the request into account. The
-    /// warm-up counts too, so that the clocks are bounded when the measurement begins.
+    /// Narrows the bounds on the upstream's clock with the times of a request, and returns what is
+    /// known about the clocks at that request. Requests of the warm-up count, too, so that the
+    /// clock is bounded when the measurement begins.
     fn compare_clocks(&mut self, exchange: &Exchange, now: u64) -> Option<Clocks> {
         let Some(clock) = &mut self.upstream_clock else {
             return Some(Clocks::Shared);
@@ -232,7 +235,7 @@ impl Interval {
                 let Some(ahead_ns) = self.halves.ahead_ns(clocks) else {
                     return self.record_added(class, added_ns);
                 };
-                // The upstream's times, converted to the clock here.
+                // Convert the upstream's times to this process's clock.
                 let here = |ns: u64| ns.wrapping_add_signed(ahead_ns.wrapping_neg());
                 let received_ns = here(times.received_ns);
                 let left_ns = received_ns.saturating_add(times.service_ns);
@@ -248,8 +251,8 @@ impl Interval {
         self.time(Class::Failed, exchange, now);
     }
 
-    /// Records the response time, service time and lateness of a request that ends now. Returns its
-    /// service time.
+    /// Records the response time, service time and lateness of a request that ends now, and returns
+    /// its service time.
     fn time(&mut self, class: Class, exchange: &Exchange, now: u64) -> u64 {
         let service_ns = now.saturating_sub(exchange.sent_ns);
         let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);

@@ -1,4 +1,4 @@
-//! Histograms, with the exact figures that their buckets round.
+//! Histograms, with exact values of the figures that their buckets round.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,39 @@ use hdrhistogram::{Counter, Histogram};
 
 use crate::kind::{Class, Metric};
 
-/// Latencies above this (60 s) are clamped to it and counted as clamped.
+/// The highest latency in a histogram, 60 s. Higher ones are clamped to it and counted as clamped.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
-/// Precision of the histograms of a load and of its groups.
+/// The precision of the histograms of a load and its groups.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The lowest value of a route's histogram: a response faster than a microsecond is off by at most
-/// one bucket.
+/// The lowest value of a route's histogram. The recorded time of a response that takes less than a
+/// microsecond is off by at most one bucket.
 const ROUTE_LOWEST_NS: u64 = 1_000;
-/// Precision of a route's histogram. Values are within 1 %, so that a thousand histograms fit in a
-/// core's cache.
+/// The precision of a route's histogram. Values are accurate to 1 %. With three digits, a histogram
+/// would take several times as much memory, and a load may have a thousand routes.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Recordings by metric and class.
 pub type Recordings = BTreeMap<(Metric, Class), Recording>;
 
-/// Adds a recording to the others of its metric and class.
+/// Adds a recording to the one with the same metric and class.
 pub(crate) fn add(to: &mut Recordings, key: (Metric, Class), recording: &Recording) {
     to.entry(key)
         .and_modify(|total| total.add(recording))
         .or_insert_with(|| recording.clone());
 }
 
-/// A histogram, with the exact figures that its buckets round.
+/// A histogram, with exact values of the figures that its buckets round.
 #[derive(Clone, Debug)]
 pub struct Recording<C: Counter = u64> {
     /// Values in nanoseconds with 3 significant digits (2 for a route).
     pub histogram: Histogram<C>,
-    /// Exact sum in nanoseconds.
+    /// The exact sum.
     pub sum_ns: u128,
-    /// Exact minimum; `u64::MAX` if nothing was recorded.
+    /// The exact minimum; `u64::MAX` if nothing was recorded.
     pub min_ns: u64,
-    /// Exact maximum, before clamping.
+    /// The exact maximum, before clamping.
     pub max_ns: u64,
-    /// Values above [`HIGHEST_NS`], recorded as [`HIGHEST_NS`].
+    /// The number of values above [`HIGHEST_NS`], which are recorded as [`HIGHEST_NS`].
     pub clamped: u64,
 }
 
@@ -49,14 +49,14 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// An empty recording of a load or of a group.
+    /// Creates an empty recording for a load or a group.
     pub fn new() -> Self {
         Self::with_bounds(1, SIGNIFICANT_DIGITS)
     }
 }
 
 impl Recording<u32> {
-    /// The smaller form for routes.
+    /// Creates an empty recording of the smaller form for routes.
     pub(crate) fn of_route() -> Self {
         Self::with_bounds(ROUTE_LOWEST_NS, ROUTE_SIGNIFICANT_DIGITS)
     }
@@ -94,8 +94,8 @@ impl<C: Counter> Recording<C> {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
-    /// The values that are not in `part`. Minimum and maximum are bucket values, within the exact
-    /// ones of the whole.
+    /// Returns the values that are not in `part`. Their minimum and maximum are bucket values,
+    /// limited to the exact range of the whole.
     pub(crate) fn without(&self, part: &Self) -> Self {
         let mut rest = self.clone();
         if part.histogram.is_empty() {

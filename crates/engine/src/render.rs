@@ -1,5 +1,5 @@
-//! Requests rendered before the start. Constant requests become bytes; others become pieces of
-//! bytes with values written between them.
+//! Renders requests before the start. Constant requests become bytes; others become pieces of
+//! bytes, and values are written between them as requests are sent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,28 +18,28 @@ pub(crate) struct Rendered {
     /// The parts of the request, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts
     /// are written.
     pub(crate) parts: Parts,
-    /// The sources whose values it needs, without duplicates.
+    /// The sources whose values the request needs, without duplicates.
     sources: Vec<usize>,
     /// True if the response has no body, regardless of its headers.
     pub(crate) is_head: bool,
 }
 
-/// A request split into the parts from which each protocol builds its messages.
+/// A request split into the parts that each protocol builds its messages from.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) method: String,
-    /// The Host header, or `:authority`.
+    /// The value of the Host header or `:authority`.
     pub(crate) authority: String,
-    /// Path and query.
+    /// The path and the query.
     pub(crate) path: Text,
     /// The user's header fields, as written in the scenario.
     pub(crate) fields: Vec<(String, Text)>,
     pub(crate) body: Text,
-    /// True if the head states the length of the body, even if it is 0.
+    /// True if the head contains the length of the body, even if that is 0.
     pub(crate) says_length: bool,
 }
 
-/// HTTP/1.1.
+/// A request in HTTP/1.1.
 #[derive(Clone, Debug)]
 enum Wire {
     /// The whole message is constant.
@@ -48,7 +48,8 @@ enum Wire {
         /// The position of the nonce's 16 digits.
         nonce_at: Option<usize>,
     },
-    /// Values are drawn; the head is split at the nonce and ends before the framing field.
+    /// The message contains drawn values. The head is split at the nonce and ends before the
+    /// framing field.
     Drawn {
         before_nonce: Text,
         after_nonce: Text,
@@ -56,7 +57,7 @@ enum Wire {
     },
 }
 
-/// The placeholder in the rendered bytes, which each request replaces with its own nonce.
+/// The placeholder in the rendered bytes that each request replaces with its own nonce.
 const EMPTY_NONCE: [u8; HEX_BYTES] = [b'0'; HEX_BYTES];
 
 impl Parts {
@@ -95,7 +96,7 @@ impl Parts {
         }
     }
 
-    /// The head in HTTP/1.1 before and after the nonce, which is the second field.
+    /// Returns the HTTP/1.1 head before and after the nonce, which is the second field.
     fn head(&self, traced: bool) -> (Text, Text) {
         let mut before = Text::of_bytes(self.method.as_bytes());
         before.push_bytes(b" ");
@@ -123,7 +124,7 @@ impl Parts {
     }
 }
 
-/// Refuses values that would end the part of the head that contains them.
+/// Rejects values that would end the part of the head that contains them.
 fn allows(
     text: &Text,
     data: &DataSet,
@@ -147,8 +148,8 @@ impl Rendered {
     /// Renders a request, with a nonce header if the load is traced.
     ///
     /// # Errors
-    /// A template of the request names a source that `data` lacks, or one whose values are not
-    /// allowed there.
+    /// Fails if a template of the request names a source that `data` lacks, or one whose values are
+    /// not allowed there.
     pub(crate) fn new(
         request: &Request,
         host: &str,
@@ -223,7 +224,7 @@ impl Rendered {
             buffer.extend_from_slice(body);
             return;
         }
-        // The length comes before the body, so the body is first rendered into a separate buffer.
+        // The length precedes the body, so render the body into a separate buffer first.
         let mut scratch = std::mem::take(&mut sampler.scratch);
         scratch.clear();
         self.parts.body.write(sampler, &mut scratch);
@@ -233,12 +234,12 @@ impl Rendered {
     }
 }
 
-/// A request as the load would send it, with its templates filled from one draw of values; for use
-/// outside a load.
+/// Returns a request as a load would send it, with its templates filled from one draw of values,
+/// for use outside a load.
 ///
 /// # Errors
-/// As for a load: a template names a source that `data` lacks, or a value is not allowed in its
-/// place.
+/// Fails, as a load does, if a template names a source that `data` lacks or a value is not allowed
+/// in its place.
 pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
     let rendered = Rendered::new(request, "", false, data)?;
     let mut sampler = Sampler::new(Arc::clone(data), 0, 0, 1);

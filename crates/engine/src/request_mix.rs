@@ -1,4 +1,4 @@
-//! The choice of the next request.
+//! Chooses the next request.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use rand_distr::{Distribution, StandardUniform};
 use crate::random::{Random, Use, generator};
 
 /// Chooses requests by their weights. Requests sent in turn are spread as evenly as possible: equal
-/// weights give a plain rotation; others give a stride schedule (Waldspurger and Weihl, 1995,
+/// weights result in a plain rotation, others in a stride schedule (Waldspurger and Weihl, 1995,
 /// "Stride Scheduling") whose first strides begin at offsets drawn from the seed. Requests sent at
 /// random are drawn from a table (Walker's alias method) in constant time.
 #[derive(Clone, Debug)]
@@ -31,7 +31,8 @@ enum Kind {
     },
 }
 
-/// A request, and its turn on an axis whose unit is one request.
+/// A request with the stride that its weight determines. `pass` is its next position on an axis
+/// whose unit is one request; the request with the lowest position is next.
 #[derive(Clone, Copy, Debug)]
 struct Stride {
     pass: f64,
@@ -40,7 +41,8 @@ struct Stride {
 }
 
 impl Mix {
-    /// The mix of one worker. There is at least one weight, and all are above zero.
+    /// Creates the mix of one worker. There must be at least one weight, and all must be above
+    /// zero.
     pub fn new(weights: &[f64], order: Order, seed: u64, worker: usize) -> Self {
         let count = weights.len().max(1);
         if order == Order::Random
@@ -73,7 +75,7 @@ impl Mix {
         }
     }
 
-    /// The number of the next request.
+    /// Returns the number of the next request.
     pub fn choose(&mut self) -> usize {
         match &mut self.kind {
             Kind::Rotation { next, count } => {

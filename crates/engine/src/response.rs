@@ -9,14 +9,14 @@ use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
-    /// Number of the route in the load's list.
+    /// The route's number in the load's list.
     pub(crate) route: usize,
     pub(crate) intended_ns: u64,
     pub(crate) sent_ns: u64,
     pub(crate) nonce: Nonce,
     pub(crate) status: u16,
     pub(crate) times: Option<Times>,
-    /// When the first byte of the response arrived; `u64::MAX` until then.
+    /// The time at which the first byte of the response arrived; `u64::MAX` until then.
     pub(crate) first_byte_ns: u64,
 }
 
@@ -33,7 +33,7 @@ impl Exchange {
         }
     }
 
-    /// The response time of an exchange that ends now.
+    /// Returns the response time of an exchange that ends now.
     pub(crate) fn response_ns(&self, now: u64) -> u64 {
         now.saturating_sub(self.intended_ns)
     }
@@ -42,10 +42,10 @@ impl Exchange {
 /// An exchange, and the part of its response that its checks need.
 pub(crate) struct Response {
     pub(crate) exchange: Exchange,
-    /// Numbers of the checks that the response has failed.
+    /// The numbers of the checks that the response has failed.
     pub(crate) failed_checks: Vec<usize>,
     body: KeptBody,
-    /// Length of the body as received, whether it was kept or not.
+    /// The length of the body as received, even if the body was not kept.
     body_bytes: u64,
     is_gzip: bool,
 }
@@ -61,7 +61,7 @@ impl Response {
         }
     }
 
-    /// Discards the last response and waits for that of another exchange.
+    /// Discards the previous response and prepares for the response of another exchange.
     pub(crate) fn begin(&mut self, exchange: Exchange) {
         self.exchange = exchange;
         self.failed_checks.clear();
@@ -70,7 +70,7 @@ impl Response {
         self.is_gzip = false;
     }
 
-    /// Handles the head. `field` returns the value of the first field with a name.
+    /// Handles the head. `field` returns the value of the first field with the given name.
     pub(crate) fn head<'h>(
         &mut self,
         status: u16,

@@ -4,13 +4,13 @@ use crate::counts::add_each;
 use crate::kind::{Class, ErrorKind};
 use crate::recording::Recording;
 
-/// Figures of one route over the whole measurement. With its histogram it takes about 12 KiB, so
-/// that a thousand routes cost a worker 12 MiB.
+/// The figures of one route over the whole measurement. A record takes about 12 KiB with its
+/// histogram, so a thousand routes cost a worker 12 MiB.
 #[derive(Clone, Debug)]
 pub struct RouteRecord {
-    /// Requests sent.
+    /// Requests that were sent.
     pub sent: u64,
-    /// Requests of `sent` that got a response.
+    /// Requests among `sent` that got a response.
     pub completed: u64,
     /// Responses by [`Class`].
     pub by_class: [u64; Class::ALL.len()],

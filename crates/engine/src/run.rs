@@ -18,26 +18,27 @@ use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
 use crate::worker::{Ended, Outlet, Work};
 
-/// The interval at which the collecting thread looks for finished intervals.
+/// The time between two checks of the collecting thread for finished intervals.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 /// The number of finished intervals by which a worker may be ahead of the collector.
 const INTERVALS_AHEAD: usize = 64;
-/// The time between the moment when the last worker is ready and the first arrival, so that all
-/// workers begin together.
+/// The time from the readiness of the last worker to the first arrival, so that all workers begin
+/// together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
-/// The collector's ends of an [`Outlet`]'s queues.
+/// The collector's end of each queue of an [`Outlet`].
 struct Inlet {
     full: Consumer<Box<Interval>>,
     empty: Producer<Box<Interval>>,
 }
 
-/// Runs a load to completion. `sink` gets every worker's finished seconds on the calling thread.
+/// Runs a load to completion. `sink` receives every worker's finished seconds on the calling
+/// thread.
 ///
 /// # Errors
-/// [`EngineError::Unreachable`] when one of the first connections is refused, or cannot be made in
-/// time; [`EngineError::Data`] when a request's template cannot be filled;
-/// [`EngineError::Environment`] when the kernel refuses the event loop.
+/// [`EngineError::Unreachable`] if one of the first connections is refused or cannot be made in
+/// time; [`EngineError::Data`] if a request's template cannot be filled;
+/// [`EngineError::Environment`] if the kernel refuses the event loop.
 pub fn run(
     load: &Load,
     control: &Control,
@@ -72,7 +73,7 @@ pub fn run(
         while !threads.iter().all(|thread| thread.is_finished()) {
             start_when_ready(&compiled);
             if control.start_ns().is_none() && threads.iter().any(|it| it.is_finished()) {
-                // A worker failed before the start, so the others would wait for it forever.
+                // A worker failed before the start, and the others would wait for it forever.
                 control.stop();
             }
             collect(&mut inlets, &mut outcome, &mut sink);
@@ -92,7 +93,7 @@ fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> 
     gatebench_net::run(Some(backend), work)?
 }
 
-/// Sets the start once every worker is ready, unless it is given from outside.
+/// Sets the start once every worker is ready, unless the caller sets it.
 fn start_when_ready(compiled: &Compiled<'_>) {
     if compiled.ready.load(Ordering::Acquire) < compiled.workers {
         return;

@@ -1,5 +1,5 @@
-//! The values that one worker draws from the data: for each request, one row or number of each
-//! source that it names.
+//! Draws a worker's values from the data: for each request, one row or number from each source that
+//! the request names.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use rand_distr::Distribution;
 use crate::data::{Choice, DataSet, Slot, Values};
 use crate::random::{Random, Use, generator};
 
-/// A worker's position in the data. Rows drawn in turn are distributed: of W workers, worker w gets
-/// the rows `w`, `w+W`, `w+2·W` and so on, so no two workers use the same row if there are enough
-/// rows. The numbers of a sequence are distributed in the same way, so each is used once.
+/// A worker's position in the data. Rows drawn in turn are distributed among W workers: worker w
+/// gets the rows `w`, `w+W`, `w+2·W` and so on, so no two workers use the same row if there are
+/// enough rows. The numbers of a sequence are distributed in the same way, so each is used once.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     data: Arc<DataSet>,
@@ -26,14 +26,14 @@ pub(crate) struct Sampler {
 /// The position of a worker in one source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// Values drawn in turn.
+    /// The number of values drawn from the source so far.
     drawn: u64,
     /// The value for the current request: the index of a row, or the value itself.
     current: i64,
 }
 
 impl Sampler {
-    /// The position of one of several workers that share the data.
+    /// Creates the position of one of several workers that share the data.
     pub(crate) fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
         Self {
             places: vec![Place::default(); data.sources.len()],
@@ -45,7 +45,7 @@ impl Sampler {
         }
     }
 
-    /// Draws the next value of these sources; the values of others are unchanged.
+    /// Draws the next value of each of these sources. The values of other sources are unchanged.
     pub(crate) fn advance(&mut self, sources: &[usize]) {
         for source in sources {
             let place = &mut self.places[*source];
@@ -87,8 +87,8 @@ impl Sampler {
     }
 }
 
-/// The row for a worker's turn among its own rows; if there are more workers than rows, they share
-/// rows.
+/// Returns the row for a worker's turn among its own rows. If there are more workers than rows,
+/// workers share rows.
 fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     if worker >= rows {
         return worker % rows;
@@ -97,7 +97,7 @@ fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     worker + (turn % own as u64) as usize * workers
 }
 
-/// Draws until the number is the index of a row.
+/// Draws until a number is the index of a row.
 fn inside(rows: usize, mut draw: impl FnMut() -> f64) -> i64 {
     loop {
         let drawn = draw().round();

@@ -1,10 +1,10 @@
 //! The times at which the requests of an open load are due, computed from their index without a
 //! clock.
 //!
-//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due by t. Evenly
-//! spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹ of the
-//! arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
-//! Processes, 1975, section 4.7); this is exact for any rate.
+//! The rate is piecewise linear in time; the area Λ(t) under it is the number of arrivals due by t.
+//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
+//! of the arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to
+//! Stochastic Processes, 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::random::{Random, Use, generator};
 /// stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// The parts in which the rate is above zero, in chronological order.
+    /// The periods in which the rate is above zero, in chronological order.
     segments: Arc<[Segment]>,
     end_ns: f64,
     spread: Spread,
@@ -30,13 +30,13 @@ struct Segment {
     begin_ns: f64,
     rate_per_ns: f64,
     slope_per_ns2: f64,
-    /// Number of arrivals before it.
+    /// The number of arrivals before the segment.
     before: f64,
 }
 
 impl Schedule {
-    /// The schedule of an open load. The warm-up has the initial rate; stages that are longer than
-    /// the measurement are cut off.
+    /// Creates the schedule of an open load. The warm-up has the initial rate, and stages are cut
+    /// off at the end of the measurement.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
         let mut line = Line {
             end_ns: warm_up_ns.saturating_add(measure_ns) as f64,
@@ -62,16 +62,16 @@ impl Schedule {
         }
     }
 
-    /// The same schedule, delayed by a fraction of a gap (0 to below 1), so that the even arrivals
-    /// of several groups do not coincide.
+    /// Delays the schedule by a fraction of a gap (from 0 to below 1), so that the even arrivals of
+    /// several groups do not coincide.
     pub fn with_phase(self, phase: f64) -> Self {
         Self { phase, ..self }
     }
 
-    /// The arrivals of one of several workers. Even arrivals are distributed in turn, so the
-    /// arrivals of all workers together form the schedule. For a Poisson process each worker has an
-    /// independent process with an equal part of the rate; together they form a Poisson process
-    /// with the whole rate.
+    /// Returns the arrivals of one of several workers. Even arrivals are distributed in turn, so
+    /// that all workers' arrivals together form the schedule. For a Poisson process, each worker
+    /// has an independent process with an equal part of the rate; together they form a Poisson
+    /// process with the whole rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {
@@ -91,12 +91,13 @@ impl Schedule {
         }
     }
 
-    /// Nanoseconds from the start until even arrival `index` is due, or `None` after the end.
+    /// Returns the nanoseconds from the start until even arrival `index` is due, or `None` after
+    /// the end.
     pub fn due_ns(&self, index: u64) -> Option<u64> {
         self.reached_ns(index as f64 + self.phase)
     }
 
-    /// Λ⁻¹: the time by which this number of arrivals is due, or `None` after the end.
+    /// Returns Λ⁻¹, the time by which this number of arrivals is due, or `None` after the end.
     fn reached_ns(&self, arrivals: f64) -> Option<u64> {
         let number = self
             .segments
@@ -108,8 +109,8 @@ impl Schedule {
 }
 
 impl Segment {
-    /// r·x + s/2·x² = n solved for x, in the form without cancellation for small s. `None` if a
-    /// falling rate never reaches n.
+    /// Solves r·x + s/2·x² = n for x, in the form without cancellation for small s. Returns `None`
+    /// if a falling rate never reaches n.
     fn reached_ns(&self, arrivals: f64) -> Option<f64> {
         let n = arrivals - self.before;
         let r = self.rate_per_ns;
@@ -127,15 +128,15 @@ impl Segment {
     }
 }
 
-/// Appends segments to one another.
+/// Builds the segments of a schedule one after another.
 #[derive(Default)]
 struct Line {
     segments: Vec<Segment>,
     now_ns: f64,
     area: f64,
-    /// The end of the line; nothing is due after it.
+    /// The time after which nothing is due.
     end_ns: f64,
-    /// The last time that the rate was above zero.
+    /// The last time at which the rate is above zero.
     last_ns: f64,
 }
 
@@ -199,8 +200,8 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Continues on another schedule, which is the same up to now. Returns the last arrival again,
-    /// at its time in the new schedule, because it may lie after the time at which the two
+    /// Continues with another schedule, which must be the same up to now. Returns the last arrival
+    /// again, at its time in the new schedule, because it may lie after the point where the two
     /// schedules begin to differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
@@ -210,8 +211,8 @@ impl Arrivals {
         }
     }
 
-    /// Nanoseconds from the start until the next arrival, never less than before; `None` after the
-    /// last one.
+    /// Returns the nanoseconds from the start until the next arrival, never less than before, or
+    /// `None` after the last arrival.
     pub fn next_due_ns(&mut self) -> Option<u64> {
         match &mut self.next {
             Next::Even { index, step } => {

@@ -1,5 +1,5 @@
-//! Tests the worker over a simulated loop. Time is a number there, so the correct record is known
-//! exactly.
+//! Tests the worker on a simulated event loop, in which time is a number, so that the correct
+//! record is known exactly.
 
 mod accuracy;
 mod split;
@@ -28,8 +28,8 @@ use crate::worker::{Outlet, Work};
 
 const MS: u64 = 1_000_000;
 
-/// The reaction of the simulated server to request number `index`, received at `now_ns` with these
-/// bytes.
+/// Decides how the simulated server reacts to request number `index`, which arrives at `now_ns`
+/// with these bytes.
 type Server = fn(index: u64, now_ns: u64, request: &[u8]) -> Reaction;
 
 enum Reaction {
@@ -43,7 +43,7 @@ enum Reaction {
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Requests, each with the time at which it was sent.
+/// Requests with their send times.
 type Sent = Vec<(u64, Vec<u8>)>;
 
 struct Simulated {
@@ -55,8 +55,8 @@ struct Simulated {
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,
     waiting: Vec<Option<Event>>,
-    /// The time at which the whole machine, including the server, is paused, and the duration of
-    /// the pause.
+    /// The time at which the whole machine pauses, including the server, and the length of the
+    /// pause.
     pause: Option<(u64, u64)>,
 }
 
@@ -197,13 +197,13 @@ fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
     })
 }
 
-/// Runs one worker; returns its finished intervals and their sum.
+/// Runs one worker, and returns its finished intervals and their sum.
 fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     let (intervals, sum, _) = simulate_on(load, Simulated::new(server));
     (intervals, sum)
 }
 
-/// Simulates a load on the caller's machine; also returns the records kept until the end.
+/// Simulates a load on the given machine, and also returns the records kept until the end.
 fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
     simulate_controlled(load, &Control::new(1), machine)
 }
@@ -231,7 +231,7 @@ fn simulate_controlled(
     (intervals, sum, ended.kept)
 }
 
-/// Exact count, minimum, maximum and mean of one recording, in nanoseconds.
+/// Returns the exact count, minimum, maximum and mean of one recording, in nanoseconds.
 fn exact(interval: &Interval, metric: Metric, class: Class) -> Option<(u64, u64, u64, u64)> {
     let mut recordings = interval.recordings();
     let (_, _, it) = recordings.find(|(m, c, _)| *m == metric && *c == class)?;
@@ -260,8 +260,9 @@ fn a_closed_load_sends_on_each_response() {
 
 #[test]
 fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
-    // 100/s on one connection. The response to the request sent at 500 ms of the measurement takes
-    // 305 ms, the others 5 ms: the 30 arrivals of the stall wait in the queue.
+    // One connection gets 100 requests/s. The response to the request sent 500 ms into the
+    // measurement takes 305 ms and the others 5 ms, so the 30 arrivals during the stall wait in the
+    // queue.
     let (_, sum) = simulate(&load(open(100.0, 1, 1_000), 0, 1_000), |index, _, _| {
         Reaction::Response(if index == 50 { 305 * MS } else { 5 * MS }, OK)
     });
@@ -275,14 +276,14 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
     let (_, min, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
     assert_eq!(min, 5 * MS);
     assert_eq!((service_max, response_max), (305 * MS, 305 * MS));
-    // The arrival due at 510 ms is sent at 805 ms: 295 ms late. Its response comes 300 ms after it
-    // was due.
+    // The arrival due at 510 ms is sent at 805 ms, 295 ms late. Its response arrives 300 ms after
+    // it was due.
     let (_, _, lateness_max, _) = exact(&sum, Metric::Lateness, Class::Success).unwrap();
     assert_eq!(lateness_max, 295 * MS);
     let mut recordings = sum.recordings();
     let (_, _, response) = recordings.find(|it| it.0 == Metric::Response).unwrap();
-    // Requests are due every 10 ms and served every 5 ms, so they are late by 300, 295, 290, ...
-    // ms: the stall delays 60 of 100.
+    // Requests are due every 10 ms and served every 5 ms, so they are late by 300, 295, 290, … ms.
+    // The stall delays 60 of 100.
     let slow = response.histogram.len() - response.histogram.count_between(0, 5 * MS + MS / 10);
     assert!((48..=61).contains(&slow), "{slow}");
 }
@@ -458,7 +459,7 @@ fn a_paused_machine_is_not_mistaken_for_a_silent_server() {
     let (_, sum, _) = simulate_on(&load(open(100.0, 64, 1_000), 0, 4_000), machine);
     assert_eq!(sum.counts.errors, [0; ErrorKind::ALL.len()]);
     assert_eq!((sum.counts.intended, sum.counts.completed), (400, 400));
-    // The pause is part of the latency of requests that were in flight or fell due during it.
+    // The pause is part of the latency of requests that were in flight or became due during it.
     let (_, _, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
     assert!(response_max >= 1_500 * MS, "{response_max}");
 }

@@ -18,7 +18,7 @@ pub(crate) enum TextPiece {
 }
 
 impl Text {
-    /// A constant string.
+    /// Creates a constant text.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         let mut text = Self::default();
         text.push_bytes(bytes);
@@ -54,7 +54,7 @@ impl Text {
         }
     }
 
-    /// Its bytes if it is constant.
+    /// Returns the bytes of a constant text, and `None` for any other.
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         match self.pieces.as_slice() {
             [] => Some(&[]),
@@ -63,7 +63,7 @@ impl Text {
         }
     }
 
-    /// The values that it contains.
+    /// Returns the slots of the values that the text contains.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.pieces.iter().filter_map(|piece| match piece {
             TextPiece::Bytes(_) => None,
@@ -71,7 +71,7 @@ impl Text {
         })
     }
 
-    /// Appends the text with the values drawn last.
+    /// Appends the text, filled with the values drawn last.
     pub(crate) fn write(&self, sampler: &Sampler, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {

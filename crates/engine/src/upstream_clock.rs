@@ -1,16 +1,17 @@
-//! The clock of an upstream on another machine, bounded by the requests themselves.
+//! Relates this process's clock to that of an upstream on another machine, with bounds from the
+//! requests themselves.
 //!
-//! Every traced request gives two bounds of the difference θ between the upstream's clock and the
-//! one here: the upstream had the request after it was sent, and its response arrived after it left
+//! Every traced request bounds the difference θ between the upstream's clock and this one on both
+//! sides: the upstream had the request after it was sent, and the response arrived after it left
 //! the upstream, so t2 − t3 ≤ θ ≤ t1 − t0. The intersection of all bounds in a second is about as
 //! wide as the fastest round trip is long. Clocks drift, so each second has its own bounds, which
-//! are applied to the next second.
+//! are applied only to the requests of the next second.
 
 use serde::{Deserialize, Serialize};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The difference between the upstream's clock and the one here.
+/// The difference between the upstream's clock and this process's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ahead {
     pub(crate) ahead_ns: i64,
@@ -23,26 +24,28 @@ pub(crate) struct UpstreamClock {
     began_ns: u64,
     low_ns: i64,
     high_ns: i64,
-    /// The difference in the previous second.
+    /// The difference according to the requests of the previous second.
     before: Option<Ahead>,
-    /// True if the bounds of the previous second excluded each other.
+    /// True if the bounds of the previous second contradicted each other.
     stepped: bool,
 }
 
-/// The halves of the latency of traced requests, which belong to two clocks.
+/// The accuracy of the halves of traced requests' latencies, which are measured with two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Halves {
-    /// Requests whose halves are unknown, because no earlier requests bounded the clocks.
+    /// The number of requests whose halves are unknown because no earlier requests bounded the
+    /// clocks.
     pub unknown: u64,
-    /// The halves of the other requests are known to within this many nanoseconds either way; 0 if
-    /// both clocks are the same.
+    /// The maximum error of the other requests' halves, in either direction; 0 if both clocks are
+    /// the same.
     pub uncertainty_ns: u64,
-    /// True if one of the clocks was set: no difference agrees with all requests of a second.
+    /// True if one of the clocks was set, so that no difference agrees with all requests of a
+    /// second.
     pub clock_stepped: bool,
 }
 
 impl Halves {
-    /// The difference between the clocks of a request, if it is known; counts the request.
+    /// Counts a request, and returns the difference between the two clocks if it is known.
     pub(crate) fn ahead_ns(&mut self, clocks: Clocks) -> Option<i64> {
         match clocks {
             Clocks::Shared => Some(0),
@@ -68,11 +71,11 @@ impl Halves {
 /// The known relation between the two clocks at one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clocks {
-    /// They are the same.
+    /// Both clocks are the same.
     Shared,
-    /// Their difference was bounded by the requests of the previous second.
+    /// The requests of the previous second bounded the difference.
     Bounded(Ahead),
-    /// Nothing is known; true if a clock was set.
+    /// Nothing is known. `stepped` is true if a clock was set.
     Unknown { stepped: bool },
 }
 
@@ -87,7 +90,7 @@ impl UpstreamClock {
         }
     }
 
-    /// Adds a request with its four times; t1 and t2 belong to the upstream's clock.
+    /// Adds a request with its four times, of which t1 and t2 are the upstream's.
     pub(crate) fn see(&mut self, [t0, t1, t2, t3]: [u64; 4]) -> Clocks {
         if t3.saturating_sub(self.began_ns) >= SECOND_NS {
             self.turn(t3);
@@ -102,7 +105,7 @@ impl UpstreamClock {
         }
     }
 
-    /// Begins another second.
+    /// Begins a new second.
     fn turn(&mut self, now_ns: u64) {
         let has_bounds = self.low_ns > i64::MIN && self.high_ns < i64::MAX;
         self.stepped = has_bounds && self.low_ns > self.high_ns;
@@ -123,8 +126,8 @@ mod tests {
 
     use super::*;
 
-    /// A request that takes these times on the way to the upstream, at the upstream, and on the way
-    /// back.
+    /// Returns the four times of a request that takes `ways_ns` on the way to the upstream, at the
+    /// upstream, and on the way back.
     fn request(at_ns: u64, ahead_ns: i64, ways_ns: [u64; 3]) -> [u64; 4] {
         let [there, inside, back] = ways_ns;
         let upstream = |here: u64| here.wrapping_add_signed(ahead_ns);
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_second_bounds_the_clocks_of_the_second_one() {
+    fn the_requests_of_one_second_bound_the_clocks_in_the_next() {
         let mut clock = UpstreamClock::new();
         let unknown = Clocks::Unknown { stepped: false };
         let ahead_ns = -3_000_000_000;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// The figures that a load generator printed, in gatebench's terms. A figure that it does not print
-/// is absent or empty.
+/// The figures that a load generator printed, in gatebench's terms. A figure that the load
+/// generator does not print is absent or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Duration of the measurement in nanoseconds.
     pub duration_ns: u64,
-    /// Requests that it sent.
+    /// Requests sent.
     pub sent: u64,
     /// Requests with a complete response.
     pub completed: u64,
@@ -16,7 +16,7 @@ pub struct Figures {
     pub by_class: BTreeMap<String, u64>,
     /// Requests without a response, by the generator's name for the error.
     pub errors: BTreeMap<String, u64>,
-    /// Arrivals for which it sent no request.
+    /// Arrivals whose request was never sent.
     pub dropped: u64,
     /// Checks by name.
     pub checks: BTreeMap<String, Passes>,
@@ -30,7 +30,7 @@ pub struct Figures {
     pub mean_ns: Option<u64>,
     /// The longest response time in nanoseconds.
     pub max_ns: Option<u64>,
-    /// The thresholds of the user's script, and whether each was met.
+    /// The thresholds of the user's script; true for each that was met.
     pub thresholds: BTreeMap<String, bool>,
     /// Groups of the user's script.
     pub groups: Vec<String>,
@@ -38,10 +38,10 @@ pub struct Figures {
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// How often a check passed and failed.
+/// The numbers of times that a check passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// None if only failures were counted.
+    /// `None` if only failures were counted.
     pub passed: Option<u64>,
     pub failed: u64,
 }
@@ -56,14 +56,14 @@ impl Figures {
     }
 }
 
-/// The output of a load generator has an unknown format, or is incomplete.
+/// An error in a load generator's output, which is incomplete or has an unknown format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(pub(crate) String);
 
 impl ParseError {
     pub(crate) fn missing(what: &str) -> Self {
-        Self(format!("{what} is missing from its output"))
+        Self(format!("{what} is missing from the output"))
     }
 
     pub(crate) fn wrong(what: &str, found: &str) -> Self {

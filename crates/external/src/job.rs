@@ -15,14 +15,13 @@ pub(crate) const ONLY_OURS: &str =
 /// A part of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Its results are discarded.
+    /// The warm-up, whose results are discarded.
     WarmUp,
-    /// Its results count.
+    /// The measurement, whose results count.
     Measure,
 }
 
 impl Part {
-    /// The duration of the part.
     pub(crate) fn length(self, phase: &Phase) -> Duration {
         match self {
             Self::WarmUp => phase.warm_up.0,
@@ -39,7 +38,6 @@ pub struct Job<'a> {
     /// The scenario, with the paths that are actually requested.
     pub scenario: &'a Scenario,
     pub phase: &'a Phase,
-    /// The part of the phase.
     pub part: Part,
     /// The number of threads that the generator may use, if it has an option for that.
     pub threads: usize,
@@ -67,9 +65,8 @@ pub struct Order {
 /// A file that an external load generator reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFile {
-    /// The name by which the command refers to it.
+    /// The name that the command uses for the file.
     pub name: &'static str,
-    /// Its contents.
     pub bytes: Vec<u8>,
 }
 

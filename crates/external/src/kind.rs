@@ -27,7 +27,7 @@ impl Generator {
         }
     }
 
-    /// Returns the command that installs it.
+    /// Returns the command that installs the generator.
     pub fn install(self) -> &'static str {
         match self {
             Self::Wrk => "apt-get install wrk",
@@ -36,7 +36,7 @@ impl Generator {
         }
     }
 
-    /// Returns the option that makes it print its version.
+    /// Returns the arguments that make the generator print its version.
     pub fn version_arguments(self) -> &'static [&'static str] {
         match self {
             Self::Wrk => &["-v"],
@@ -45,8 +45,8 @@ impl Generator {
         }
     }
 
-    /// Finds the version in its output: the second word of the first line, as in `wrk 4.1.0
-    /// [epoll]`, `h2load nghttp2/1.52.0` and `k6 v1.8.1 (go1.26, linux/amd64)`.
+    /// Finds the version in the generator's output: the second word of the first line, as in `wrk
+    /// 4.1.0 [epoll]`, `h2load nghttp2/1.52.0` and `k6 v1.8.1 (go1.26, linux/amd64)`.
     pub fn version_in(self, output: &str) -> Option<String> {
         let mut words = output.lines().next()?.split_whitespace();
         (words.next()? == self.as_str()).then_some(())?;
@@ -55,14 +55,14 @@ impl Generator {
         Some(number.trim_start_matches('v').to_owned())
     }
 
-    /// Returns the file in its working folder that contains its result, or `None` if it prints the
-    /// result to standard output.
+    /// Returns the name of the result file in the working folder, or `None` if the generator prints
+    /// its result to standard output.
     pub fn result_file(self) -> Option<&'static str> {
         (self == Self::K6).then_some(crate::k6::SUMMARY_FILE)
     }
 
-    /// Reports whether this exit code means that it measured until the end. k6 exits with 99 if a
-    /// threshold of the script was crossed.
+    /// Reports whether this exit code means that the generator measured until the end. k6 exits
+    /// with 99 if a threshold of the script was crossed.
     pub fn finished_with(self, code: i32) -> bool {
         code == 0 || (self == Self::K6 && code == 99)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Generator {
 
 /// A word that does not name a [`Generator`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not one of wrk, h2load, k6")]
+#[error("the load generator '{0}' is not one of wrk, h2load and k6")]
 pub struct UnknownGenerator(String);
 
 impl FromStr for Generator {

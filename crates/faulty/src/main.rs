@@ -15,15 +15,15 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 /// The version and the features, as `gatebench --version` prints them.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +soap");
 
-/// Reports the name and the version of `gatebench`, so that the folder of the reference gateway
-/// describes this program too, except for its path.
+/// Prints the name and the version of `gatebench`, so that the folder of the reference gateway also
+/// describes this program, except for its path.
 #[derive(Debug, Parser)]
 #[command(name = "gatebench", version, long_version = LONG_VERSION)]
 enum Words {
-    /// Serves the reference gateway with faults, until SIGTERM or Ctrl-C
+    /// Serves the reference gateway with faults until SIGTERM or Ctrl-C
     Gateway(Serve),
     /// Does only the work that a handicap adds to a number of responses, so that the CPU time of
-    /// this process is the cost of the handicap
+    /// the process is the cost of the handicap
     Alone {
         /// Loop iterations and system calls for each response
         #[arg(value_name = "300,0.5")]
@@ -113,7 +113,7 @@ fn announce(bound: &[SocketAddr]) {
     }
 }
 
-/// Parses a percentage, and returns the share.
+/// Parses a percentage and returns it as a share.
 fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));

@@ -1,5 +1,5 @@
-//! Tests that the program does what its arguments say. Because of this test, `cargo test
-//! --workspace` also builds the program, which tests of other crates start.
+//! Tests that the program behaves as its arguments specify. This test also makes `cargo test
+//! --workspace` build the program, which tests of other crates start.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
@@ -39,7 +39,7 @@ impl Serving {
         Self { child, address }
     }
 
-    /// The status of the response to a request for this path.
+    /// Returns the status of the response to a request for this path.
     fn status(&self, path: &str) -> String {
         let mut client = TcpStream::connect(&self.address).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
@@ -52,7 +52,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // The call fails if the process has already ended, which does no harm.
+        // The call fails if the process has already ended, which is harmless.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

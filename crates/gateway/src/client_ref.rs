@@ -1,9 +1,9 @@
-//! The name of a client connection or stream. Timers and other parts use it to refer to the client
-//! that is waiting for them.
+//! The name of a client connection or stream. Timers and other parts of the worker use it to refer
+//! to the client that waits for their result.
 
 use gatebench_net::ConnId;
 
-/// A connection, or a stream of a connection identified by its slot.
+/// A connection, or one of its streams, identified by the stream's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientRef {
     pub(crate) conn: ConnId,

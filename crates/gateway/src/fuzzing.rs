@@ -10,8 +10,8 @@ use crate::path::Router;
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 
-/// Reads Redis replies from these pieces as a connection does. Returns them as text, and whether
-/// all the input was valid RESP.
+/// Parses Redis replies that arrive in these pieces. Returns them as text, and true if all the
+/// input was valid RESP.
 pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
     let (mut held, mut replies) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -60,7 +60,7 @@ pub struct Policies {
     caches: Vec<jwt::Cache>,
 }
 
-/// The result for a request.
+/// The policies' decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The bytes contain no request.
@@ -72,7 +72,7 @@ pub enum Outcome {
 }
 
 impl Policies {
-    /// Prepares a configuration.
+    /// Compiles a configuration.
     ///
     /// # Errors
     /// All mistakes in the configuration.

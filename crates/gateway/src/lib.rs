@@ -16,44 +16,46 @@
 //!
 //! # Policies
 //! Policies that may refuse a request, or respond to it, act in the order of the route's list, and
-//! see the head as the client sent it. The edits of the request follow, and then those of the
-//! response; edits of the same kind apply in the order of the list. The gateway does not edit its
-//! own responses.
+//! see the head as the client sent it. A rate limit that is counted in Redis comes last, wherever
+//! it is in the list. The edits of the request follow, and then those of the response; edits of the
+//! same kind apply in the order of the list. The gateway does not edit its own responses.
 //!
 //! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
-//! is kept until it is complete; everything else is streamed. The gateway refuses a request with
-//! two Content-Types or two Content-Encodings if a policy depends on them, and a request with
-//! compressed JSON that a policy would edit. Stylesheets transform XML responses under the same
-//! conditions. If a route edits responses, Accept-Encoding is not passed on; if it processes SOAP
-//! and XML in them, the gateway accepts only gzip. Entity tags and digests pass unchanged.
+//! is kept until it is complete. Other messages are streamed, unless a policy needs their whole
+//! body, as described below. The gateway refuses a request with two Content-Types or two
+//! Content-Encodings if a policy depends on them, and a request with compressed JSON that a policy
+//! would edit. Stylesheets transform XML responses under the same conditions. If a route edits
+//! responses, Accept-Encoding is not passed on; if it processes SOAP and XML in them, the gateway
+//! accepts only gzip. Entity tags and digests pass unchanged.
 //!
 //! A rate limit is a token bucket that all workers share. The gateway recognizes a verified token
-//! by its bytes, for a minute or until it expires. Credentials that occur twice match no consumer.
+//! by its bytes for at most a minute, and not after the token expires. Credentials that occur twice
+//! match no consumer.
 //!
 //! A policy can check requests, and optionally responses, against an OpenAPI document. It checks
-//! the head in the order of the list, and the body before any edit. A checked response is passed on
-//! only when it is complete.
+//! the head in the order of the list, and the body before any edit. If the body of a response is
+//! checked, the response is passed on only when it is complete.
 //!
 //! SOAP and XML are processed in complete bodies, after every policy that may refuse a request
-//! because of its head. Such a route edits no JSON. Definitions are compiled with the
-//! configuration, and again in the background when they expire. On such a route, SOAP clients get
-//! every error as a fault.
+//! because of its head. A route with a `soap` policy cannot edit bodies in other ways. Definitions
+//! are compiled with the configuration, and again in the background when they expire. On a route
+//! with a `soap` policy, SOAP clients get every error as a fault.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
-//! checks, and supports no upgrade and no CONNECT. A client that half-closes before its response
-//! counts as gone, and its request is cancelled.
+//! checks, and supports no upgrade and no CONNECT. An HTTP/1.1 client that half-closes its
+//! connection before it has received its response counts as gone, and its request is canceled.
 //!
 //! # Failures
 //! If connecting to a target fails, even in the TLS handshake, the gateway avoids the target for a
-//! while and sends the request to another one, because no part of it was sent. If no target is
-//! left, the gateway responds with 502, or with 504 after the connect timeout. If the upstream does
-//! not respond, the gateway responds with 504 after the upstream timeout, and with 502 if the
-//! upstream closes the connection. If an upstream fails in the middle of its response, the gateway
-//! resets the client's connection, so that a partial response never looks complete. The gateway
-//! sends a request again, once and on a new connection, if a kept-alive connection closed before
-//! the first byte of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had
-//! no body.
+//! while. It sends the request to another target, which is safe because no part of the request was
+//! sent. If no target is left, the gateway responds with 502, or with 504 after the connect
+//! timeout. If the upstream does not respond within the upstream timeout, the response is 504; if
+//! it closes the connection without responding, the response is 502. If an upstream fails in the
+//! middle of its response, the gateway resets the client's connection (over HTTP/2, only the
+//! stream), so that a partial response never looks complete. The gateway sends a request again,
+//! once and on a new connection, if a kept-alive connection closed before the first byte of the
+//! response, the request's method is idempotent (RFC 9110 9.2.2), and the request has no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
@@ -62,7 +64,10 @@
 
 #![cfg_attr(
     not(feature = "soap"),
-    allow(dead_code, reason = "only the SOAP/XML policies use some parts")
+    allow(
+        dead_code,
+        reason = "some items are used only by the SOAP/XML policies"
+    )
 )]
 
 mod client_ref;
@@ -107,7 +112,7 @@ use soap::Refresher;
 pub use soap::library_versions;
 pub use splice::splice;
 
-/// The reason why the gateway did not start, or stopped by itself.
+/// The error that kept the gateway from starting, or that stopped it.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// The configuration is invalid.
@@ -138,12 +143,12 @@ pub fn serve(
 pub struct Gateway {
     inner: proxy::Gateway,
     tls: Option<ServerContext>,
-    /// Compiles definitions again before they expire, as long as this exists.
+    /// Recompiles definitions before they expire, as long as this exists.
     refresher: Mutex<Option<Refresher>>,
 }
 
 impl Gateway {
-    /// Prepares a configuration.
+    /// Compiles a configuration for serving.
     ///
     /// # Errors
     /// All mistakes in the configuration.
@@ -204,8 +209,9 @@ impl Gateway {
     }
 
     /// Stops without losing a request: the gateway accepts no more connections and finishes
-    /// requests in flight. Then [`Self::serve`] returns, after the configuration's `drain_ms` at
-    /// the latest, and resets the remaining connections. A drain cannot be undone.
+    /// requests in flight. When they have finished, or after the configuration's `drain_ms` at the
+    /// latest, [`Self::serve`] resets the remaining connections and returns. A drain cannot be
+    /// undone.
     pub fn drain(&self) {
         self.inner.drain();
     }
@@ -254,9 +260,9 @@ impl Gateway {
     }
 
     /// Checks a whole configuration, including mistakes that are found only when it is compiled:
-    /// names of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs,
-    /// stylesheets and expressions of `soap`, a gateway still serves, and responds with faults to
-    /// requests that need these definitions.
+    /// names of targets, certificates, schemas, stylesheets. A gateway with mistakes in the
+    /// schemas, WSDLs, stylesheets or expressions of `soap` still serves, and responds with faults
+    /// to requests that need these definitions.
     ///
     /// # Errors
     /// All mistakes, without duplicates.

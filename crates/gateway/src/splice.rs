@@ -1,4 +1,4 @@
-//! The null gateway: each client connection has one connection to the target, and bytes are copied
+//! The null gateway: opens a connection to the target for each client connection, and copies bytes
 //! in both directions as they arrive. It parses no HTTP, so it adds only the costs that any proxy
 //! on this machine has: two more sockets, the wake-up of its core, and the time that other
 //! processes wait for their cores.
@@ -13,8 +13,8 @@ use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
 /// While this many bytes are pending for one side, the other side is not read.
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
-/// Calls `on_listening` with the address once it accepts connections.
+/// Copies bytes between `target` and the clients that connect to `listen`, on one worker, until
+/// `stop` is set. Calls `on_listening` with the bound address once connections are accepted.
 ///
 /// # Errors
 /// The system refuses to bind the address or to create the event loop.
@@ -68,9 +68,9 @@ struct End {
     outbox: Outbox,
     /// The connection is established, so bytes may be sent.
     is_up: bool,
-    /// The peer of this side will send no more.
+    /// This side's peer has sent FIN and will send no more.
     has_ended: bool,
-    /// The other side will send no more; this side is closed after the pending bytes.
+    /// The other side will send no more; this side is closed when the pending bytes have been sent.
     is_ending: bool,
     /// This side is not read, because the other side does not accept the pending bytes.
     is_paused: bool,

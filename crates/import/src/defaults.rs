@@ -4,7 +4,7 @@ use gatebench_model::{Scenario, Suite, SuiteGateway, Transport, UpstreamKind};
 
 use crate::options::Options;
 
-/// A scenario without routes or requests.
+/// Returns a scenario without routes or requests.
 pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scenario {
     Scenario {
         scenario: name.to_owned(),
@@ -34,7 +34,7 @@ pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scena
     }
 }
 
-/// A suite that runs these scenarios under one load, in three blocks.
+/// Returns a suite that runs these scenarios under one load in three blocks.
 pub(crate) fn suite(
     options: &Options,
     title: &str,
@@ -50,7 +50,7 @@ pub(crate) fn suite(
     }
 }
 
-/// The gateways with these names, configured by their folders.
+/// Returns the gateways with these names, configured by their folders.
 pub(crate) fn gateways(names: &[&str]) -> Vec<SuiteGateway> {
     names.iter().map(|name| (*name).to_owned().into()).collect()
 }

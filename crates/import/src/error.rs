@@ -9,10 +9,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The text has mistakes.
+    /// The input has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Box<Diagnostics>),
-    /// The text contains nothing that can be sent.
+    /// The input contains nothing that can be sent.
     #[error("{file}: {message}")]
     Nothing {
         /// The name of the input.
@@ -26,13 +26,13 @@ pub enum ImportError {
     Malformed {
         /// The name of the log.
         file: String,
-        /// The format that most of its lines have, as text.
+        /// The most common format of the lines, as text.
         format: &'static str,
         /// The number of lines that are not in this format.
         malformed: u64,
         /// The total number of lines.
         lines: u64,
-        /// The first malformed lines, each as its position and what was expected there.
+        /// The first malformed lines: for each, its position and what was expected there.
         examples: Vec<String>,
     },
     /// The input cannot be read.
@@ -59,7 +59,7 @@ impl ImportError {
         }
     }
 
-    /// Returns the name of the input, or `None` for mistakes, whose messages contain it.
+    /// Returns the name of the input, or `None` for mistakes, whose messages already contain it.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Mistakes(_) => None,
@@ -69,7 +69,7 @@ impl ImportError {
         }
     }
 
-    /// Returns what the user can do about the error, without a final period.
+    /// Returns the action that fixes the error, without a final period.
     pub fn remedy(&self) -> String {
         match self {
             Self::Mistakes(_) => "correct these lines".into(),

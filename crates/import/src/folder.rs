@@ -15,16 +15,16 @@ use crate::omitted::without_defaults;
 /// The suite file, which `gatebench run FOLDER` runs.
 pub(crate) const SUITE_FILE: &str = "suite.yaml";
 
-/// The width of a comment in characters.
+/// The maximum width of a comment in characters.
 const COMMENT_CHARS_MAX: usize = 98;
 
 /// A file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
-    /// Its path relative to the folder.
+    /// The path of the file relative to the folder.
     pub path: String,
     pub text: String,
-    /// True if only the owner may read it.
+    /// True if the file contains secrets, so that only its owner may read it.
     pub has_secrets: bool,
 }
 
@@ -44,7 +44,7 @@ impl Folder {
         self.notes.iter().filter(move |note| note.effect == effect)
     }
 
-    /// Adds a file with this text, unchanged.
+    /// Adds a file with exactly this text.
     pub(crate) fn add_text(&mut self, path: &str, text: &str, has_secrets: bool) {
         self.files.push(NewFile {
             path: path.into(),
@@ -67,8 +67,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Adds a document, and parses it as `gatebench run` will. A value that the input allows but
-    /// gatebench does not is reported as a mistake in the generated file.
+    /// Adds a document and parses it as `gatebench run` will, so that a value that the input allows
+    /// but gatebench does not is reported as a mistake in the generated file.
     pub(crate) fn add<T: Document + Serialize>(
         &mut self,
         path: &str,
@@ -94,7 +94,7 @@ impl Folder {
     }
 }
 
-/// Returns a string as a YAML comment, wrapped between words.
+/// Converts a string to a YAML comment, wrapped between words.
 fn commented(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {

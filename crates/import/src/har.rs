@@ -1,4 +1,4 @@
-//! Imports HAR (HTTP Archive 1.2), the requests that a browser recorded.
+//! Imports HAR files (HTTP Archive 1.2), which contain the requests that a browser recorded.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ struct Content {
     size: i64,
 }
 
-/// The only client in an archive.
+/// The name of the only client in an archive.
 const CLIENT: &[u8] = b"browser";
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {

@@ -1,4 +1,4 @@
-//! A mapping of the input that is read key by key, so that unread keys can be reported.
+//! Reads a mapping of the input key by key, so that unread keys can be reported.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,7 +45,7 @@ impl<'n> Keys<'n> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// Takes the value of a key as text; numbers are converted.
+    /// Takes the value of a key as text. Numbers are converted.
     pub(crate) fn text(&mut self, key: &str, log: &mut Log<'_>) -> Option<String> {
         let node = self.node(key)?;
         log.text_of(node, &format!("`{key}` of {}", self.what))
@@ -115,7 +115,7 @@ impl<'n> Keys<'n> {
         Some((name?, value?))
     }
 
-    /// Takes the mapping of a key.
+    /// Takes the value of a key as a mapping.
     pub(crate) fn keys(&mut self, key: &str, log: &mut Log<'_>) -> Option<Keys<'n>> {
         let what = format!("`{key}` of {}", self.what);
         let node = self.node(key)?;
@@ -140,8 +140,8 @@ impl<'n> Keys<'n> {
         self.rest.into_iter().filter(move |entry| !is_idle(entry))
     }
 
-    /// Notes that only the user's gateway applies the unread keys. `of` follows the key in each
-    /// note. Returns the entries for `not_understood` of a scenario.
+    /// Notes that only the user's gateway applies the unread keys, and returns the entries for a
+    /// scenario's `not_understood`. `of` follows the key in each note.
     pub(crate) fn not_understood(self, of: &str, log: &mut Log<'_>) -> Vec<String> {
         let note =
             |entry: &Entry| log.not_understood(&entry.key_span, format!("`{}`{of}", entry.key));

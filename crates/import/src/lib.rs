@@ -1,5 +1,5 @@
-//! Converts existing files to gatebench's. A gateway's configuration becomes a scenario, a suite
-//! and a configuration that gatebench can run. Recorded traffic becomes a scenario and load
+//! Converts existing files to gatebench files. A gateway's configuration becomes a scenario, a
+//! suite and a configuration that gatebench can run. Recorded traffic becomes a scenario and load
 //! profiles.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml ── wire ──> OwnConfig
 //! ```
 //!
-//! The crate converts text to text. It opens no file, and writes nothing to a terminal.
+//! The crate converts text to text. It opens no files and writes nothing to a terminal.
 
 mod access_log;
 mod api;
@@ -62,7 +62,7 @@ pub enum TextKind {
 /// Imports a document.
 ///
 /// # Errors
-/// All mistakes in the text, each with its line and its remedy.
+/// Returns all mistakes in the text, each with its line and remedy.
 pub fn import(kind: TextKind, text: &str, options: &Options) -> Result<Folder, ImportError> {
     match kind {
         TextKind::Kong => kong::import(text, options),

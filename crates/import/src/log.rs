@@ -13,7 +13,7 @@ use crate::error::ImportError;
 pub struct Note {
     /// The line number in the input, from 1.
     pub line: usize,
-    /// A description of the part, and of its treatment if it is simplified.
+    /// A description of the part and, if it is simplified, of its replacement.
     pub what: String,
     /// The consequence for the scenario.
     pub effect: Effect,
@@ -22,9 +22,10 @@ pub struct Note {
 /// The consequence of a note for the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Only the user's own gateway does this. Other gateways do not support the scenario.
+    /// Only the user's own gateway does what the part describes. Other gateways do not support the
+    /// scenario.
     NotUnderstood,
-    /// The scenario does this in a simpler way, which every gateway supports.
+    /// The scenario replaces the part with something simpler, which every gateway supports.
     Simplified,
 }
 
@@ -72,8 +73,8 @@ impl<'t> Log<'t> {
             .push(Problem::new(span.clone(), message, help));
     }
 
-    /// Notes a part that only the user's gateway supports. Returns the entry for `not_understood`
-    /// of a scenario.
+    /// Notes a part that only the user's gateway supports, and returns the entry for a scenario's
+    /// `not_understood`.
     pub(crate) fn not_understood(
         &mut self,
         span: &Range<usize>,
@@ -122,7 +123,7 @@ impl<'t> Log<'t> {
     /// Returns all notes, ordered by line.
     ///
     /// # Errors
-    /// All mistakes, if there are any.
+    /// Returns all mistakes, if there are any.
     pub(crate) fn finish(mut self) -> Result<Vec<Note>, ImportError> {
         if !self.problems.is_empty() {
             let all = Diagnostics::new(self.file, self.text, self.problems);

@@ -8,7 +8,7 @@ use crate::log::Log;
 /// The maximum length of a name that is derived from a string.
 const CHARS_MAX: usize = 60;
 
-/// A valid name derived from a string.
+/// Derives a valid name from a string.
 pub(crate) fn slug(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
@@ -53,7 +53,7 @@ pub(crate) fn numbered(name: &str, index: usize) -> String {
     }
 }
 
-/// Returns the path and query of a URL; empty if it has neither.
+/// Returns the path and query of a URL, or an empty string if it has neither.
 pub(crate) fn path_of_url(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.find('/').map_or("", |at| &rest[at..])

@@ -34,7 +34,7 @@ const DEFAULTS: [(&str, &str); 14] = [
     ("queue_max", "100000"),
 ];
 
-/// Members with user-supplied values, from which nothing is omitted.
+/// Members with user-supplied values, whose contents are never omitted.
 const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
 
 /// Removes members with default values.

@@ -11,7 +11,7 @@ use crate::time;
 /// The settings of an import.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The name of the input, under which mistakes are reported.
+    /// The name of the input in messages.
     pub file: String,
     /// The name of the scenario and the suite.
     pub name: String,
@@ -38,10 +38,10 @@ impl Options {
 pub struct Replay {
     /// The factor by which the rate is multiplied.
     pub times: f64,
-    /// The duration of the replay, to which the curve is compressed [default: a minute, or the
-    /// log's duration if that is shorter].
+    /// The duration to which the replay compresses the log's curve. The default is a minute, or the
+    /// log's duration if that is shorter.
     pub over: Option<HumanDuration>,
-    /// The hour of the log to replay; the whole log if `None`.
+    /// The hour of the log to replay; `None` for the whole log.
     pub hour: Option<Hour>,
     /// True to keep the values in queries.
     pub query_values: bool,
@@ -61,7 +61,7 @@ impl Default for Replay {
 /// An hour on the clock of a log, such as `2025-01-31T14`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hour {
-    /// Its beginning, in milliseconds since 1970.
+    /// The beginning of the hour, in milliseconds since 1970.
     pub(crate) start_ms: i64,
 }
 

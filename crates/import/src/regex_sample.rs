@@ -1,5 +1,5 @@
-//! Finds a path that a regular expression matches, and the literal text with which every match
-//! begins.
+//! Finds a path that a regular expression matches, and the literal text that every match begins
+//! with.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(crate) fn sample(expression: &str) -> Option<String> {
     parser.chars.next().is_none().then_some(text)
 }
 
-/// Returns a path that an expression matches, as [`sample`] does. If there is none, notes that the
+/// Returns a path that an expression matches, like [`sample`]. If none is known, notes that the
 /// path `text` gets no request.
 pub(crate) fn sample_of(
     expression: &str,
@@ -39,7 +39,7 @@ pub(crate) fn sample_of(
     sample
 }
 
-/// Returns the literal text with which every match begins.
+/// Returns the literal text that every match begins with.
 pub(crate) fn literal_prefix(expression: &str) -> String {
     let mut prefix = String::new();
     let mut chars = expression

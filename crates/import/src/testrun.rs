@@ -24,21 +24,22 @@ use runner::Runner;
 const KIND: &str = "TestRun";
 const API: &str = "k6.io/";
 
-/// The label with which gatebench marks the scenario of a TestRun that it wrote.
+/// The label that names the scenario of a TestRun that gatebench wrote.
 const SCENARIO_LABEL: &str = "gatebench/scenario";
 
 /// The operator's resource for Grafana Cloud.
 const CLOUD_KIND: &str = "PrivateLoadZone";
 
-/// A file with TestRuns, and possibly with the ConfigMaps of their scripts.
+/// A file with TestRuns and possibly the ConfigMaps of their scripts.
 #[derive(Clone, Debug)]
 pub struct TestRunFile<'a> {
-    /// The name of the file, under which mistakes are reported.
+    /// The name of the file in messages.
     pub name: &'a str,
     pub text: &'a str,
 }
 
-/// A suite, and its scenarios by the words that suites use for them.
+/// A suite and its scenarios. Each scenario comes with a name or a path by which a suite file in
+/// any folder can refer to it.
 #[derive(Clone, Debug)]
 pub struct KnownSuite {
     pub suite: Suite,
@@ -50,7 +51,7 @@ pub struct KnownSuite {
 pub struct TestRuns {
     /// The suite, with its scenarios, loads and scripts.
     pub folder: Folder,
-    /// Options of `gatebench run` that select the agents and their nodes.
+    /// The options of `gatebench run` that select the agents and their nodes.
     pub words: Vec<String>,
 }
 
@@ -63,12 +64,13 @@ struct TestRun {
     runner: Runner,
 }
 
-/// Reads TestRuns. `read` returns the text of a script by its file name. If a suite is given, each
-/// script stands for one of its scenarios: the one that a label names, or else the one whose first
-/// request the script sends.
+/// Converts TestRuns. `read` returns the text of a script by its file name. If a suite is given,
+/// each script stands for one of the suite's scenarios: the one that a label names, or else the one
+/// whose first request the script sends.
 ///
 /// # Errors
-/// All mistakes in a file, each with its line, or a script that cannot be read or has no scenario.
+/// Returns all mistakes in a file, each with its line. Also fails if a script cannot be read or has
+/// no scenario.
 pub fn read_testruns(
     files: &[TestRunFile<'_>],
     read: &dyn Fn(&str) -> Option<String>,
@@ -87,7 +89,7 @@ pub fn read_testruns(
     }
     if all.is_empty() {
         let message = "there is no TestRun";
-        let remedy = "name files with resources of the kind TestRun (k6.io/v1alpha1)";
+        let remedy = "name files that contain TestRun resources (k6.io/v1alpha1)";
         return Err(ImportError::nothing(&options.file, message, remedy));
     }
     let mut suite = suite_of(known, options);
@@ -116,7 +118,7 @@ pub fn read_testruns(
     Ok(result)
 }
 
-/// Names the file in each note, because the notes of all files are printed together.
+/// Adds the file's name to each note, because the notes of all files are printed together.
 fn of_file<'a>(notes: Vec<Note>, file: &'a str) -> impl Iterator<Item = Note> + 'a {
     notes.into_iter().map(move |note| Note {
         what: format!("{file}: {}", note.what),
@@ -134,7 +136,8 @@ fn suite_of(known: Option<&KnownSuite>, options: &Options) -> Suite {
     Suite { blocks: 1, ..suite }
 }
 
-/// Adds the files of a TestRun, and returns the word with which the suite names its scenario.
+/// Adds the files of a TestRun, and returns the name or path by which a suite can refer to its
+/// scenario.
 fn add(
     run: &TestRun,
     name: &str,
@@ -144,7 +147,7 @@ fn add(
     let file = format!("{} of the TestRun {}", run.script_file, run.name);
     let options = Options::new(file.as_str(), name);
     let (word, mut load) = match (known, &run.scenario) {
-        // A script that gatebench wrote builds its requests in a way that cannot be read here.
+        // The requests of a script that gatebench wrote are computed, so they cannot be read here.
         (Some(known), Some(named)) => (known.named(named, &file)?, k6::load(&run.script, &options)),
         (known, _) => {
             let parts = k6::parts(&run.script, &options)?;
@@ -173,7 +176,7 @@ fn add(
 }
 
 impl KnownSuite {
-    /// Returns the word for the scenario with this name.
+    /// Returns the name or path by which a suite can refer to the scenario with this name.
     fn named(&self, name: &str, file: &str) -> Result<String, ImportError> {
         self.word_of(|it| it.scenario == name).ok_or_else(|| {
             let message = format!("the suite '{}' has no scenario '{name}'", self.suite.suite);
@@ -182,7 +185,8 @@ impl KnownSuite {
         })
     }
 
-    /// Returns the word for the scenario that sends the first request of this one.
+    /// Returns the name or path by which a suite can refer to the scenario whose first request is
+    /// the same as that of `own`.
     fn sending(&self, own: &Scenario, file: &str) -> Result<String, ImportError> {
         let own = first_request(own);
         let is_it = |it: &Scenario| {
@@ -223,7 +227,7 @@ fn is_same(one: &Request, other: &Request) -> bool {
     (&one.method, &one.path, names(one)) == (&other.method, &other.path, names(other))
 }
 
-/// Reads all TestRuns among these documents.
+/// Parses all TestRuns among these documents.
 fn testruns(
     nodes: &[Node],
     read: &dyn Fn(&str) -> Option<String>,
@@ -315,7 +319,7 @@ fn testrun(
     })
 }
 
-/// Reads the script of a TestRun, and returns its file name and its text.
+/// Reads the script of a TestRun, and returns its file name and text.
 fn script_of(
     keys: &mut Keys<'_>,
     scripts: &BTreeMap<(String, String), String>,

@@ -1,5 +1,5 @@
-//! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is dropped, so that
-//! the hours are those that the log shows.
+//! Times on a log's clock, in milliseconds since 1970. The offset from UTC is dropped, so that
+//! hours are as the log shows them.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -77,20 +77,20 @@ pub(crate) fn since_1970(number: f64) -> Option<i64> {
     Some(millis as i64)
 }
 
-/// Formats a time as `2025-01-31 14:05:00`; empty for a time outside the calendar.
+/// Formats a time as `2025-01-31 14:05:00`. The result is empty for a time outside the calendar.
 pub(crate) fn in_words(at_ms: i64) -> String {
     let time = Timestamp::from_second(at_ms.div_euclid(1_000));
     let words = |it| Offset::UTC.to_datetime(it).to_string().replace('T', " ");
     time.map(words).unwrap_or_default()
 }
 
-/// Returns the beginning of an hour written as `2025-01-31T14`.
+/// Parses an hour such as `2025-01-31T14`, and returns its beginning.
 pub(crate) fn hour(text: &str) -> Option<i64> {
     let is_hour = text.len() == "2025-01-31T14".len();
     is_hour.then(|| iso(format!("{text}:00:00").as_bytes()))?
 }
 
-/// Returns the hour of a time, such as `2025-01-31T14`.
+/// Formats the hour of a time, such as `2025-01-31T14`.
 pub(crate) fn hour_in_words(at_ms: i64) -> String {
     let words = in_words(at_ms).replace(' ', "T");
     words.split(':').next().unwrap_or_default().to_owned()

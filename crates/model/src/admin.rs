@@ -1,4 +1,4 @@
-//! Admin interfaces: the calls that a scenario makes, and how to call a gateway's interface.
+//! The calls that a scenario makes to a gateway's admin interface, and the requests that make them.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
@@ -21,13 +21,13 @@ pub struct AdminRounds {
     /// The path that the update sets.
     #[schemars(schema_with = "schema_fragments::path")]
     pub updated_path: String,
-    /// The path to request, below the route's path. The upstream responds with 200; if the route
-    /// does not exist, the gateway responds with 404.
+    /// The path to request, below the route's path. The upstream must respond with 200. If the
+    /// route does not exist, the gateway must respond with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
-    /// The interval between calls during a load [default: no calls]. The calls are those of the
-    /// rounds, in the same order. A call waits for the response to the previous call, but not for
-    /// the responses of the load.
+    /// The interval between calls during a load [default: no calls]. The calls are the same as in
+    /// the rounds, in the same order. A call waits for the response to the previous call, but not
+    /// for the responses of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }
@@ -42,8 +42,9 @@ impl AdminRounds {
     }
 }
 
-/// A gateway's admin interface: HTTP over a Unix socket, for one route. Paths and bodies are
-/// templates whose input is that of the files and `route`, the route of the call.
+/// A gateway's admin interface, which accepts HTTP requests on a Unix socket. Paths and bodies are
+/// templates with the same input as the folder's files, plus `route`, the route that the call is
+/// about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Admin {
@@ -75,13 +76,10 @@ pub struct AdminCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AdminVerb {
-    /// The route is created.
     Create,
-    /// The route is read.
     Read,
-    /// The route's path is changed.
+    /// Changes the route's path.
     Update,
-    /// The route is deleted.
     Delete,
 }
 

@@ -40,7 +40,7 @@ impl Body {
         }
     }
 
-    /// The length of a filler body.
+    /// Returns the length of a filler body in bytes, or `None` for any other body.
     pub fn filler_bytes(&self) -> Option<usize> {
         self.is_filler.then_some(self.bytes.len())
     }
@@ -59,7 +59,7 @@ impl Body {
     }
 }
 
-/// The form of a body in files.
+/// A body as it is written in files.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum WrittenBody {

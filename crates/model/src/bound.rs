@@ -38,14 +38,14 @@ pub enum Quantity {
     Share(Counted),
 }
 
-/// The time of a request to which a bound applies.
+/// A time that is measured for each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From the time at which the request was due to the response.
+    /// From when the request was due until the response.
     Response,
-    /// From the time at which the request was sent to the response.
+    /// From when the request was sent until the response.
     Service,
-    /// From the time at which the request was due to the time at which it was sent.
+    /// From when the request was due until it was sent.
     Lateness,
 }
 
@@ -222,7 +222,7 @@ impl<'a> Part<'a> {
         let Some((at, operator)) = split else {
             return Err(self.wrong(match self.text {
                 "" => "a bound is missing".to_owned(),
-                text => format!("'{text}' has no '<', '<=', '>' or '>='"),
+                text => format!("the bound '{text}' has no '<', '<=', '>' or '>='"),
             }));
         };
         let value = self.behind(at + operator.as_str().len());
@@ -269,7 +269,7 @@ fn time(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError
     };
     let statistic = statistic(word).ok_or_else(|| {
         let name_of = name.text;
-        name.wrong(format!("'{name_of}' is {QUANTITIES}"))
+        name.wrong(format!("the quantity '{name_of}' is {QUANTITIES}"))
     })?;
     let span: Result<HumanDuration, _> = value.text.parse();
     let span = span.map_err(|error| value.wrong(error.to_string()))?;
@@ -305,7 +305,7 @@ fn count(
         }
         let percent = whole * 100.0;
         return Err(value.wrong(format!(
-            "'{}' is neither a share nor a whole number: write a share as {name_of}<{percent}%",
+            "the value '{}' is neither a share nor a whole number: write a share as {name_of}<{percent}%",
             value.text
         )));
     };
@@ -325,7 +325,7 @@ fn number(name: &Part<'_>, value: &Part<'_>, digits: &str) -> Result<f64, BoundE
     let found = found.filter(|number| number.is_finite() && *number >= 0.0);
     found.ok_or_else(|| {
         value.wrong(format!(
-            "'{}' is not a bound for {}: write a number, as in rate>1000, errors<10 or errors<0.1%",
+            "the value '{}' is not a bound for {}: write a number, as in rate>1000, errors<10 or errors<0.1%",
             value.text, name.text
         ))
     })

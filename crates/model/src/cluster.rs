@@ -1,4 +1,4 @@
-//! The Kubernetes namespace in which the parts of a run are pods, and the nodes of these pods.
+//! The Kubernetes namespace that a run starts its pods in, and the nodes that the pods may use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::Limits;
 
-/// The roles of pods. The names of places in a cluster begin with them, as in `engine-0`.
+/// The roles of pods. The name of a place in a cluster begins with a role, as in `engine-0`.
 pub const GATEWAY: &str = "gateway";
 pub const UPSTREAM: &str = "upstream";
 pub const REDIS: &str = "redis";
@@ -22,7 +22,6 @@ pub struct Namespace {
     /// The context of kubectl's configuration [default: the current one].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The name of the namespace.
     pub name: String,
 }
 
@@ -43,7 +42,7 @@ pub struct Cluster {
     pub engine: PodSettings,
     pub redis: PodSettings,
     /// The seccomp profile of the upstream and the load generators, a file below the kubelet's
-    /// folder `seccomp` on each node [default: that of the container runtime].
+    /// folder `seccomp` on each node [default: the container runtime's profile].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seccomp_profile: Option<String>,
     /// The time that a pod may wait for a node.
@@ -63,7 +62,7 @@ pub struct PodSettings {
     pub limits: Limits,
 }
 
-/// The nodes on which a pod may run.
+/// The nodes that a pod may run on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct NodeChoice {
     /// Labels that the node must have.
@@ -112,7 +111,7 @@ impl AttachedPod {
 /// The effects of taints.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The maximum length of the name of a namespace.
+/// The maximum length of a namespace's name.
 const NAME_CHARS_MAX: usize = 63;
 
 impl Cluster {
@@ -125,7 +124,7 @@ impl Cluster {
     }
 }
 
-/// A word that is not a namespace, a pod, a label or a taint.
+/// A word that cannot be parsed as a namespace, a pod, a label or a taint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ClusterWordError(String);
@@ -133,7 +132,7 @@ pub struct ClusterWordError(String);
 impl FromStr for Namespace {
     type Err = ClusterWordError;
 
-    /// Reads `[CONTEXT/]NAMESPACE`. The name of a context may contain a slash.
+    /// Parses `[CONTEXT/]NAMESPACE`. The name of a context may contain a slash.
     fn from_str(word: &str) -> Result<Self, ClusterWordError> {
         let (context, name) = match word.rsplit_once('/') {
             Some((context, name)) => (Some(context), name),
@@ -215,7 +214,7 @@ impl NodeChoice {
 impl FromStr for AttachedPod {
     type Err = ClusterWordError;
 
-    /// Reads `NAMESPACE/SELECTOR`. The keys of labels may contain a slash.
+    /// Parses `NAMESPACE/SELECTOR`. The keys of labels may contain a slash.
     fn from_str(word: &str) -> Result<Self, ClusterWordError> {
         let wrong = || {
             ClusterWordError(format!(
@@ -239,7 +238,7 @@ impl FromStr for AttachedPod {
 impl FromStr for NodeChoice {
     type Err = ClusterWordError;
 
-    /// Reads labels and taints, separated by commas.
+    /// Parses labels and taints, separated by commas.
     fn from_str(text: &str) -> Result<Self, ClusterWordError> {
         let mut choice = Self::default();
         text.split(',').try_for_each(|word| choice.add(word))?;

@@ -19,11 +19,11 @@ pub enum Source {
     Uniform(Uniform),
     /// Whole numbers around a mean.
     Normal(Normal),
-    /// Whole numbers from 1, smaller ones more often.
+    /// Whole numbers from 1, in which smaller numbers are more frequent.
     Zipf(Zipf),
 }
 
-/// The form of a source of values in scenario files.
+/// A source of values as it is written in scenario files.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Source")]
 #[expect(

@@ -100,7 +100,7 @@ impl Files<'_> {
         }
     }
 
-    /// Reads the definitions of one direction.
+    /// Reads the schemas, WSDL documents and stylesheets of one direction of `soap`.
     fn definitions(&mut self, chain: &mut Node) {
         for key in SoapChain::DEFINITIONS {
             if let Some(definition) = chain.get_mut(key) {

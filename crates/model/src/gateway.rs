@@ -42,8 +42,8 @@ pub struct GatewayFolder {
     /// How to install the program.
     #[serde(default)]
     pub install: Install,
-    /// Versions with which the templates were run and their policies tested, apart from the one
-    /// that `install` pins. If there is no such version, the folder was written from the gateway's
+    /// Versions that the templates and their policies have been tested with, besides the one that
+    /// `install` pins. If there is no such version, the folder was written from the gateway's
     /// documentation, and lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,
@@ -83,8 +83,8 @@ pub struct GatewayFolder {
     /// `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
-    /// The prefix of the files in the working folder to which the gateway's own profiler writes
-    /// stacks, if the templates start one. This is for code that perf cannot name, such as Lua.
+    /// The prefix of the files that the gateway's own profiler writes stacks to in the working
+    /// folder, if the templates start one. This is for code that perf cannot name, such as Lua.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The gateway's own metrics, if it has them.
@@ -98,7 +98,7 @@ pub struct GatewayFolder {
     /// different weights of the targets. If one of these two is missing, `reload` is used instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
-    /// The database in which the gateway keeps its configuration, if some features need one.
+    /// The database that holds the gateway's configuration, if some features need one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
     /// The control plane, if the gateway can get its configuration from one. The feature
@@ -123,10 +123,10 @@ pub struct Binary {
     /// A regular expression for the output of the program with these arguments; group 1 is the
     /// version.
     pub version_pattern: String,
-    /// The first version with which the templates work, as in `2.4`.
+    /// The first version that the templates work with, as in `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_min: Option<String>,
-    /// The first later version with which the templates do not work, as in `4`.
+    /// The first later version that the templates do not work with, as in `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
     /// Other files that must exist, as absolute paths or as in `{{ prefix }}/lib/module.so`.
@@ -138,8 +138,8 @@ pub struct Binary {
     pub environment: BTreeMap<String, String>,
 }
 
-/// A container image. The container shares the machine's network and sees the trial's working
-/// folder at the same path, so templates and commands are the same as outside.
+/// A container image. The container shares the machine's network, and the trial's working folder
+/// has the same path in it, so templates and commands are the same as outside the container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Container {
@@ -277,9 +277,10 @@ impl TemplateFile {
     }
 }
 
-/// When the gateway is ready: its listener belongs to the started processes and responds to `GET /`
-/// with any status except 502, 503 and 504. If a path is given, it must respond to a request for
-/// that path with 200. The gateway must stay ready for the duration of `settle`.
+/// The conditions under which the gateway is ready. Its listener must belong to the started
+/// processes and respond to `GET /` with any status except 502, 503 and 504. If a path is given, it
+/// must respond to a request for that path with 200. The gateway must stay ready for the duration
+/// of `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
@@ -361,11 +362,12 @@ pub struct Database {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControlPlane {
-    /// The command that starts it in the foreground, before the gateway. It must listen on the
-    /// address `control_plane` of the input. Like `start`, it is a list of templates.
+    /// The command that starts the control plane in the foreground, before the gateway. The control
+    /// plane must listen on the address `control_plane` of the input. Like `start`, the command is
+    /// a list of templates.
     #[schemars(length(min = 1))]
     pub start: Vec<String>,
-    /// The maximum time until it listens [default: 10s].
+    /// The maximum time until the control plane listens [default: 10s].
     #[serde(default = "listen_timeout")]
     pub timeout: HumanDuration,
     /// Actions that replace those of the gateway with the same name. A signal goes to the control
@@ -398,8 +400,8 @@ pub enum Action {
     Call(Lines),
 }
 
-/// Lines, each of which is sent on a separate connection. With `send`, a line has failed if the
-/// response is not blank; the response states the reason.
+/// Lines, each of which is sent on a separate connection. With `send`, a response that is not blank
+/// means that the line failed, and contains the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {

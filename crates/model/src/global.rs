@@ -1,10 +1,9 @@
-//! The `global_policies` of a scenario, at the beginning of the chain of each route.
+//! Copies a scenario's `global_policies` to the beginning of each route's chain.
 
 use std::ops::Range;
 
 use gatebench_config::{Data, Entry, Node};
 
-/// The key of these policies.
 const KEY: &str = "global_policies";
 
 /// Copies the global policies to each route. Returns their positions in the text, so that a mistake

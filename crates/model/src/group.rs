@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::load::{Closed, Open};
 use crate::{Request, Shape, repeat};
 
-/// The name of the group for the requests at the top level of a scenario.
+/// The name of the group that contains the requests at the top level of a scenario.
 pub const DEFAULT_GROUP: &str = "all";
 
 /// Requests with their own load, or with a share of the phase's load.
@@ -68,7 +68,7 @@ impl Order {
 /// The load is too small to be shared among the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{groups} groups cannot share {connections} connections; use at least {groups}, or \
+    "{groups} groups cannot share {connections} connections; use at least {groups} connections, or \
      give groups their own `load`"
 )]
 pub struct TooFewConnections {

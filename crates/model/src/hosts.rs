@@ -13,7 +13,8 @@ use thiserror::Error;
 /// The output that contains an inventory.
 const OWN_OUTPUT: &str = "gatebench";
 
-/// The outputs of Kong's framework: the gateway's machine, and the one for everything else.
+/// The outputs of Kong's framework: the addresses of the gateway's machine, and those of the
+/// machine for everything else.
 const KONG: [&str; 4] = [
     "kong-ip",
     "kong-internal-ip",
@@ -21,7 +22,7 @@ const KONG: [&str; 4] = [
     "worker-internal-ip",
 ];
 
-/// The user and the key with which Kong's framework connects.
+/// The user and the private key that Kong's framework connects with.
 const KONG_USER: &str = "root";
 const KONG_KEY: &str = "id_rsa";
 
@@ -47,16 +48,16 @@ pub struct Hosts {
 pub struct Host {
     /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
     pub ssh: String,
-    /// The address at which the other hosts reach it [default: that of the ssh connection].
+    /// The address at which the other hosts reach it [default: the address of the ssh connection].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// The private key, relative to the file's folder [default: those of ssh].
+    /// The private key, relative to the file's folder [default: the keys that ssh uses].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<PathBuf>,
 }
 
 impl Host {
-    /// The host with this name for `ssh`, at the address that ssh reaches.
+    /// A host that `ssh` reaches by this name, without an explicit address or key.
     pub fn new(ssh: &str) -> Self {
         Self {
             ssh: ssh.to_owned(),
@@ -71,7 +72,7 @@ impl Host {
 pub enum HostsError {
     #[error("this is neither YAML nor JSON: {0}")]
     NotRead(String),
-    #[error("it is not an inventory: {0}")]
+    #[error("this is not an inventory: {0}")]
     NotAnInventory(String),
     #[error("the outputs {} are missing", .0.join(", "))]
     MissingOutputs(Vec<&'static str>),
@@ -95,8 +96,8 @@ impl HostsError {
 }
 
 impl Hosts {
-    /// Reads an inventory, or outputs as `terraform output -json` prints them. Relative paths of
-    /// keys are below `folder`. Outputs that name no hosts are dropped.
+    /// Parses an inventory, or outputs as `terraform output -json` prints them. Relative paths of
+    /// keys are relative to `folder`. Outputs that name no hosts are ignored.
     ///
     /// # Errors
     /// The text names no hosts.
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_outputs_are_named() {
         let error = |text| Hosts::read(text, Path::new("")).unwrap_err();
         let partial = r#"{"kong-ip": {"sensitive": false, "value": "1.2.3.4"}}"#;
         let message = error(partial).to_string();
@@ -206,7 +207,7 @@ mod tests {
         assert!(
             error("gateway: 1")
                 .to_string()
-                .starts_with("it is not an inventory")
+                .starts_with("this is not an inventory")
         );
         assert!(matches!(error("a: [").clone(), HostsError::NotRead(_)));
         let wrong = KONGS.replace("10.0.0.7", "here");

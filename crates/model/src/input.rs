@@ -18,7 +18,7 @@ pub struct GatewayInput {
     pub binary: String,
     /// The version of the program, as the program prints it.
     pub version: String,
-    /// The folder in which the program is installed: `/usr` for `/usr/sbin/nginx`.
+    /// The folder that the program is installed in: `/usr` for `/usr/sbin/nginx`.
     pub prefix: String,
     /// The absolute path of the trial's working folder, which contains everything that the gateway
     /// writes.
@@ -29,16 +29,16 @@ pub struct GatewayInput {
     pub cwd: String,
     /// The number of worker processes or threads.
     pub workers: u32,
-    /// The cores on which the gateway runs.
+    /// The cores that the gateway runs on.
     pub cores: Vec<usize>,
-    /// The addresses to which clients connect.
+    /// The addresses that clients connect to.
     pub listeners: Vec<Listener>,
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
     /// the start; equal to `routes` if there is no change.
     pub all_routes: Vec<InputRoute>,
-    /// The policies at the beginning of the chain of every route, for a gateway that can apply
+    /// The policies that the chain of every route begins with, for a gateway that can apply
     /// policies to all routes.
     pub global_policies: Vec<Policy>,
     /// The routes that `configure` adds or replaces; empty before `configure`.
@@ -49,8 +49,8 @@ pub struct GatewayInput {
     pub upstreams: Vec<Upstream>,
     /// True if each request is logged.
     pub access_log: bool,
-    /// True if a request is sent to another target when one fails, and the failed target is
-    /// excluded for a while.
+    /// True if the gateway sends a request to another target when its target fails, and then
+    /// excludes the failed target for a while.
     pub failover: bool,
     /// True if the action `configure` changes routes, or the action `weights` changes weights,
     /// while the gateway runs.
@@ -63,14 +63,14 @@ pub struct GatewayInput {
     pub profile: Option<u32>,
     /// True if the gateway's admin interface is used and must therefore be open.
     pub admin: bool,
-    /// The address on which the control plane listens for the gateway, if there is one.
+    /// The address that the control plane listens on for the gateway, if there is one.
     pub control_plane: Option<Endpoint>,
     /// The address of the PostgreSQL server, if the scenario uses a feature that needs one. Its
     /// superuser `gatebench` needs no password and owns the empty database `gatebench`.
     pub database: Option<Endpoint>,
 }
 
-/// An address in addition to those to which clients connect.
+/// An address other than those that clients connect to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Endpoint {
     /// IP address.
@@ -79,7 +79,7 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// An address to which clients connect.
+/// An address that clients connect to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listener {
     /// Unique name.
@@ -97,9 +97,9 @@ pub struct Listener {
 /// The certificate and key of a TLS listener.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListenerTls {
-    /// The absolute path of the file with the certificate, in PEM.
+    /// The absolute path of the certificate, a PEM file.
     pub certificate: String,
-    /// The absolute path of the file with the certificate's private key, in PEM.
+    /// The absolute path of the certificate's private key, a PEM file.
     pub key: String,
 }
 
@@ -110,7 +110,7 @@ pub struct InputRoute {
     pub name: String,
     /// Path prefix.
     pub path: String,
-    /// True if the prefix is removed before the upstream gets the path.
+    /// True if the prefix is removed from the path that is sent to the upstream.
     pub strip_path: bool,
     /// Name of the upstream.
     pub upstream: String,
@@ -136,10 +136,10 @@ pub struct Upstream {
     pub tls: Option<UpstreamTls>,
 }
 
-/// The requirements on an upstream's certificate.
+/// The requirements that an upstream's certificate must meet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamTls {
-    /// The absolute path of the file with the certificate of the upstream's CA, in PEM.
+    /// The absolute path of the CA certificate for the upstream, a PEM file.
     pub authority: String,
     /// The name that the certificate must have, which is also sent as SNI.
     pub server_name: String,

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// Label of the direct variant.
 pub(crate) const DIRECT: &str = "direct";
 
 /// Reports whether a label is the direct variant's, in this or an earlier version.

@@ -48,7 +48,7 @@ impl fmt::Display for Limits {
     }
 }
 
-/// Formats a size in the largest binary unit that gives a whole number.
+/// Formats a size in the largest binary unit that yields a whole number.
 fn binary_bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = |(unit, _): &&(u64, &str)| bytes >= *unit && bytes.is_multiple_of(*unit);

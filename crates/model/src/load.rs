@@ -1,4 +1,4 @@
-//! Load profiles: the phases in which each fresh gateway process is loaded.
+//! Load profiles: the phases that each fresh gateway process goes through.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One load profile file.
+/// A load profile file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadProfile {
@@ -36,7 +36,7 @@ pub struct Phase {
     /// When requests are sent.
     #[serde(flatten)]
     pub shape: Shape,
-    /// The numbers of connections or the rates for which the phase is repeated. The plan has one
+    /// Connection counts or rates that replace the number in `closed` or `open`. The plan has a
     /// phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -71,8 +71,7 @@ pub struct Phase {
     pub keep_awake: bool,
 }
 
-/// The numbers of connections or the rates for which a phase is repeated, in the order of
-/// measurement.
+/// The connection counts or rates that a phase is repeated with, in the order of measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sweep {
@@ -254,8 +253,8 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Returns the maximum think time, or the mean if the distribution has no maximum; zero without
-    /// think times.
+    /// Returns the maximum think time, the mean if the distribution has no maximum, or zero if
+    /// there are no think times.
     fn longest_thought(&self) -> HumanDuration {
         let think = match self {
             Self::Closed(closed) => closed.think.as_ref(),
@@ -449,7 +448,7 @@ pub enum Spread {
     /// Evenly spaced.
     #[default]
     Uniform,
-    /// Like the arrivals of many independent users: a Poisson process.
+    /// Randomly spaced, like the arrivals of many independent users: a Poisson process.
     Poisson,
 }
 
@@ -463,7 +462,8 @@ impl Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settle {
-    /// The machine's load average over the last minute, per core, below which it is quiet.
+    /// The machine counts as quiet while its load average over the last minute, per core, is below
+    /// this value.
     #[schemars(range(min = 0.01, max = 100.0))]
     pub load_per_core: f64,
     /// The maximum wait; 0s for no wait. If the machine is still not quiet, the load begins anyway,

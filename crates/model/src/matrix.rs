@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::repeat::{INDEX, replaced};
 
-/// The maximum number of scenarios of one file.
+/// The maximum number of scenarios per file.
 const MEMBERS_MAX: usize = 32;
-/// The maximum number of values in all scenarios of one file, so that a small file cannot exhaust
-/// memory.
+/// The maximum total number of values in the scenarios of a file, so that a small file cannot
+/// exhaust memory.
 const NODES_MAX: usize = 1_000_000;
-/// The maximum size in bytes of all scenarios of one file, before values are inserted.
+/// The maximum total size of the scenarios of a file, in bytes, before values are inserted.
 const BYTES_MAX: usize = 1 << 20;
 /// The maximum size of a string in a value, in bytes.
 const VALUE_BYTES_MAX: usize = 256;
@@ -60,7 +60,7 @@ pub(crate) fn describe(schema: &mut Schema) {
 /// Returns the scenarios of a file: the file itself if it has no matrix, and nothing if the matrix
 /// has errors.
 pub(crate) fn expand(mut root: Node, problems: &mut Vec<Problem>) -> Vec<Node> {
-    // The schema reports a matrix that is not a mapping.
+    // A matrix that is not a mapping is reported by the check against the schema.
     let matrix = root.get("matrix");
     if !matrix.is_some_and(|matrix| matches!(matrix.data, Data::Map(_))) {
         return vec![root];
@@ -150,7 +150,7 @@ fn combined<'m>(members: &[Member<'m>], values: &[Value<'m>]) -> Vec<Member<'m>>
 
 fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
     if axis.key == INDEX {
-        let message = "an axis cannot be called `index`, the number of a repeated item";
+        let message = "an axis cannot be called `index`, which is the number of a repeated item";
         return Err(axis.problem(message, "give it another name"));
     }
     let items = axis.value.items();

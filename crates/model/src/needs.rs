@@ -8,7 +8,7 @@ use crate::load::{CONFIGURE, WEIGHTS};
 use crate::policy::{JwtKey, Policy, RateLimitKey, RateLimitPolicy, SAXON};
 use crate::scenario::Scenario;
 
-/// Parts of policies that a gateway with the policy may lack.
+/// The parts of policies that a gateway may lack even if it has the policy.
 pub const PARTS: [&str; 17] = [
     "jwt.rs256",
     "jwt.jwks",
@@ -49,22 +49,22 @@ pub(crate) const OTHER_FEATURES: [&str; 10] = [
     SAXON,
     UPSTREAM_KEEPALIVE,
 ];
-/// Those of [`OTHER_FEATURES`] that a separate section describes.
+/// The members of [`OTHER_FEATURES`] that a separate section of `gateway.yaml` describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// The part for more than one limit on a route.
+/// The part of `rate_limit` that permits several limits on a route.
 const SEVERAL_LIMITS: &str = "rate_limit.several";
-/// The part for processing compressed responses.
+/// The part of `soap` that processes compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
 pub(crate) const ACCESS_LOG: &str = "access_log";
-/// The feature of sending a request to another target when one fails.
+/// The gateway sends a request to another target when its target fails.
 const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";
-/// The feature of keeping connections to the upstream open between requests. Unlike other features,
-/// this one is assumed to be present unless the gateway's folder states that it is missing.
+/// The gateway keeps connections to the upstream open between requests. Unlike other features, this
+/// feature is assumed to be present unless the gateway's folder states that it is missing.
 pub const UPSTREAM_KEEPALIVE: &str = "upstream_keepalive";
-/// The feature of getting the configuration from a separate process.
+/// The gateway gets its configuration from a separate process.
 pub(crate) const CONTROL_PLANE: &str = "control_plane";
 /// The action that makes a gateway read its files again.
 pub const RELOAD: &str = "reload";
@@ -181,8 +181,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// Returns how an action is carried out. `reload` also applies new routes and weights, unless
-    /// the folder states otherwise.
+    /// Returns the action with this name. `reload` also applies new routes and weights, unless the
+    /// folder states otherwise.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);
@@ -190,7 +190,7 @@ impl GatewayFolder {
         self.actions.get(name).or_else(reload)
     }
 
-    /// The versions with which the templates were run and their policies tested: those in
+    /// The versions that the templates and their policies have been tested with: those in
     /// `proven_with`, and the one that `install` pins.
     pub fn proven(&self) -> Vec<&str> {
         let install = &self.install;
@@ -344,7 +344,7 @@ requests: [{path: /json/valid}]
         ));
     }
 
-    /// The features of the scenario that the folder lacks.
+    /// Returns the features that the scenario needs and the folder lacks.
     fn lacking(folder: &GatewayFolder) -> Vec<&'static str> {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         let needs = scenario.needs().into_iter();

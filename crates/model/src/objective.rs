@@ -10,8 +10,8 @@ use crate::bound::{
     Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts, samples_needed,
 };
 
-/// The highest percentile of an objective. For a higher one, no run is long enough to have ten
-/// samples beyond it.
+/// The highest percentile of an objective. For a higher percentile, no run is long enough to have
+/// ten samples beyond it.
 const PERCENTILE_MAX: f64 = 99.999;
 
 /// A service level objective: upper bounds on response times and on the share of failed requests.
@@ -83,7 +83,7 @@ fn one_in_a_thousand() -> Bound {
 fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     let Placed { name, value, bound } = placed;
     if !bound.operator.is_upper() {
-        return Err(name.wrong(format!("'{bound}' has no '<' or '<='")));
+        return Err(name.wrong(format!("the bound '{bound}' has no '<' or '<='")));
     }
     let is_strict = bound.operator == Operator::Less;
     match bound.quantity {
@@ -100,11 +100,11 @@ fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
             false => Err(value.wrong("a bound on the share of errors must be above 0%")),
         },
         Quantity::Number(Counted::Errors) => Err(value.wrong(format!(
-            "'{}' is not a share of requests, such as 0.1%",
+            "the value '{}' is not a share of requests, such as 0.1%",
             value.text
         ))),
         _ => Err(name.wrong(format!(
-            "'{}' is neither a percentile of the response time (p50 to p99.999) nor errors",
+            "the quantity '{}' is neither a percentile of the response time (p50 to p99.999) nor errors",
             name.text
         ))),
     }

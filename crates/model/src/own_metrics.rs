@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnMetrics {
-    /// The path on the port of `metrics` in the input.
+    /// The path of the metrics, at the address that the templates get as `metrics`.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// The format of the page [default: prometheus].
     #[serde(default, skip_serializing_if = "is_prometheus")]
     pub format: MetricsFormat,
-    /// The metric that counts the gateway's requests, with any labels.
+    /// The metric that counts the gateway's requests. Its samples are summed.
     pub requests: String,
     /// Labels that a sample must have to be counted, if other samples count the same requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -75,7 +75,7 @@ fn dotted(name: &str, values: &[String]) -> String {
     Vec::from_iter(std::iter::once(name).chain(values)).join(".")
 }
 
-/// The format of a page of metrics.
+/// The format of a metrics page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricsFormat {
@@ -164,7 +164,7 @@ pub struct Pool {
     /// The pool's name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// The metric for the used part of the pool.
+    /// The metric that contains the used part of the pool.
     pub metric: String,
     /// Labels that a sample must have to be counted. The samples are summed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -13,10 +13,10 @@ use crate::hosts::Host;
 
 /// The word for this machine on the command line and in files.
 const HERE: &str = "here";
-/// The prefix of the name of a pod in files.
+/// The prefix of a pod's name in files.
 const POD: &str = "pod/";
 
-/// Where a part of a trial runs.
+/// A place where a part of a trial runs.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -28,11 +28,12 @@ pub enum Place {
     Here,
     /// On a host that is reached over ssh.
     Ssh(Host),
-    /// In a pod of the run's cluster, by its name without the run's name: `upstream`, `engine-0`.
+    /// In a pod of the run's cluster. The pod's name is stored without the name of the run, as in
+    /// `engine-0`.
     Pod(String),
 }
 
-/// The form of a place in files.
+/// A place as it is written in files.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Written {
@@ -88,7 +89,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The places of the parts of a run other than its gateways, whose place belongs to their setup.
+/// The places of the parts of a run. The place of a gateway is in its setup instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Places {
     /// The places of the load generators; empty for this process.

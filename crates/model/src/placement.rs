@@ -1,4 +1,4 @@
-//! The cores on which each component runs.
+//! The cores that each component runs on.
 
 mod layout;
 mod notes;
@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::place::{Place, Places};
 use crate::topology::Topology;
 
-/// The cores to which each component is pinned.
+/// The cores that each component is pinned to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// Cores of the gateway under test.
@@ -34,7 +34,7 @@ pub struct Placement {
 pub enum PlacementError {
     /// This machine cannot provide that many cores.
     #[error(
-        "the gateway cannot have {asked} of {available} cores: it can have at most {most}, because the load generator and the upstream need at least one"
+        "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream need at least one"
     )]
     Here {
         /// The requested number of cores.
@@ -45,7 +45,7 @@ pub enum PlacementError {
         most: usize,
     },
     /// Another host cannot provide that many cores.
-    #[error("the gateway cannot have {asked} of {available} cores of {host}")]
+    #[error("the gateway cannot have {asked} cores on {host}: it can have at most {available}")]
     Elsewhere {
         /// The requested number of cores.
         asked: usize,
@@ -62,7 +62,7 @@ pub const SHARED_CORE_REMEDY: &str =
 
 impl Placement {
     /// Returns a placement on the CPUs that this process may use, with one core for the gateway and
-    /// the others for the load generator and the upstream.
+    /// the other cores for the load generator and the upstream.
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
@@ -127,11 +127,12 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// Returns a placement with `count` cores for the gateway, and the others for the load
+    /// Returns a placement with `count` cores for the gateway, and the other cores for the load
     /// generator and the upstream.
     ///
     /// # Errors
-    /// `count` is 0 or leaves no core for the load generator and the upstream.
+    /// `count` is 0 or leaves no core for the load generator and the upstream. It may be 1 on a
+    /// machine with one core, which everything then shares.
     pub fn with_gateway_cores(topology: &Topology, count: usize) -> Result<Self, PlacementError> {
         let available = topology.len();
         match (available.checked_sub(count), count) {
@@ -145,8 +146,8 @@ impl Placement {
         }
     }
 
-    /// Places the gateway on the last `count` of the cores `there`, on another host, and the load
-    /// generator and the upstream on this machine's cores.
+    /// Places the gateway on the last `count` cores of `there`, which belong to another host, and
+    /// the load generator and the upstream on this machine's cores.
     ///
     /// # Errors
     /// `count` is 0, or the host has fewer cores.

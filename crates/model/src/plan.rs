@@ -31,7 +31,7 @@ pub struct Plan {
     pub seed: u64,
     /// The requested number of blocks.
     pub blocks: u32,
-    /// The number of retries of a failed trial; use [`Plan::retries`] to read it.
+    /// The number of times that a failed trial is retried; use [`Plan::retries`] to read it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
     /// How quiet the machine must be before each load; use [`Plan::settle`] to read it.
@@ -47,19 +47,19 @@ pub struct Plan {
     /// The requested length and the resulting changes, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<PlannedLength>,
-    /// The variants, in the order in which they are reported.
+    /// The variants, in report order.
     pub variants: Vec<Variant>,
     /// The cores of each component.
     pub placement: Placement,
     /// The places of the load generators, the upstreams and Redis, if they are not this machine.
     #[serde(default, skip_serializing_if = "Places::are_here")]
     pub places: Places,
-    /// The trials, in the order in which they run.
+    /// The trials, in execution order.
     pub trials: Vec<Trial>,
     /// True if the bare network is measured before each direct load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// The study of the plan.
+    /// The purpose of the run, with its settings.
     #[serde(flatten)]
     pub study: Study,
 }
@@ -108,7 +108,8 @@ impl Variant {
     }
 
     /// The null gateway, a program that only copies bytes between its clients and the upstream. A
-    /// gateway's added latency minus that of the null gateway is the gateway's own.
+    /// gateway's added latency minus the null gateway's added latency is the part that the gateway
+    /// itself causes.
     pub fn null() -> Self {
         Self::gateway(NULL, NULL)
     }
@@ -163,8 +164,8 @@ pub struct Trial {
     /// Label of the variant.
     #[serde(deserialize_with = "label::required")]
     pub variant: String,
-    /// The number of the failed trial that this one repeats; if there were several attempts, the
-    /// first.
+    /// The number of the failed trial that this trial repeats. If there were several attempts, it
+    /// is the number of the first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<u32>,
 }
@@ -209,8 +210,8 @@ impl Plan {
         }
     }
 
-    /// Returns the number of retries of a failed trial. Earlier versions stored it in the
-    /// specification.
+    /// Returns the number of times that a failed trial is retried. Earlier versions stored it in
+    /// the specification.
     pub fn retries(&self) -> u32 {
         let earlier = self.study.versions().and_then(|it| it.retries);
         earlier.unwrap_or(self.retries)
@@ -233,10 +234,10 @@ impl Plan {
         }
     }
 
-    /// The order in which the trials of a block that run together take turns: for each phase in
-    /// which one gateway is loaded at a time, the indexes of all trials in a random order. All
-    /// orders are equally likely. They come from one xoshiro256++ generator seeded with the plan's
-    /// seed and the number of the first trial.
+    /// Returns the order in which trials of a block that run together take turns. It contains the
+    /// indexes of all trials in random order, once for each phase that loads one gateway at a time.
+    /// All orders are equally likely. They come from one xoshiro256++ generator seeded with the
+    /// plan's seed and the number of the first trial.
     pub fn turns(&self, trials: &[&Trial]) -> Vec<usize> {
         let Some(first) = trials.first() else {
             return Vec::new();
@@ -252,7 +253,7 @@ impl Plan {
         alone.flat_map(order).collect()
     }
 
-    /// The number of blocks up to and including this one.
+    /// The number of the plan's blocks up to and including the given block.
     pub fn blocks_until(&self, block: u32) -> u32 {
         let blocks = self.trials.iter().map(|trial| trial.block);
         let blocks: BTreeSet<u32> = blocks.filter(|it| *it <= block).collect();
@@ -265,13 +266,13 @@ impl Plan {
         self.blocks_until(u32::MAX)
     }
 
-    /// Removes the blocks after this one. The plan then equals one that was made with fewer blocks.
+    /// Removes the blocks after the given block. The plan then equals a plan with fewer blocks.
     pub fn cut_after_block(&mut self, block: u32) {
         self.keep_blocks(|other| other <= block);
     }
 
-    /// Removes the deciding blocks after this one, but not those for the other metrics. Blocks keep
-    /// their numbers.
+    /// Removes the deciding blocks after the given block, but keeps the blocks for the other
+    /// metrics. The remaining blocks keep their numbers.
     pub fn cut_deciding_after_block(&mut self, block: u32) {
         let study = self.study.clone();
         self.keep_blocks(|other| other <= block || !study.decides_in(other));
@@ -300,14 +301,14 @@ impl Plan {
         all.flat_map(|load| &load.phases)
     }
 
-    /// Reports whether requests carry the nonce with which the upstream identifies them. They do
-    /// not if the plan repeats the load of a document unchanged.
+    /// Reports whether each request carries a nonce that identifies it to the upstream. Requests
+    /// have none if the plan repeats the load of a document unchanged.
     pub fn is_traced(&self) -> bool {
         let length = self.length.as_ref().map(|it| it.length);
         length != Some(Length::AsPublished)
     }
 
-    /// The expected duration of a trial in seconds: the mean over all trials.
+    /// The mean of the expected durations of all trials, in seconds.
     pub fn trial_seconds(&self) -> f64 {
         let trials = self.trials.len().max(1) as f64;
         self.expected_duration().as_secs_f64() / trials

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::soap::SoapPolicy;
 
-/// The feature that runs stylesheets with Saxon.
+/// The feature that a gateway needs to run stylesheets with Saxon.
 pub(crate) const SAXON: &str = "saxon";
 
 /// A policy of a route.
@@ -23,7 +23,7 @@ pub enum Policy {
     ApiKeyQuery(ApiKeyQueryPolicy),
     /// A request without the name and the password of a consumer (RFC 7617) is rejected with 401.
     BasicAuth(BasicAuthPolicy),
-    /// A request without a signed token (RFC 7519, RFC 6750) is rejected with 401.
+    /// A request without a valid signed token (RFC 7519, RFC 6750) is rejected with 401.
     Jwt(JwtPolicy),
     /// Sends the upstream the name of the consumer that an earlier policy identified.
     ConsumerHeader(ConsumerHeaderPolicy),
@@ -31,7 +31,7 @@ pub enum Policy {
     RateLimit(RateLimitPolicy),
     /// A rate limit counted in Redis, so that several gateways share it.
     RedisRateLimit(Box<RedisRateLimitPolicy>),
-    /// A request with a larger body is rejected with 413.
+    /// A request whose body is larger than `max_bytes` is rejected with 413.
     RequestSizeLimit(RequestSizeLimitPolicy),
     /// Checks requests, and optionally responses, against an OpenAPI document.
     Openapi(OpenapiPolicy),
@@ -150,7 +150,7 @@ pub struct JwtPolicy {
     /// The keys that may have signed the token: the key with the `id` that the token names, or else
     /// all keys for the token's algorithm.
     pub keys: Vec<JwtKey>,
-    /// More keys, as a JSON Web Key Set (RFC 7517): `oct` and `RSA` keys.
+    /// More keys, as a JSON Web Key Set (RFC 7517), of which the `oct` and `RSA` keys are used.
     pub jwks: Option<BTreeMap<String, Value>>,
     /// The required value of `iss`.
     pub issuer: Option<String>,
@@ -262,9 +262,9 @@ pub enum RedisCounting {
     /// Before the request is forwarded, so the limit is exact.
     #[default]
     Synchronous,
-    /// Afterwards: each worker limits requests based on the counts from the last exchange. The
-    /// limit is exceeded by at most the number of requests that the other workers of all gateways
-    /// allow within an interval.
+    /// After the request is forwarded. Each worker limits requests based on the counts from the
+    /// last exchange. The limit is exceeded by at most the number of requests that the other
+    /// workers of all gateways allow within an interval.
     Asynchronous,
 }
 
@@ -321,8 +321,8 @@ fn yes() -> bool {
     true
 }
 
-/// Settings of `request_headers` and `response_headers`. They are applied in this order: `remove`,
-/// `rename`, `set`, `add`.
+/// Settings of `request_headers` and `response_headers`. The edits are applied in this order:
+/// `remove`, `rename`, `set`, `add`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HeaderEdits {
@@ -347,8 +347,8 @@ pub struct JsonEdits {
     pub remove: Vec<String>,
     /// Members that are renamed. An existing member with the new name is replaced.
     pub rename: BTreeMap<String, String>,
-    /// Values that are added: a member is replaced, an item is inserted before the existing one
-    /// (RFC 6902 section 4.1).
+    /// Values that are added. An existing member is replaced; an item is inserted before the
+    /// existing one (RFC 6902 section 4.1).
     pub add: BTreeMap<String, Value>,
     /// Values that are added where none exists.
     pub default: BTreeMap<String, Value>,
@@ -373,7 +373,8 @@ impl JsonEdits {
 /// Settings of `response_xslt`. It applies to responses of types `text/xml` and `application/xml`;
 /// others pass through unchanged. A response that is not well-formed, or for which the stylesheet
 /// produces no output, is replaced with 500. The result's Content-Type has the `media-type` and
-/// `encoding` of `xsl:output`. Without them, it is `text/html` for HTML and unchanged otherwise.
+/// `encoding` of `xsl:output`. Without these attributes, the Content-Type is `text/html` if the
+/// output is HTML, and otherwise unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XsltPolicy {

@@ -28,7 +28,7 @@ pub struct Published {
     /// The URL of the document, or a citation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The suite with its scenarios.
+    /// The suite that contains the document's scenarios.
     #[schemars(schema_with = "schema_fragments::name")]
     pub suite: String,
     /// True if the table of the bare network comes before the others.
@@ -54,12 +54,13 @@ pub struct PublishedTable {
     /// The title; the report adds the gateway or the scenario as a prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The suite with its scenarios, if it differs from the document's.
+    /// The suite that contains the table's scenarios, if it differs from the document's suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
     /// The subject of a row.
     pub row: RowKind,
-    /// True if figures were published for several numbers of CPUs, of which the nearest is used.
+    /// True if figures were published for several numbers of CPUs. Those for the nearest number are
+    /// used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
     /// True if the table shows rows that the run lacks. Otherwise, a note lists them.
@@ -79,7 +80,7 @@ pub struct PublishedTable {
     pub groups: Vec<ColumnGroup>,
 }
 
-/// The subject of a row of a table.
+/// The subject of a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
@@ -115,8 +116,8 @@ pub enum LoadChoice {
     Rate,
     /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The load with a rising rate; if there is none, the first load with users, or otherwise the
-    /// first load at a rate.
+    /// The load with a rising rate. If there is no such load, it is the first load with users, or
+    /// otherwise the first load at a rate.
     Rising,
     /// All loads with a constant number of connections.
     Connections,
@@ -145,7 +146,7 @@ pub struct PublishedRow {
     /// The published figures of the row.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub published: Figures,
-    /// The figures of each number of CPUs, or of each target.
+    /// The published figures of the row for each number of CPUs, or for each target.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published_of: BTreeMap<String, Figures>,
 }
@@ -196,9 +197,9 @@ pub enum Show {
     /// The figure as it was measured.
     #[default]
     Measured,
-    /// The ratio of the measured figure to that of the base.
+    /// The ratio of the measured figure to the measured figure of the base.
     Ratio,
-    /// The ratio of the published figure to that of the base.
+    /// The ratio of the published figure to the published figure of the base.
     Published,
     /// The measured ratio divided by the published one.
     RatioToPublished,
@@ -329,7 +330,7 @@ pub struct StatedCorrection {
     pub published: String,
     /// How gatebench measures.
     pub here: String,
-    /// Why a run may show no effect; replaces the usual reason.
+    /// The reason why a run may show no effect, instead of the usual reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
     /// The precision of the document's times in milliseconds, for `rounded`.
@@ -358,30 +359,34 @@ pub struct RowPair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// The p95 of added latency as computed from the buckets of a histogram, and as recorded.
+    /// Compares the p95 of added latency, as computed from a histogram's buckets, with the recorded
+    /// p95.
     Buckets,
-    /// The mean with the document's number of users, and with that of the run.
+    /// Compares the mean response time that the row would have with the document's number of users
+    /// with the mean that was measured with the same number of users for all rows.
     Users,
-    /// The p95 at saturation, and at a fixed rate.
+    /// Compares the p95 of the response time at saturation with the p95 at a fixed rate.
     Saturation,
-    /// The rate with the ramp included, and with it excluded.
+    /// Compares the rate that includes the ramp with the rate that excludes it.
     Ramp,
-    /// CPU time per request of a row without compression, and of a row with it.
+    /// Compares the CPU time per request in a row without compression with the CPU time per request
+    /// in a row with compression.
     Compression,
-    /// Memory at the end, and peak memory.
+    /// Compares memory at the end with peak memory.
     MemoryAtEnd,
-    /// The mean rounded to a step, and as recorded.
+    /// Compares the mean response time, rounded to a step, with the recorded mean.
     Rounded,
-    /// The rates of the lowest and of the highest block.
+    /// Compares the lowest rate of any block with the highest rate of any block.
     OneRun,
-    /// The peak rate, and the mean rate.
+    /// Compares the peak rate with the mean rate.
     Peak,
-    /// The p95 of the whole measurement, and that of the peak.
+    /// Compares the p95 of the response time over the whole measurement with the p95 at the peak.
     SinceBeginning,
-    /// The requests that were sent, and those that were due.
+    /// Compares the number of requests that were sent with the number that were due.
     Dropped,
-    /// Requests in flight, calculated from the mean that wrk prints and from the actual mean.
+    /// Compares two numbers of requests in flight: the rate multiplied by the mean response time
+    /// that wrk would print, and the rate multiplied by the actual mean response time.
     WrkMean,
-    /// The rate of the first run, and of the last.
+    /// Compares the rate of the first run with the rate of the last run.
     Drift,
 }

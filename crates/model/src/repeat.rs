@@ -83,7 +83,7 @@ impl Expander<'_> {
             self.lists_of(&mut item);
             if let Some(normal) = item.entry("normal") {
                 let help = "add `repeat`, or write a `weight`";
-                let message = "`normal` weights the copies of a repeated request";
+                let message = "`normal` is valid only for a repeated request";
                 self.problems.push(normal.problem(message, help));
             }
             return vec![item];
@@ -92,7 +92,7 @@ impl Expander<'_> {
         if let Some(inner) = inner.find_map(|inner| inner.entry("repeat")) {
             let help = "write out the copies of one of them";
             self.problems
-                .push(inner.problem("a repeated item contains another one", help));
+                .push(inner.problem("a repeated item contains another repeated item", help));
             return vec![item];
         }
         let Data::Integer(count @ 1..) = repeat.data else {

@@ -101,8 +101,7 @@ impl Request {
         request
     }
 
-    /// Returns the Host header that replaces the address to which the request is sent, if it is
-    /// set.
+    /// Returns the Host header, which replaces the address of the server, if the request has one.
     pub fn host(&self) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(name, _)| is_host(name))?;
         Some(value)
@@ -168,7 +167,7 @@ pub enum Check {
     JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
-/// The maximum number of characters that are shown of a string.
+/// The number of characters after which a string is cut off in reports.
 const SHOWN_CHARS: usize = 40;
 
 /// The form shown in reports: `status is 200`.

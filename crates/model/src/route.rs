@@ -1,4 +1,4 @@
-//! A route: a path prefix, its policies, and its upstream.
+//! Routes, and the paths that they match.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::policy::Policy;
 use crate::repeat;
 
-/// A path prefix, its policies, and its upstream.
+/// A path prefix, and the policies for the requests below it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
@@ -20,7 +20,7 @@ pub struct Route {
     /// Path prefix, which begins with `/` and ends at the end of a segment.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
-    /// True if the prefix is removed before the upstream sees the path.
+    /// True if the prefix is removed from the path that is sent to the upstream.
     #[serde(default)]
     pub strip_path: bool,
     /// Policies in the order in which they apply.
@@ -29,7 +29,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// A route without policies, which keeps its prefix.
+    /// A route without policies, which does not strip its prefix.
     pub fn new(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -38,7 +38,7 @@ impl Route {
         }
     }
 
-    /// The path that the upstream sees for a path on this route.
+    /// Returns the path that is sent to the upstream when a client requests `path` on this route.
     pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let rest = path.strip_prefix(&self.path).filter(|_| self.strip_path);
         match rest.unwrap_or(path) {

@@ -33,7 +33,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
     }
 }
 
-/// Reads comma-separated values (RFC 4180), whose first record names the columns. Lines may end
+/// Parses comma-separated values (RFC 4180), whose first record names the columns. Lines may end
 /// with CR LF or LF. Empty lines are skipped.
 ///
 /// # Errors
@@ -130,14 +130,14 @@ fn byte(position: &csv::Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
 }
 
-/// The line of a byte, from 1.
+/// Returns the number of the line that contains a byte, from 1.
 fn line_at(text: &str, byte: usize) -> usize {
     // The byte may be inside a character.
     let before = &text.as_bytes()[..byte];
     1 + before.iter().filter(|it| **it == b'\n').count()
 }
 
-/// Reads a JSON object from each line. The keys of the first object are the columns, which every
+/// Parses each line as a JSON object. The keys of the first object are the columns, which every
 /// line must have. Strings are used unchanged, other values as JSON.
 ///
 /// # Errors
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_read_with_quotes_and_any_line_ends() {
+    fn records_are_parsed_with_quotes_and_any_line_ends() {
         let table = csv("\u{feff}id,name\r\n1,\"a, \"\"b\"\"\"\n\n2,\"x\ny\"\r\n3,").unwrap();
         assert_eq!(table.columns, ["id", "name"]);
         assert_eq!(shown(&table), [["1", "a, \"b\""], ["2", "x\ny"], ["3", ""]]);
@@ -209,7 +209,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_them_panic(text in "(\\PC|[\",\r\n{}:]){0,60}") {
+        fn no_text_causes_a_panic(text in "(\\PC|[\",\r\n{}:]){0,60}") {
             let _ = (csv(&text), json_lines(&text));
         }
 

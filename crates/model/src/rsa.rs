@@ -31,7 +31,7 @@ pub enum NoRsaKey {
 }
 
 impl JwtPublicKey {
-    /// Reads the modulus and exponent of this key.
+    /// Decodes the modulus and exponent of this key.
     ///
     /// # Errors
     /// The text is not PEM, or the key is not an RSA key.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_keys_in_der_are_read() {
+    fn only_whole_keys_in_der_are_accepted() {
         let der = key_of(RSA, N, &[]);
         for end in 0..der.len() {
             assert_eq!(numbers(&der[..end]), None, "{end} bytes");

@@ -42,7 +42,7 @@ pub struct Scenario {
     /// The routes of the gateway, with their policies.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The policies at the beginning of the chain of every route. When a scenario is read, they are
+    /// The policies that the chain of every route begins with. When a scenario is read, they are
     /// copied into its routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub global_policies: Vec<Policy>,
@@ -91,8 +91,8 @@ pub struct Scenario {
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
-    /// True if the gateway may send a request to another target when one fails, and may stop using
-    /// a target for a while. If false, no gateway retries a request.
+    /// True if the gateway may send a request to another target when its target fails, and may stop
+    /// using the failed target for a while. If false, no gateway retries a request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
     /// The calls to the gateway's admin interface, during and after the loads.
@@ -102,8 +102,8 @@ pub struct Scenario {
     /// instead of from files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control_plane: bool,
-    /// Effects of an imported configuration for which gatebench has no policy. Only the gateway
-    /// with this configuration supports them.
+    /// Effects of an imported configuration that gatebench has no policy for. Only the gateway with
+    /// this configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_understood: Vec<String>,
     /// The gateway's own metrics [default: off].

@@ -24,14 +24,14 @@ pub enum FileKind {
     Published,
     /// The `gateway.yaml` of a gateway folder.
     Gateway,
-    /// The input of the templates of a gateway folder.
+    /// The input of a gateway folder's templates.
     GatewayInput,
     /// The plan of a run, as `--dry-run` and the manifest show it.
     Plan,
 }
 
 impl FileKind {
-    /// All kinds, in the order in which they are listed.
+    /// All kinds, in listing order.
     pub const ALL: [Self; 8] = [
         Self::Scenario,
         Self::Load,
@@ -53,8 +53,8 @@ impl FileKind {
         self.facts().1
     }
 
-    /// The name on the command line, the name in a sentence, and the schema with that name as its
-    /// title.
+    /// Returns the name on the command line, the name in a sentence, and the function that makes
+    /// the schema with a given title.
     const fn facts(self) -> (&'static str, &'static str, fn(&str) -> Value) {
         match self {
             Self::Scenario => ("scenario", "scenario", of::<Scenario>),
@@ -78,7 +78,7 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a kind of file.
+/// Returns the JSON Schema (draft 2020-12) for a kind of file.
 pub fn schema(kind: FileKind) -> Value {
     let (_, title, with_title) = kind.facts();
     with_title(title)

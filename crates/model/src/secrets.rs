@@ -24,8 +24,8 @@ const CREDENTIALS: [&str; 9] = [
 /// The minimum length of a credential in such a header. Shorter values are ordinary words, such as
 /// `on`.
 const GUESSED_CHARS_MIN: usize = 6;
-/// The minimum length of a part of a secret that is recognized separately. Each language quotes
-/// special characters in its own way, so a secret is split at them.
+/// The minimum length of a part of a secret. Each language quotes special characters in its own
+/// way, so a secret is split at them, and its parts are recognized separately.
 const PART_CHARS_MIN: usize = 6;
 /// The characters other than letters and digits that no language quotes.
 const PLAIN: &str = "-._~+/=:@";
@@ -65,7 +65,7 @@ impl Scenario {
     }
 }
 
-/// The headers and parameters from which the scenario's policies take credentials.
+/// The headers and query parameters where the scenario's policies expect credentials.
 #[derive(Default)]
 struct Carriers<'a> {
     headers: BTreeSet<String>,

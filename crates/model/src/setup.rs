@@ -1,4 +1,4 @@
-//! The settings of a variant of a gateway, in addition to its folder and the scenario.
+//! The user's settings for a gateway variant, in addition to the gateway's folder.
 
 use std::net::IpAddr;
 
@@ -21,15 +21,15 @@ pub struct Setup {
     /// The gateway's resource limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The number of cores on which the gateway runs, with one worker each [default: all].
+    /// The number of cores that the gateway runs on, with one worker each [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
-    /// The host on which the gateway runs [default: this machine].
+    /// The host that the gateway runs on [default: this machine].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Another host for a gateway, or a pod.
+/// The place of a gateway that does not run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
     /// The host, or the pods of gateways, one for each gateway and size.
@@ -46,7 +46,7 @@ impl Elsewhere {
         Self::new(Place::Pod(GATEWAY.to_owned()))
     }
 
-    /// This place, without further settings.
+    /// A gateway at this place, without further settings.
     pub fn new(host: Place) -> Self {
         Self {
             host,
@@ -61,7 +61,7 @@ impl Setup {
         *self == Self::default()
     }
 
-    /// Returns the cores on which the gateway runs.
+    /// Returns the cores that the gateway runs on.
     pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
         let all = &placement.gateway;
         let count = self.cores.unwrap_or(all.len()).min(all.len());

@@ -142,7 +142,7 @@ pub enum SoapAction {
     YesNullAllowed,
 }
 
-/// The target of requests in which an expression selects a given text.
+/// A target for requests in which an XPath expression selects a given text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XPathTarget {

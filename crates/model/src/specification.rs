@@ -25,7 +25,7 @@ pub struct Specification {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,
-    /// The number of retries of a failed trial. Every attempt is kept.
+    /// The number of times that a failed trial is retried. Every attempt is kept.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
@@ -37,9 +37,9 @@ pub struct Specification {
     pub steps: Vec<Step>,
 }
 
-/// No route of a scenario contains the path that `start_load` requests.
+/// No route of a scenario matches the path that `start_load` requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no route of the scenario contains {path}")]
+#[error("no route of the scenario matches {path}")]
 pub struct NoRoute {
     /// The path in `start_load`.
     pub path: String,
@@ -62,7 +62,7 @@ const fn step(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
     }
 }
 
-/// A step that is written as a map with one key.
+/// The steps that have settings.
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const START_LOAD: &str = "start_load";
 /// The optional step that starts a gateway. Without it, the load is sent straight to the upstream.
@@ -102,7 +102,7 @@ fn plain_steps(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": words})
 }
 
-/// Steps that are written as a map with one key.
+/// A step with settings, written as a map with one key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWithSettings {
@@ -144,7 +144,7 @@ pub struct LoadStep {
     /// The length of the warm-up before each run, with the same load. Its figures are discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
-    /// The number of consecutive runs in the same process of the gateway.
+    /// The number of consecutive runs in the same gateway process.
     #[serde(default = "runs")]
     #[schemars(range(min = 1, max = 100))]
     pub runs: u32,
@@ -220,7 +220,7 @@ impl Specification {
     /// one.
     ///
     /// # Errors
-    /// No route of the scenario contains the path.
+    /// No route of the scenario matches the path.
     pub fn ask(&self, scenario: &mut Scenario) -> Result<(), NoRoute> {
         let Some(path) = self.load().and_then(|load| load.path.as_ref()) else {
             return Ok(());
@@ -228,7 +228,8 @@ impl Specification {
         if scenario.route_of(path).is_none() {
             return Err(NoRoute { path: path.clone() });
         }
-        // If the scenario has the same request, its checks are stricter than a check of the status.
+        // If the scenario has the same request, its checks are used, because they are stricter than
+        // a check of the status.
         let written = scenario
             .load_requests()
             .find(|it| it.path == *path && it.method == "GET");

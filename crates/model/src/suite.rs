@@ -29,7 +29,7 @@ pub struct Suite {
     /// The number of repetitions, each with a fresh process of every variant.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// The number of retries of a failed trial. Every attempt is kept.
+    /// The number of times that a failed trial is retried. Every attempt is kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,

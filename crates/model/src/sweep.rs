@@ -43,7 +43,7 @@ impl Phase {
     }
 }
 
-/// Returns the name of a phase with one number of its sweep. Names contain no dots.
+/// Returns the name of the phase for one number of a sweep. Names contain no dots.
 pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
     format!("{name}-{letter}{number}").replace('.', "-")
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// A string, split at its values.
+/// A string, split into literal text and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Piece>,
@@ -69,7 +69,7 @@ impl Template {
         &self.pieces
     }
 
-    /// The required values, in the order of the text.
+    /// The names of the values that the template inserts, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,
@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(\\PC|[{}\"' .a\n]){0,40}") {
+        fn no_text_causes_a_panic(text in "(\\PC|[{}\"' .a\n]){0,40}") {
             if let Err(error) = Template::parse(&text) {
                 prop_assert!(text.get(error.span).is_some());
             }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// speed.
 const SAME_KIND_MIN: f64 = 0.85;
 
-/// A logical CPU, and the hardware to which it belongs. Facts that cannot be read are absent.
+/// A logical CPU, with its core, socket and NUMA node. Facts that cannot be read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// The kernel's number for the CPU.
@@ -45,12 +45,12 @@ pub(crate) struct Core {
     pub(crate) cpus: Vec<usize>,
     /// The core's NUMA node.
     pub(crate) node: Option<usize>,
-    /// 0 for the fastest kind of core, 1 for the next.
+    /// 0 for the fastest kind of core, 1 for the next fastest kind, and so on.
     pub(crate) kind: usize,
 }
 
 impl Topology {
-    /// A machine with these CPUs, in any order.
+    /// A machine with these CPUs, which may be given in any order.
     pub fn new(mut cpus: Vec<Cpu>) -> Self {
         cpus.sort_by_key(|cpu| cpu.number);
         cpus.dedup_by_key(|cpu| cpu.number);

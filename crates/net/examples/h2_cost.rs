@@ -1,7 +1,7 @@
-//! The cost of HTTP/2 to a client per request, measured in memory: a request is encoded and a
-//! response of 202 bytes decoded, without any system call. In one case the heads of all responses
-//! are the same, as nginx sends them within a second; in the other each head has its own time, as
-//! from an embedded upstream.
+//! Measures the CPU time that a client needs for an HTTP/2 request: it encodes the request and
+//! decodes a response of 202 bytes, all in memory and without a system call. In one case, the heads
+//! of all responses are the same, as nginx sends them within a second. In the other case, each head
+//! has its own time, as from an embedded upstream.
 //!
 //! `cargo run --release -p gatebench-net --example h2_cost`
 
@@ -10,7 +10,7 @@ use std::error::Error;
 use gatebench_net::http2::{Block, Client, Event, Limits, Settings};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Together with the head below it makes 202 bytes.
+/// The size of the body. Together with the head below, a response has 202 bytes.
 const BODY_BYTES: u8 = 103;
 const REQUESTS: u32 = 4_000_000;
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];

@@ -1,4 +1,4 @@
-//! The choice of the backend, made once at start.
+//! Chooses the backend, once at the start.
 
 use std::io;
 use std::num::NonZeroU64;

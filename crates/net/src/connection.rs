@@ -48,13 +48,13 @@ impl<T> ConnMap<T> {
         }
     }
 
-    /// The value of a live connection.
+    /// Returns the value of a connection, or `None` if it has no value or its slot has been reused.
     pub fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         let (generation, value) = self.slots.get_mut(conn.slot as usize)?.as_mut()?;
         (*generation == conn.generation).then_some(value)
     }
 
-    /// The value of a live connection.
+    /// Returns the value of a connection, or `None` if it has no value or its slot has been reused.
     pub fn get(&self, conn: ConnId) -> Option<&T> {
         let (generation, value) = self.slots.get(conn.slot as usize)?.as_ref()?;
         (*generation == conn.generation).then_some(value)
@@ -78,7 +78,7 @@ impl<T> ConnMap<T> {
         self.len == 0
     }
 
-    /// Every live connection with its value.
+    /// The connections that have a value, with their values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut T)> {
         (0..).zip(&mut self.slots).filter_map(|(slot, entry)| {
             let (generation, value) = entry.as_mut()?;

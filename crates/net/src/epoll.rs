@@ -1,4 +1,4 @@
-//! The loop on epoll, with every descriptor registered once, edge-triggered.
+//! The loop on epoll. Each connection is registered once, edge-triggered.
 //!
 //! An edge only means that receiving or sending *may* be possible; the call shows whether it is. A
 //! connection that may have more to read stays on a list and gets one receive per round, so that
@@ -42,9 +42,9 @@ pub struct Epoll {
 struct Conn {
     socket: OwnedFd,
     state: State,
-    /// True if the connection is on the list of those to read from.
+    /// True if the connection is in `readable`.
     listed: bool,
-    /// An edge has arrived since a receive last took all bytes.
+    /// An edge has arrived since the last receive that emptied the socket.
     may_read: bool,
     /// The peer has hung up or the socket has failed: reading continues until a receive reports it.
     hung_up: bool,

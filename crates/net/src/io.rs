@@ -11,7 +11,7 @@ use crate::{Buffer, ConnId, ListenerId, Peer};
 /// every larger send, so that a caller can stream by sending the next piece after each event.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
-/// A change of a connection. Events return every buffer that was lent to the loop.
+/// A change in the state of a connection. Events return every buffer that was lent to the loop.
 #[derive(Debug)]
 pub enum Event {
     /// A peer connected to `listener`. Receiving has already begun.
@@ -31,7 +31,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The connection that it concerns.
+    /// The connection that the event concerns.
     pub fn conn(&self) -> ConnId {
         match self {
             Self::Accepted { conn, .. }
@@ -44,7 +44,7 @@ impl Event {
     }
 }
 
-/// A listener and the address to which it is bound.
+/// A listener and the address that it is bound to.
 pub type Bound = (ListenerId, SocketAddr);
 
 /// One thread's I/O.
@@ -122,12 +122,12 @@ pub trait Io {
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()>;
 }
 
-/// The kernel interface on which the loop runs.
+/// The kernel interface that a loop uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// io_uring: multishot receive into a ring of buffers, batched submission.
     Uring,
-    /// epoll, edge-triggered, each descriptor registered once.
+    /// epoll, edge-triggered, with each connection registered once.
     Epoll,
 }
 
@@ -164,6 +164,6 @@ impl Default for IoConfig {
 pub trait IoTask {
     /// The result of the work.
     type Output;
-    /// Runs to the end on this thread.
+    /// Runs the work to completion on this thread.
     fn run<I: Io>(self, io: I) -> Self::Output;
 }

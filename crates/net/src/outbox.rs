@@ -12,7 +12,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// The vector to which bytes are appended; they are sent by the next [`Outbox::flush`].
+    /// Returns the vector for bytes to be sent; the next [`Outbox::flush`] sends them.
     pub fn queue(&mut self) -> &mut Vec<u8> {
         &mut self.queued
     }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// The time for which a listener rests before it is tried again.
+/// The time that a listener rests before it is tried again.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
 /// The resting listeners of one loop. All of them wake when the first one does.
@@ -35,7 +35,7 @@ impl Resting {
         self.listeners.push(listener);
     }
 
-    /// The time at which a poll that would wait until `until_ns` must end.
+    /// Returns `until_ns`, or the time when the resting listeners wake if that is earlier.
     pub(crate) fn bound(&self, until_ns: Option<u64>) -> Option<u64> {
         if self.listeners.is_empty() {
             return until_ns;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_wake_with_the_first() {
+    fn all_listeners_wake_with_the_first() {
         let mut resting = Resting::default();
         assert_eq!(resting.bound(None), None);
         assert_eq!(resting.wake(|| u64::MAX), []);

@@ -37,7 +37,7 @@ impl<T> Slots<T> {
         self.entry_mut(conn)?.1.as_mut()
     }
 
-    /// Frees the slot for the next generation.
+    /// Removes an entry, and frees its slot for the next generation.
     pub(crate) fn remove(&mut self, conn: ConnId) -> Option<T> {
         let (generation, value) = self.entry_mut(conn)?;
         let value = value.take()?;

@@ -1,7 +1,7 @@
 //! Deadlines of one loop, with a queue ordered by time and a deadline that is cheap to move.
 //!
-//! No clock is read: the time is an argument in nanoseconds. [`Timers::next_ns`] is the time until
-//! which [`crate::Io::poll`] waits.
+//! No clock is read: the time is an argument in nanoseconds. Pass [`Timers::next_ns`] to
+//! [`crate::Io::poll`], so that it returns in time for the next deadline.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

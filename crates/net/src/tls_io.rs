@@ -168,7 +168,7 @@ impl<I: Io> TlsIo<I> {
             let bytes = pool.copy(plain).unwrap_or_else(|| Buffer::from(plain));
             events.push(Event::Received { conn, bytes });
         });
-        // The reply of the handshake, or the alert that states why it failed.
+        // Sends the next handshake message, or the alert if the handshake failed.
         entry.outbox.flush(&mut self.io, conn, result.is_err());
         match result {
             Err(error) => entry.fail(conn, error, events),

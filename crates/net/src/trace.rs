@@ -70,7 +70,7 @@ impl Nonce {
         hex
     }
 
-    /// Reads a value of [`NONCE_HEADER`]: exactly 16 hexadecimal digits; otherwise `None`.
+    /// Parses a value of [`NONCE_HEADER`]: exactly 16 hexadecimal digits; otherwise `None`.
     pub fn from_hex(value: &[u8]) -> Option<Self> {
         parse_hex(value.try_into().ok()?).map(Self)
     }
@@ -101,7 +101,7 @@ impl Times {
         received[HEX_BYTES] = b'-';
     }
 
-    /// Reads a value of [`TIMES_HEADER`]; `None` if it does not have exactly that form.
+    /// Parses a value of [`TIMES_HEADER`]; `None` if it does not have exactly that form.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let value: &[u8; TIMES_BYTES] = value.try_into().ok()?;
         if value[HEX_BYTES] != b'-' || value[2 * HEX_BYTES + 1] != b'-' {

@@ -10,7 +10,7 @@ use rustix::thread::CpuSet;
 
 use crate::{Backend, Io, IoTask, ListenerId, run};
 
-/// The work of every worker of a server, compiled once for each backend.
+/// The work that each worker of a server does, compiled once for each backend.
 pub trait Service: Sync {
     /// Serves the listeners already open on `io` until [`Seat::stopped`] returns true. To notice
     /// this in time, the service must not wait in [`Io::poll`] for longer than [`STOP_CHECK_NS`].
@@ -25,11 +25,11 @@ pub const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// The identity and the listeners of one worker.
 pub struct Seat<'a> {
-    /// Its number, from 0.
+    /// The worker's number, from 0.
     pub index: usize,
     /// The kernel's thread ID, as in `/proc/self/task`.
     pub thread_id: i32,
-    /// The listeners of its loop.
+    /// The listeners of the worker's loop.
     pub listeners: Vec<ListenerId>,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
@@ -43,9 +43,9 @@ impl Seat<'_> {
     }
 }
 
-/// The number of workers, and their addresses and cores.
+/// The settings of a server's workers.
 pub struct Workers<'a> {
-    /// Addresses on which every worker listens. For port 0, a free port is chosen once, and all
+    /// The addresses that every worker listens on. For port 0, a free port is chosen once, and all
     /// workers use it.
     pub listen: &'a [SocketAddr],
     /// The number of workers (at least one runs).

@@ -82,7 +82,7 @@ impl Distribution {
     }
 
     /// The values at these shares of the count, which must be in ascending order. The value at a
-    /// share is the smallest one such that at least this share of all values does not exceed it.
+    /// share is the smallest value such that at least this share of all values is at or below it.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_ranks() {
+    fn a_share_is_converted_to_a_rank() {
         let all = Distribution::new((1..=100).map(|value| (value, 1)));
         let at: Vec<u64> = all.at(&[0.0, 0.5, 0.99, 0.995, 1.0]).collect();
         assert_eq!(at, [1, 50, 99, 100, 100]);

@@ -37,7 +37,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Converts a body to the form in which it is sent, which may be compressed.
+    /// Prepares a body for sending. Remote write requires it to be compressed.
     pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
         match self {
             Self::RemoteWrite { .. } => remote_write::compressed(&body),

@@ -45,7 +45,7 @@ impl Exponential {
     }
 }
 
-/// The index of the bucket of a value above 0.
+/// Returns the index of the bucket that contains `value`, which must be above 0.
 fn index_of(value: f64, scale: i32) -> i32 {
     let per_octave = f64::from(1 << scale);
     let bound = |index: i32| (f64::from(index) / per_octave).exp2();

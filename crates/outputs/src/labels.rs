@@ -7,7 +7,7 @@ use crate::facts::{Class, Second};
 /// The labels of a series in addition to those of its load.
 pub(crate) type Extra = Vec<(&'static str, String)>;
 
-/// The error code of k6 for a kind of error; see
+/// k6's error code for a kind of error; see
 /// <https://grafana.com/docs/k6/latest/javascript-api/error-codes/>.
 fn error_code(kind: &str) -> u16 {
     match kind {
@@ -44,7 +44,7 @@ pub(crate) fn of_class(class: Class) -> Extra {
     ]
 }
 
-/// The labels of requests without a response because of this kind of error.
+/// The labels of requests that failed with this kind of error.
 pub(crate) fn of_error(kind: &str) -> Extra {
     let mut labels = of_class(Class::Failed);
     labels.push(("error", kind.to_owned()));
@@ -52,8 +52,8 @@ pub(crate) fn of_error(kind: &str) -> Extra {
     labels
 }
 
-/// The labels of the times of a class in a second. Times are recorded only by class, so these are
-/// the labels of a status or kind of error only if it was the only one of the class in that second.
+/// The labels of the times of a class in a second. Times are recorded only by class, so the labels
+/// name a status or a kind of error only if the class had no other one in that second.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -31,7 +31,7 @@ pub(crate) struct RemoteWrite {
     request: WriteRequest,
 }
 
-/// The name of a series of a counter, gauge or rate.
+/// Returns the name of the series for a counter, a gauge or a rate.
 pub(crate) fn name_of(metric: &Metric) -> String {
     let suffix = match metric.kind {
         Kind::Counter => "_total",

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::distribution::Distribution;
 
-/// The minimum number of values beyond a percentile, without which it is not sent.
+/// A percentile is sent only if at least this number of values is beyond it.
 const BEYOND_MIN: f64 = 10.0;
 
 /// A statistic of a trend.

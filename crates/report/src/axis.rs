@@ -4,8 +4,8 @@
 /// narrow plot.
 const STEPS: f64 = 3.0;
 
-/// The ticks of each available axis of ratios, from the narrowest axis to the widest. The axis ends
-/// at its first and last tick.
+/// The ticks of the available ratio axes, narrowest first. An axis starts at its first tick and
+/// ends at its last.
 const RATIOS: [[f64; 5]; 7] = [
     [0.9, 0.95, 1.0, 1.05, 1.1],
     [0.8, 0.9, 1.0, 1.1, 1.25],
@@ -56,26 +56,26 @@ impl Axis {
         }
     }
 
-    /// Returns the axis placed between these pixels. A new axis is between pixels 0 and 1.
+    /// Returns the same axis between these two pixel positions. A new axis spans pixels 0 to 1.
     pub fn on(self, pixels: (f64, f64)) -> Self {
         Self { pixels, ..self }
     }
 
-    /// A linear axis from zero to a round number at or above `max`.
+    /// Creates a linear axis from zero to a round number at or above `max`.
     pub fn from_zero(max: f64) -> Self {
         let step = round_step(max, STEPS);
         let top = (max / step).ceil() * step;
         Self::new(Kind::Linear { step }, (0.0, top.max(step)))
     }
 
-    /// A linear axis over exactly this domain.
+    /// Creates a linear axis over exactly this domain.
     pub fn linear(domain: (f64, f64)) -> Self {
         let step = round_step(domain.1 - domain.0, STEPS);
         Self::new(Kind::Linear { step }, domain)
     }
 
-    /// A logarithmic axis that covers the positive values. Both ends are at a tick: 1, 2 or 5 times
-    /// a power of ten.
+    /// Creates a logarithmic axis that covers the positive values and ends at ticks, which are 1, 2
+    /// or 5 times a power of ten.
     pub fn covering_log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(values).unwrap_or((1.0, 10.0));
         let (low, mut top) = (step_down(low), step_up(high));
@@ -85,8 +85,8 @@ impl Axis {
         Self::new(Kind::Logarithmic, (low, top))
     }
 
-    /// A logarithmic axis that fits the values closely: like [`Axis::covering_log`], but with ticks
-    /// at round steps if the values are close together.
+    /// Creates a logarithmic axis that fits the values closely: like [`Axis::covering_log`], but
+    /// with ticks at round steps if the values are close together.
     pub fn covering_log_closely(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = match extremes(values) {
             Some((low, high)) if high < NARROW * low => (low, high),
@@ -112,7 +112,8 @@ impl Axis {
         (Self::new(Kind::Logarithmic, (ticks[0], ticks[4])), ticks)
     }
 
-    /// The pixel of a value; a value outside the domain is drawn at the nearer end.
+    /// Returns the pixel position of a value. A value outside the domain is drawn at the nearer
+    /// end.
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = (self.project(self.domain.0), self.project(self.domain.1));
         let share = match high - low {
@@ -122,8 +123,8 @@ impl Axis {
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The values of the ticks: multiples of the step or, on a wide logarithmic axis, 1, 2 and 5
-    /// times each power of ten. If those are more than eight, only the powers of ten remain.
+    /// Returns the tick values: multiples of the step or, on a wide logarithmic axis, 1, 2 and 5
+    /// times each power of ten. If that makes more than eight ticks, only the powers of ten remain.
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
             return self.log_ticks();
@@ -134,7 +135,7 @@ impl Axis {
         (first..=last).map(|index| index as f64 * step).collect()
     }
 
-    /// The smallest and the largest value on the axis.
+    /// Returns the smallest and largest values on the axis.
     pub fn domain(&self) -> (f64, f64) {
         self.domain
     }
@@ -159,20 +160,20 @@ impl Axis {
     }
 }
 
-/// The smallest and the largest positive value.
+/// Returns the smallest and largest positive values, or `None` if no value is positive.
 fn extremes(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
     let pairs = positive.map(|value| (value, value));
     pairs.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// The position of a percentile on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and 99.9
-/// % are one step apart. `share` is between 0 and 1; the position of 1 is infinite.
+/// Returns the position of a percentile on the axis of nines, `log10(1 / (1 - share))`, where 90 %,
+/// 99 % and 99.9 % are one step apart. `share` is between 0 and 1; the position of 1 is infinite.
 pub fn nines(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
-/// A step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts.
+/// Returns a step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts.
 fn round_step(span: f64, count: f64) -> f64 {
     if !(span.is_finite() && span > 0.0) {
         return 1.0;

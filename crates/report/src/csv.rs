@@ -37,7 +37,7 @@ pub fn name_of(value: &impl Serialize) -> String {
     }
 }
 
-/// The unit as the last part of a column name.
+/// Returns the unit in the form that ends a column name.
 pub fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",

@@ -1,5 +1,5 @@
 //! Tables of figures, in which every cell is a number with its unit and range. JSON contains the
-//! numbers; the other forms lay them out like those of any other table.
+//! numbers; the other forms lay them out as an ordinary table.
 
 use gatebench_stats::Estimate;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct FigureGroup {
 }
 
 impl FigureGroup {
-    /// A group with its columns.
+    /// Creates a group with its columns.
     pub fn new(
         title: impl Into<String>,
         label: impl Into<String>,
@@ -53,7 +53,7 @@ pub struct FigureColumn {
 }
 
 impl FigureColumn {
-    /// A column of values in one unit.
+    /// Creates a column of values in one unit.
     pub fn new(head: [&str; 2], unit: Unit) -> Self {
         let head = head.map(str::to_owned);
         Self { head, unit }
@@ -64,18 +64,18 @@ impl FigureColumn {
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureRow {
     pub name: String,
-    /// The label of the variant.
+    /// The label of the variant, which determines the row's color.
     pub variant: String,
-    /// The text that replaces the cells if there are none.
+    /// The text that a row without cells shows instead.
     pub absence: Option<String>,
     /// The worst validity of the row's figures.
     pub validity: Option<Validity>,
-    /// A cell for each column of all groups.
+    /// The cells of all groups, one for each column.
     pub cells: Vec<FigureCell>,
 }
 
 impl FigureRow {
-    /// A row that does not state the validity of its cells.
+    /// Creates a row that does not state the validity of its cells.
     pub fn new(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
         Self {
             name,
@@ -86,7 +86,7 @@ impl FigureRow {
         }
     }
 
-    /// A row that states the worst validity of its cells, unless all are valid.
+    /// Creates a row that states the worst validity of its cells, unless all are valid.
     pub fn judged(name: String, variant: &str, cells: Vec<FigureCell>) -> Self {
         let worst = cells.iter().filter_map(|cell| cell.validity).max();
         Self {
@@ -108,7 +108,7 @@ pub struct FigureCell {
 }
 
 impl FigureCell {
-    /// A single number without a range: a published figure, or a count over all blocks.
+    /// Returns a single number without a range: a published figure, or a count over all blocks.
     pub fn of_one(value: Option<f64>) -> Self {
         Self {
             estimate: value.and_then(|value| Estimate::of_blocks(&[value])),
@@ -117,7 +117,7 @@ impl FigureCell {
         }
     }
 
-    /// The estimate over the usable values.
+    /// Summarizes the usable values.
     pub fn over(values: impl IntoIterator<Item = (Validity, f64)>) -> Self {
         let (estimate, validity) = estimate_of(values);
         Self {
@@ -127,7 +127,7 @@ impl FigureCell {
         }
     }
 
-    /// The median, if there is one.
+    /// Returns the median, if there is one.
     pub fn median(&self) -> Option<f64> {
         Some(self.estimate.as_ref()?.median)
     }

@@ -1,10 +1,10 @@
-//! Flame graphs, each in a separate file that a browser can search and zoom.
+//! Flame graphs, each in a separate file that can be searched and zoomed in a browser.
 
 use inferno::flamegraph::{Options, from_lines};
 use serde::Serialize;
 
-/// The stacks of functions of one profile, or the difference between two. The width of a function
-/// is its CPU time.
+/// The call stacks of one profile, or the difference between two profiles. A function's width is
+/// its CPU time.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlameGraph {
     /// The name of the graph's file in the run directory.
@@ -15,22 +15,22 @@ pub struct FlameGraph {
     pub text: String,
     /// One line for each stack: its functions from the outermost to the innermost, separated by
     /// semicolons, and its width in nanoseconds of CPU time per request. A difference has two
-    /// widths, of which the first is that of the baseline.
+    /// widths, the baseline's first.
     #[serde(skip)]
     pub stacks: Vec<String>,
 }
 
 impl FlameGraph {
-    /// Draws the graph as SVG. Equal graphs give equal text.
+    /// Draws the graph as SVG. The text depends only on the graph.
     ///
     /// # Errors
-    /// The graph has no stacks.
+    /// Fails if the graph has no stacks.
     pub fn svg(&self) -> std::io::Result<String> {
         let mut options = Options::default();
         options.title.clone_from(&self.title);
         options.subtitle = Some(self.text.clone());
         options.count_name = "ns per request".into();
-        // Derives colors from names instead of choosing them at random.
+        // Derive colors from names instead of choosing them at random.
         options.hash = true;
         let mut drawn = Vec::new();
         let lines = self.stacks.iter().map(String::as_str);

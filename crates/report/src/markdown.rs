@@ -6,7 +6,7 @@ use crate::chapter::{
 use crate::table::{Cell, Column, Group, Row, Table};
 use crate::text;
 
-/// Writes a report.
+/// Writes a report as Markdown.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(MARKDOWN);
     let chapters = &document.chapters;
@@ -25,7 +25,7 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     out
 }
 
-/// Writes a chapter. Its heading is written first, unless the first block is a heading.
+/// Writes a chapter, starting with its heading unless the first block is a heading.
 fn chapter(chapter: &Chapter) -> String {
     let mut text = String::new();
     blocks(&mut text, &chapter.blocks);

@@ -7,7 +7,7 @@ use crate::svg::escape;
 
 const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 
-/// A section of the method.
+/// A section of docs/METHOD.md, converted to HTML.
 #[derive(Debug, Serialize)]
 pub struct Section {
     /// The heading of the section.
@@ -18,7 +18,7 @@ pub struct Section {
     pub html: String,
 }
 
-/// The sections with these headings, in this order. Unknown headings are ignored.
+/// Returns the sections with these headings, in this order. Unknown headings are ignored.
 pub fn sections(titles: &[&str]) -> Vec<Section> {
     let named = |title: &&str| {
         Some(Section {
@@ -30,7 +30,7 @@ pub fn sections(titles: &[&str]) -> Vec<Section> {
     titles.iter().filter_map(named).collect()
 }
 
-/// The anchor of a section.
+/// Returns the anchor of the section with this heading.
 pub fn anchor(title: &str) -> String {
     let title = title.to_lowercase();
     let words = title.split(|c: char| !c.is_alphanumeric());
@@ -90,7 +90,7 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// Turns the text between each pair of marks into an element. If the marks do not pair up, returns
+/// Wraps the text between each pair of marks in an element. If the marks do not pair up, returns
 /// the text unchanged.
 fn between(text: &str, mark: &str, element: &str) -> String {
     let parts: Vec<&str> = text.split(mark).collect();

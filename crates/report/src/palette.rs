@@ -2,9 +2,9 @@
 //! properties in the style sheet, chosen to be distinguishable for color-blind readers and to
 //! contrast with both backgrounds.
 
-/// The number of colors for gateways. If there are more gateways, some share a color, but the name
-/// of a gateway is always next to its color.
-const COLOURS: usize = 7;
+/// The number of colors for gateways. With more gateways, some share a color, but each color
+/// appears next to the gateway's name.
+const COLORS: usize = 7;
 
 /// The CSS class of each variant.
 #[derive(Clone, Debug)]
@@ -20,10 +20,10 @@ impl Palette {
         Self { variants }
     }
 
-    /// The CSS class that sets the variant's color.
+    /// Returns the CSS class that sets the variant's color.
     pub fn class(&self, variant: &str) -> String {
         match self.variants.iter().position(|known| known == variant) {
-            Some(index) => format!("v{}", index % COLOURS + 1),
+            Some(index) => format!("v{}", index % COLORS + 1),
             None => "v0".into(),
         }
     }

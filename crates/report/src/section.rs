@@ -16,7 +16,7 @@ pub struct Section {
     /// An explanation of the section's table.
     pub explanation: &'static str,
     pub table: FigureTable,
-    /// The section's graphs, each of which is a file next to the page.
+    /// The section's flame graphs, each in a file next to the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<FlameGraph>,
 }

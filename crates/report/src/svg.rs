@@ -13,7 +13,7 @@ pub struct Svg {
     body: String,
 }
 
-/// The part of a label that is placed at its coordinates.
+/// The part of a label that is placed at the label's coordinates: one of its ends, or its middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -22,8 +22,8 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// An empty drawing. `id` must be unique on the page. `title` and `description` are for screen
-    /// readers.
+    /// Begins an empty drawing. `id` must be unique on the page. `title` and `description` are for
+    /// screen readers.
     pub fn new(id: &str, size: (f64, f64), title: &str, description: &str) -> Self {
         Self {
             id: id.into(),
@@ -35,7 +35,7 @@ impl Svg {
         }
     }
 
-    /// A straight line.
+    /// Draws a straight line.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (x1, y1, x2, y2) = (px(from.0), px(from.1), px(to.0), px(to.1));
         self.push(&format!(
@@ -43,8 +43,8 @@ impl Svg {
         ));
     }
 
-    /// A horizontal interval with a tick at each end, which extends `reach` pixels above and below
-    /// the line.
+    /// Draws a horizontal interval. The tick at each end extends `reach` pixels above and below the
+    /// line.
     pub fn interval(&mut self, class: &str, ends: (f64, f64), middle: f64, reach: f64) {
         let (low, high) = ends;
         self.line(class, (low, middle), (high, middle));
@@ -53,7 +53,7 @@ impl Svg {
         }
     }
 
-    /// A rectangle with rounded corners.
+    /// Draws a rectangle with rounded corners.
     pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), radius: f64) {
         let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));
         let radius = px(radius);
@@ -62,7 +62,7 @@ impl Svg {
         ));
     }
 
-    /// A bar with slightly rounded corners and a tooltip.
+    /// Draws a bar with slightly rounded corners and a tooltip.
     pub fn bar(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
         let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));
         let tip = escape(tip);
@@ -71,16 +71,16 @@ impl Svg {
         ));
     }
 
-    /// A disc with a tooltip.
-    pub fn dot(&mut self, class: &str, centre: (f64, f64), radius: f64, tip: &str) {
-        let (cx, cy, r) = (px(centre.0), px(centre.1), px(radius));
+    /// Draws a disc with a tooltip.
+    pub fn dot(&mut self, class: &str, center: (f64, f64), radius: f64, tip: &str) {
+        let (cx, cy, r) = (px(center.0), px(center.1), px(radius));
         let tip = escape(tip);
         self.push(&format!(
             r#"<circle class="{class}" cx="{cx}" cy="{cy}" r="{r}"><title>{tip}</title></circle>"#
         ));
     }
 
-    /// A polyline through the points.
+    /// Draws a polyline through the points.
     pub fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
         if points.is_empty() {
             return;
@@ -89,7 +89,7 @@ impl Svg {
         self.push(&format!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// The area between a polyline and a horizontal base.
+    /// Fills the area between a polyline and a horizontal base.
     pub fn area(&mut self, class: &str, points: &[(f64, f64)], base: f64) {
         let (Some(first), Some(last)) = (points.first(), points.last()) else {
             return;
@@ -128,7 +128,7 @@ impl Svg {
         self.push("</g>");
     }
 
-    /// The finished element.
+    /// Returns the finished element.
     pub fn finish(self) -> String {
         let (width, height) = (px(self.width), px(self.height));
         let [id, title, description] =
@@ -180,7 +180,7 @@ fn path_through(points: &[(f64, f64)]) -> String {
     path
 }
 
-/// A coordinate with at most one decimal.
+/// Formats a coordinate with at most one decimal.
 fn px(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     // Adding zero turns -0 into 0.

@@ -63,18 +63,19 @@ pub struct Row {
     pub validity: Option<Validity>,
     /// The text that replaces the cells if nothing was measured.
     pub absence: Option<String>,
-    /// The cells by group, one for each column.
+    /// The cells of each group, one for each column.
     pub cells: Vec<Vec<Cell>>,
 }
 
-/// The content of a cell.
+/// The content of a cell, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// The variant cannot have this value: for example, the direct variant has no gateway CPU.
+    /// The variant cannot have this value: for example, the direct variant has no gateway and
+    /// therefore no CPU time of a gateway.
     Empty,
     /// The value was measured, but no block is usable.
     Invalid,
-    /// There is no value, for this reason.
+    /// There is no value, for the reason given.
     Absent(&'static str),
     /// The median and range of the blocks.
     Value {
@@ -83,14 +84,14 @@ pub enum Cell {
         range: String,
         /// True if something other than the gateway limited this value.
         limited: bool,
-        /// True if the verdicts find the value better than all others in its column.
+        /// True if, according to the verdicts, the value is better than all others in its column.
         best: bool,
     },
 }
 
 impl Cell {
-    /// The cell of an estimate. Without an estimate, the cell is invalid or empty, depending on the
-    /// validity.
+    /// Returns the cell of an estimate. If there is none, the cell is invalid or empty, depending
+    /// on the validity.
     pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: UnitScale) -> Self {
         let Some(estimate) = estimate else {
             return match validity {
@@ -105,7 +106,7 @@ impl Cell {
         Self::value(scale.number(estimate.median), range, validity)
     }
 
-    /// The cell of a value with its range, which may be empty.
+    /// Returns the cell of a value and its range, which may be empty.
     pub fn value(median: String, range: String, validity: Validity) -> Self {
         let limited = validity == Validity::Limited;
         Self::Value {
@@ -123,17 +124,17 @@ impl Cell {
         }
     }
 
-    /// A cell without a range.
+    /// Returns a valid cell without a range.
     pub fn words(median: String) -> Self {
         Self::value(median, String::new(), Validity::Valid)
     }
 
-    /// The median or its replacement, followed by the symbols.
+    /// Returns the median or its replacement, followed by the symbols.
     pub fn mark(&self) -> String {
         format!("{}{}", self.median(), self.signs())
     }
 
-    /// The median, or its replacement.
+    /// Returns the median or its replacement.
     pub fn median(&self) -> &str {
         match self {
             Self::Empty => "–",
@@ -143,7 +144,7 @@ impl Cell {
         }
     }
 
-    /// An asterisk if the median is limited, and a check mark if it is the best.
+    /// Returns an asterisk if the median is limited, and a check mark if it is the best.
     pub fn signs(&self) -> &'static str {
         let Self::Value { limited, best, .. } = self else {
             return "";
@@ -156,7 +157,7 @@ impl Cell {
         }
     }
 
-    /// The range of the blocks; empty if there is none.
+    /// Returns the range of the blocks, or an empty text.
     pub fn range(&self) -> &str {
         match self {
             Self::Value { range, .. } => range,
@@ -166,7 +167,7 @@ impl Cell {
 }
 
 impl Row {
-    /// A row for a variant or a part of it, with no cells yet.
+    /// Creates a row for a variant or a part of it, with no cells yet.
     pub fn new(name: impl Into<String>, variant: &str) -> Self {
         Self {
             name: name.into(),
@@ -179,18 +180,18 @@ impl Row {
 }
 
 impl Column {
-    /// A column whose header has one line.
+    /// Creates a column whose header has one line.
     pub fn named(head: &str, scale: UnitScale) -> Self {
         Self::new([head, ""], scale)
     }
 
-    /// A column whose header has up to two lines.
+    /// Creates a column whose header has up to two lines.
     pub fn new(head: [&str; 2], scale: UnitScale) -> Self {
         let head = head.map(str::to_owned);
         Self { head, scale }
     }
 
-    /// The header and the unit on one line.
+    /// Returns the header and the unit on one line.
     pub fn title(&self) -> String {
         let name = self.head.join(" ");
         let unit = match self.scale.unit {
@@ -200,7 +201,7 @@ impl Column {
         format!("{}{unit}", name.trim())
     }
 
-    /// The second line of the header, and the unit.
+    /// Returns the second line of the header, followed by the unit.
     pub fn subhead(&self) -> String {
         format!("{} {}", self.head[1], self.scale.unit)
             .trim()
@@ -209,7 +210,7 @@ impl Column {
 }
 
 impl Lanes {
-    /// Columns under a common header.
+    /// Puts columns under a common header.
     pub fn new(phase: &str, label: &str, lanes: Vec<Lane>) -> Self {
         Self {
             phase: phase.to_owned(),
@@ -220,7 +221,7 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Returns a column of estimates in a common scale. A row without an estimate gets an empty
+    /// Returns a column of estimates on a common scale. A row without an estimate gets an empty
     /// cell.
     pub fn of<'a>(
         head: [&'static str; 2],
@@ -233,7 +234,7 @@ impl Lane {
         Self::in_scale(head, scale, found)
     }
 
-    /// Returns a column of estimates in the given scale.
+    /// Returns a column of estimates on the given scale.
     pub fn in_scale(
         head: [&'static str; 2],
         scale: UnitScale,

@@ -1,4 +1,4 @@
-//! Tables in the form that the templates of the page use: finished text and CSS classes.
+//! Tables in the form that the page's templates use: finished text and CSS classes.
 
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ struct ColumnView {
 struct RowView {
     name: String,
     class: String,
-    /// The validity, unless the row is valid.
+    /// The row's validity; `None` if it is valid.
     validity: Option<&'static str>,
     absence: Option<String>,
     /// The cells of each phase.

@@ -1,4 +1,4 @@
-//! Plain text within a fixed number of columns. Text from files and gateways is not trusted:
+//! Fits plain text into a fixed number of columns. Text from files and gateways is not trusted:
 //! control characters never reach the terminal, and no line is wider than requested.
 
 use std::iter::Peekable;
@@ -12,21 +12,21 @@ const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"]
 /// The replacement for a tab.
 const TAB: &str = "    ";
 
-/// The text on one line, cleaned like that of [`clean_lines`]. Newlines and tabs become spaces.
+/// Cleans the text like [`clean_lines`], but puts it on one line: newlines and tabs become spaces.
 pub fn clean(text: &str) -> String {
     for_terminal(text, false).replace(['\n', '\t'], " ")
 }
 
-/// The text without anything that controls a terminal: escape sequences with their parameters
-/// (ECMA-48), other control characters, and characters that change the writing direction. Newlines
-/// remain, and tabs become spaces.
+/// Removes everything that controls a terminal: escape sequences with their parameters (ECMA-48),
+/// other control characters, and characters that change the writing direction. Newlines remain, and
+/// tabs become spaces.
 pub fn clean_lines(text: &str) -> String {
     for_terminal(text, false).replace('\t', TAB)
 }
 
-/// The text in a form that is safe for a terminal, like that of [`clean_lines`], but with tabs and,
-/// if the terminal shows them, colors.
-pub fn for_terminal(text: &str, has_colours: bool) -> String {
+/// Makes the text safe for a terminal like [`clean_lines`], but keeps tabs and, if the terminal
+/// shows them, colors.
+pub fn for_terminal(text: &str, has_colors: bool) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
@@ -37,7 +37,7 @@ pub fn for_terminal(text: &str, has_colours: bool) -> String {
             '\u{1b}' => match rest.next_if(|next| matches!(next, ' '..='~')) {
                 Some('[') => {
                     let parameters = skip_control_sequence(&mut rest);
-                    if has_colours && let Some(parameters) = parameters {
+                    if has_colors && let Some(parameters) = parameters {
                         kept.push_str(&format!("\u{1b}[{parameters}m"));
                     }
                 }
@@ -66,8 +66,8 @@ fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
         parameters.push(parameter);
     }
     let last = rest.next_if(|next| matches!(next, '@'..='~'))?;
-    let sets_colours = parameters.chars().all(|c| c.is_ascii_digit() || c == ';');
-    (last == 'm' && sets_colours).then_some(parameters)
+    let sets_colors = parameters.chars().all(|c| c.is_ascii_digit() || c == ';');
+    (last == 'm' && sets_colors).then_some(parameters)
 }
 
 /// Skips a command string, such as a window title. An unterminated string ends with its line, so
@@ -85,12 +85,12 @@ fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// The number of columns that the text takes up on a terminal.
+/// Returns the number of columns that the text takes up on a terminal.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, shortened with an ellipsis at its end if it is wider than `columns`.
+/// Shortens text that is wider than `columns`, and ends it with an ellipsis.
 pub fn truncate(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.into();
@@ -109,8 +109,8 @@ pub fn truncate(text: &str, columns: usize) -> String {
     short
 }
 
-/// The text, with an ellipsis in place of its middle if it is wider than `columns`. This suits
-/// paths, which often differ only at their ends.
+/// Replaces the middle of text that is wider than `columns` with an ellipsis. This suits paths,
+/// which often differ only at their ends.
 pub fn without_middle(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.into();
@@ -126,12 +126,12 @@ pub fn without_middle(text: &str, columns: usize) -> String {
     format!("{begin}{end}")
 }
 
-/// The text padded with spaces on the right.
+/// Pads the text with spaces on the right.
 pub fn pad_end(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text padded with spaces on the left.
+/// Pads the text with spaces on the left.
 pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }

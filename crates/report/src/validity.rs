@@ -3,27 +3,27 @@
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-/// The usability of a figure: as it is, as a limit, or not at all.
+/// The extent to which a figure may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
     /// The figure may be used.
     Valid,
-    /// The figure may be used within the stated limit.
+    /// The figure may be used, but something other than the gateway bounds or disturbs it.
     Limited,
     /// The figure must not be used.
     Invalid,
 }
 
 impl Validity {
-    /// The worst validity of the usable values: invalid if no value is usable, `None` if there are
-    /// no values.
+    /// Returns the worst validity of the usable values: invalid if no value is usable, `None` if
+    /// there are no values.
     pub fn worst_usable(all: impl Iterator<Item = Self> + Clone) -> Option<Self> {
         let usable = all.clone().filter(|it| *it != Self::Invalid);
         usable.max().or_else(|| all.max())
     }
 
-    /// The name, which is also the CSS class.
+    /// Returns the name, which is also the CSS class.
     pub fn word(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -32,7 +32,7 @@ impl Validity {
         }
     }
 
-    /// The mark after a limited figure, or empty.
+    /// Returns the mark that follows a limited figure, or an empty text.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Limited => "*",

@@ -6,7 +6,7 @@ use crate::Validity;
 use crate::chapter::Text;
 use crate::format::ratio_and_interval;
 
-/// The short name of a verdict.
+/// Returns the short name of a verdict.
 pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -17,7 +17,7 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The CSS class of a verdict.
+/// Returns the CSS class of a verdict.
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -27,12 +27,12 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A verdict in the color of its CSS class.
+/// Formats a verdict in the color of its CSS class.
 pub fn chip(verdict: Verdict) -> Text {
     Text::chip(class(verdict), word(verdict))
 }
 
-/// Text, followed by the validity in color unless it is valid.
+/// Returns the text, followed by the validity in color unless it is valid.
 pub fn with_validity(words: &str, validity: Validity) -> Text {
     match (validity, validity.word()) {
         (Validity::Valid, _) => words.into(),
@@ -40,7 +40,7 @@ pub fn with_validity(words: &str, validity: Validity) -> Text {
     }
 }
 
-/// The ratio of a comparison, with its interval if it has one.
+/// Formats the ratio of a comparison, with its interval if it has one.
 pub fn ratio(found: &Comparison) -> String {
     match ratio_and_interval(found) {
         (ratio, interval) if interval.is_empty() => ratio,

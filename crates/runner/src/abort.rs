@@ -1,4 +1,4 @@
-//! The reasons that end a trial early.
+//! The reasons for ending a trial early.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use gatebench_testbed::{DriverError, Interrupted, Running};
 /// The remedy if a part of the trial does not work as expected.
 pub(crate) const READ_LOGS: &str = "read its logs in the trial's folder";
 
-/// A reason that ends a trial early.
+/// A reason for ending a trial early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
     /// The user stopped the run.
@@ -60,8 +60,8 @@ impl Failure {
         }
     }
 
-    /// A plan that cannot be run. Files are checked before a run starts, so the manifest must have
-    /// been changed since then.
+    /// The failure of a plan that cannot be run. Files are checked before a run starts, so the
+    /// manifest must have been changed since then.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
             path: "manifest.json".into(),
@@ -73,26 +73,26 @@ impl Failure {
     /// The failure of a scenario whose transport requires a gateway that gatebench starts.
     pub(crate) fn not_attachable(scenario: &str) -> Self {
         Self::environment(
-            format!("'{scenario}' needs TLS, but --attach supports only http://"),
+            format!("scenario '{scenario}' needs TLS, but --attach supports only http://"),
             "choose a scenario without `transport`, or start the gateway with --gateway",
         )
     }
 
-    /// A core could not be prevented from idling.
+    /// The failure to keep a core from idling.
     pub(crate) fn of_keeper(error: &io::Error) -> Self {
         Self::environment(
             format!("cannot keep a core of the gateway awake: {error}"),
-            "omit --keep-awake, or run gatebench where it may pin threads and use SCHED_IDLE",
+            "omit --keep-awake, or run gatebench in an environment where it may pin threads and use SCHED_IDLE",
         )
     }
 
-    /// An agent that was lost in the middle of a load. The others were stopped.
+    /// The failure of a load that lost an agent. The other agents were stopped.
     pub(crate) fn of_agent(lost: &AgentFailure) -> Self {
         let reason = format!("agent {} was {lost}", lost.agent);
         Self::environment(reason, lost.error.remedy())
     }
 
-    /// An error of the load generator. If it could not connect, the culprit is `target`.
+    /// A failure of the load generator. If it could not connect, the culprit is `target`.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();
         match error {

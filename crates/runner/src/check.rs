@@ -32,12 +32,13 @@ use crate::plan::library::Library;
 /// The scenario that every gateway must pass, regardless of its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
-/// The gateway's folder in a scenario's folder, and the prefix of the upstreams' folders.
+/// The name of the gateway's folder in a scenario's folder, and the prefix of the upstreams'
+/// folders.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
 /// The number of requests that show whether the gateway reuses its connections to the upstream.
-/// Each is sent on a new connection, after the response to the previous one.
+/// Each is sent on a new connection, after the response to the previous request.
 const REUSE_REQUESTS: u64 = 20;
 /// The maximum number of connections to the upstream for these requests. It is above 1, because
 /// each of several workers may open one.
@@ -114,8 +115,8 @@ impl Checked {
 }
 
 /// Returns the default scenarios of a check: the contract for every gateway, then all of the
-/// library's scenarios that have cases. Scenarios that only have more routes or consumers than
-/// others are omitted, because they are meant for measurements.
+/// library's scenarios that have cases. Scenarios with more than 100 routes or 1,000 consumers are
+/// omitted, because they are meant for measurements.
 ///
 /// # Errors
 /// A file has mistakes.
@@ -151,7 +152,7 @@ pub fn find_gateway(
     Ok(testbed.find(folder, &setup)?)
 }
 
-/// Progress of a check, reported before each part that takes time.
+/// Progress of a check, reported before and after each scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckStep<'a> {
     /// The check of a scenario begins.
@@ -352,7 +353,7 @@ fn proof_of_rounds(record: AdminRecord) -> ParityCaseRecord {
 }
 
 /// Changes the weights of the targets once, and checks that the heaviest targets get their share of
-/// the requests; none if the scenario changes no weights.
+/// the requests; `None` if the scenario changes no weights.
 fn prove_weights(
     scenario: &Scenario,
     request: &Request,

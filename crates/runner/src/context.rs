@@ -22,7 +22,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) scenario: &'a Scenario,
     pub(crate) variant: &'a Variant,
-    /// None for the direct variant and for an attached gateway.
+    /// `None` for the direct variant and for an attached gateway.
     pub(crate) gateway: Option<&'a FoundGateway>,
     pub(crate) testbed: &'a Testbed,
     /// The load generators on other machines, if they send the loads.
@@ -34,10 +34,9 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// The outputs of the trial, if there are any.
     pub(crate) outputs: Option<TrialFeed<'a>>,
-    /// The completed repeats of the search that this trial continues, in the order in which they
-    /// started.
+    /// The completed repeats of the search that this trial continues, ordered by start time.
     pub(crate) earlier: Vec<TrialRecord>,
-    /// The first tag of the nonces of the run.
+    /// The first nonce tag of the run.
     pub(crate) first_tag: u16,
     /// The other trials of the block, if they run together.
     pub(crate) lockstep: Option<Member<'a>>,

@@ -20,18 +20,18 @@ use gatebench_testbed::{Interrupt, Wire};
 /// The timeout for a response, excluding its body. On a busy machine, some responses have taken
 /// seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
-/// The timeout for a response after the gateway has printed a fatal line.
+/// If no part of a response has arrived after this time, and the process has printed a fatal line,
+/// the wait ends.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
 /// The minimum rate of a body, which even a slow gateway on a busy machine exceeds.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// The interval between checks for an interrupt.
 const SLICE: Duration = Duration::from_millis(50);
-/// The maximum number of bytes of a body that are kept, and of a decompressed body that are
-/// checked: the same as in the load generator.
+/// The maximum number of body bytes that are kept, and of decompressed body bytes that are checked,
+/// as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
-/// The maximum number of bytes of a body that are read: twice the upstream's largest response. Each
-/// byte extends the deadline, so this also limits the time: to about a minute at
-/// [`BODY_BYTES_PER_MS`].
+/// The maximum number of body bytes that are read: twice the upstream's largest response. Each byte
+/// extends the deadline, so this also limits the time, to about a minute at [`BODY_BYTES_PER_MS`].
 const READ_BYTES_MAX: usize = 256 << 20;
 
 /// A whole response.
@@ -50,7 +50,7 @@ pub(crate) struct Response {
     is_head: bool,
 }
 
-/// Renders the bytes of a request in the same way as a load.
+/// Renders a request to bytes, as a load does.
 pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec<u8> {
     let hex = nonce.map(Nonce::to_hex);
     let host = request.host().unwrap_or(host);
@@ -157,7 +157,7 @@ impl Response {
         (self.status, self.times) = read.unwrap_or_default();
     }
 
-    /// Applies a function to the head; none if the head is not HTTP/1.1.
+    /// Applies a function to the head; `None` if the head is not HTTP/1.1.
     fn with_head<T>(&self, read: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
         let mut decoder = Decoder::responses(Limits::default());
         decoder.expect(self.is_head);

@@ -10,7 +10,7 @@ use gatebench_upstream::{HEALTH_PATH, LEDGER_PATH, Snapshot};
 use crate::abort::{Abort, Failure, READ_LOGS};
 use crate::http_probe::{Response, send};
 
-/// Reads the ledgers of all targets and adds them up; none if there are no targets.
+/// Reads the ledgers of all targets and adds them up; `None` if there are no targets.
 pub(crate) fn read(targets: &[Wire], interrupt: &Interrupt) -> Result<Option<Snapshot>, Abort> {
     let mut sum = None::<Snapshot>;
     for target in targets {
@@ -69,7 +69,7 @@ fn failed(what: &str, reason: String) -> Abort {
 /// Returns the number of requests with gatebench's nonces that reached the upstream, each counted
 /// once.
 pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
-    // A nonce that is no longer remembered is indistinguishable from a repeated one.
+    // The ledger cannot distinguish a new nonce from a repeated nonce that it no longer remembers.
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }
 

@@ -1,10 +1,10 @@
-//! Trials of one block that run together. They wait for each other when all must be ready, and take
-//! turns when one must run alone.
+//! Coordinates the trials of one block that run together. They wait for each other when all must be
+//! ready, and take turns when one must run alone.
 //!
 //! Two processes that run at the same time on the same cores are disturbed equally by other work on
-//! the machine, so the ratio of their CPU times varies less than that of two consecutive trials:
-//! Bulej, Horký, Tůma, Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in
-//! the Cloud*, ICPE 2020.
+//! the machine, so the ratio of their CPU times varies less than that of two processes in
+//! consecutive trials: Bulej, Horký, Tůma, Farquet and Prokopec, *Duet Benchmarking: Improving
+//! Measurement Accuracy in the Cloud*, ICPE 2020.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -102,7 +102,7 @@ impl Lockstep {
     }
 }
 
-/// A trial of the block. The others do not wait for a member that was dropped.
+/// A trial of the block. The other members do not wait for a member that was dropped.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
     lockstep: &'a Lockstep,
@@ -219,7 +219,7 @@ mod tests {
         let lockstep = Lockstep::of(4, turns.to_vec());
         let (interrupt, had) = (Interrupt::new(), Mutex::new(Vec::new()));
         let inside = AtomicUsize::new(0);
-        // The fourth fails before its turn, and the others continue without it.
+        // The fourth member leaves before its turn, and the other members continue without it.
         drop(lockstep.member(3));
         thread::scope(|scope| {
             for place in 0..3 {
@@ -247,7 +247,7 @@ mod tests {
         second.is_ready(200);
         third.is_ready(300);
         assert_eq!(first.begin_ns(ticket, 310), Some(300));
-        // The next time, one of them leaves while the others wait for it.
+        // Before the next start, one member leaves while the other two wait for it.
         let tickets = [first.is_ready(400), second.is_ready(410)];
         drop(third);
         assert_eq!(second.begin_ns(tickets[1], 500), Some(500));

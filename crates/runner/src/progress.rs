@@ -31,7 +31,8 @@ pub enum Progress {
         /// The run directory.
         dir: PathBuf,
         plan: Box<Plan>,
-        /// The number of remaining trials, which is lower than the plan's in a resumed run.
+        /// The number of remaining trials. In a resumed run, it is lower than the number of trials
+        /// in the plan.
         remaining: u32,
         /// The expected duration of the remaining trials.
         left: Duration,
@@ -55,7 +56,7 @@ pub enum Progress {
     },
     /// Figures of the running load, about four times a second.
     Live {
-        /// Responses per second since the last such event.
+        /// Responses per second since the previous event of this kind.
         completed_per_second: f64,
         /// The number of requests without a response so far.
         failed: u64,
@@ -82,7 +83,7 @@ pub enum Progress {
 pub enum Step {
     /// The upstream is being started.
     UpstreamUp,
-    /// The gateway's files are being rendered and checked, and the gateway started.
+    /// The gateway's files are being rendered and checked, and the gateway is being started.
     GatewayUp,
     /// Parity is proven before the load.
     ParityBefore,
@@ -90,14 +91,14 @@ pub enum Step {
     Settling,
     /// A route is changed repeatedly through the gateway's admin interface.
     Admin,
-    /// Parity is proven again.
+    /// Parity is proven again after the load.
     ParityAfter,
     /// The gateway and the upstream are being stopped.
     Down,
 }
 
 impl Step {
-    /// The name in files.
+    /// The name used in files.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::UpstreamUp => "upstream_up",
@@ -121,12 +122,12 @@ pub struct PhaseSummary {
     pub completed_per_second: f64,
     /// The number of responses.
     pub completed: u64,
-    /// The number of requests without a response, responses that failed a check, and arrivals that
-    /// were dropped.
+    /// The total number of requests without a response, responses that failed a check, and dropped
+    /// arrivals.
     pub failed: u64,
     /// The median response time.
     pub response_p50_ns: Option<u64>,
-    /// CPU time of the gateway per request; none for the direct variant or if it cannot be read.
+    /// CPU time of the gateway per request; `None` for the direct variant or if it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! A run: executes the plan trial by trial, from the first trial or the point of interruption.
+//! Executes the plan trial by trial, beginning with the first trial or where the run was
+//! interrupted.
 //!
 //! This module decides which trial comes next, which trials run together, and when the run is over.
 //! The module must depend only on the record of a trial, not on how the trial proceeds.
@@ -53,10 +54,10 @@ pub struct RunRequest {
     pub out: PathBuf,
     /// True if `out` contains a run to resume.
     pub resume: bool,
-    /// The arguments of the command line, for the manifest.
+    /// The command-line arguments, for the manifest.
     pub command_line: Vec<String>,
-    /// The load generator's event loop [default: the original one for a resumed run, otherwise the
-    /// best one that the kernel permits].
+    /// The load generator's event loop [default: for a resumed run, the event loop that it began
+    /// with; otherwise, the best event loop that the kernel permits].
     pub backend: Option<Backend>,
     /// The time limit of the run: no block starts that would probably exceed it.
     pub budget: Option<Duration>,
@@ -70,8 +71,8 @@ pub struct RunRequest {
 /// kept with its reason, and the run continues. During the run, all threads of this process avoid
 /// the gateway's cores, if there are other cores.
 ///
-/// A resumed run measures the missing and interrupted trials, and those that failed through no
-/// fault of their gateway or of a file.
+/// A resumed run repeats the trials that are missing or were interrupted, and the failed trials
+/// whose failure was not caused by their gateway or by a file.
 ///
 /// # Errors
 /// The run directory, the cores or the file descriptors are not available, or two consecutive
@@ -82,8 +83,8 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, RunnerError> {
     preflight::check(&request.prepared)?;
-    // The accounting is tested before the first trial, because the test may use a core for a
-    // second.
+    // The kernel's accounting of CPU time is tested before the first trial, because the test may
+    // use a core for a second.
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
@@ -109,8 +110,9 @@ pub fn run(
     run_loop.conclude(ended)
 }
 
-/// Adds a container to the pod of an attached gateway, if the run reads its CPU time there. The
-/// container stays, so this comes after everything that can refuse the run.
+/// Adds a container to the pod of an attached gateway, if the run reads the gateway's CPU time
+/// there. The container cannot be removed from the pod, so it is added only after all checks that
+/// can refuse the run.
 fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerError> {
     for variant in &prepared.plan.variants {
         if let Variant::Attached { pod: Some(pod), .. } = variant {
@@ -120,7 +122,7 @@ fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerEr
     Ok(())
 }
 
-/// Returns the cores of gateways, load generator and upstream.
+/// Returns the cores that the gateways, the load generator and the upstream use.
 fn used_cores(plan: &Plan) -> Vec<usize> {
     let placement = &plan.placement;
     let setups = plan.variants.iter().filter_map(Variant::setup);
@@ -132,12 +134,13 @@ fn used_cores(plan: &Plan) -> Vec<usize> {
         .collect()
 }
 
-/// An open run directory, its finished trials, and the event loop of the load generator.
+/// A run directory that was created or resumed, with its finished trials and the settings for the
+/// others.
 struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,
     backend: Option<Backend>,
-    /// Changes since the start of the run.
+    /// The differences from the start of a resumed run.
     changes: Vec<Warning>,
 }
 
@@ -184,7 +187,7 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     })
 }
 
-/// A pod of the run with its node.
+/// Returns the facts about a pod and its node for the manifest.
 fn pod_facts(pods: &Pods, pod: &Pod) -> serde_json::Value {
     let node = pods.node(pod);
     serde_json::json!({
@@ -239,7 +242,7 @@ struct RunLoop<'a> {
     summary: RunSummary,
     environment_failures: u32,
     early_stop: EarlyStop,
-    /// The first tag of the nonces.
+    /// The first nonce tag of the run.
     first_tag: u16,
 }
 
@@ -367,9 +370,9 @@ impl<'a> RunLoop<'a> {
         Ok(again)
     }
 
-    /// Shortens the plan if it needs no more blocks, or no more deciding blocks, after the block
-    /// before this trial.
-    /// The run then equals one planned with fewer blocks, and the removed trials count as done.
+    /// Before this trial begins, shortens the plan if the study needs no more blocks, or no more
+    /// deciding blocks. The shortened plan equals a plan with fewer blocks. The removed trials
+    /// count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);
@@ -483,7 +486,7 @@ impl<'a> RunLoop<'a> {
         let Some((variant, scenario)) = variant.filter(is_resolved).zip(scenario) else {
             let number = trial.number;
             return Err(RunnerError::environment(
-                format!("trial {number} names a scenario or variant that its plan lacks"),
+                format!("trial {number} names a scenario or variant that the plan lacks"),
                 "the manifest was edited; start a new run",
             ));
         };
@@ -516,7 +519,7 @@ impl<'a> RunLoop<'a> {
         left.min(expected)
     }
 
-    /// Returns how many of these trials start a gateway or an upstream.
+    /// Returns the number of these trials that start a gateway or an upstream.
     fn that_run(&self, trials: &[&Trial]) -> u32 {
         let prepared = &self.request.prepared;
         let supported = |trial: &&&Trial| {

@@ -1,4 +1,4 @@
-//! The cores and the priority of this process's threads.
+//! Sets the cores and the priority of this process's threads.
 
 use std::fs;
 

@@ -22,7 +22,7 @@ pub enum Warning {
     GatewayUnproven {
         /// The gateway's name.
         gateway: String,
-        /// The installed version and the tested ones.
+        /// The installed version and the tested versions.
         what: String,
     },
     /// Unavailable sizes of the suite are omitted.
@@ -32,12 +32,12 @@ pub enum Warning {
         sizes: Vec<String>,
         /// The number of available cores.
         cores: usize,
-        /// The host on which gateways run; none for this machine.
+        /// The host that gateways run on; `None` for this machine.
         host: Option<String>,
     },
     /// Sizes of the suite are omitted, because no node of the cluster has room for their pods.
     #[error(
-        "{} left out: {said} Choose sizes with --gateway-cpus; all sizes of a run are on one node at the same time",
+        "gateways of {} are left out: {said} Choose sizes with --gateway-cpus; all sizes of a run are on one node at the same time",
         sizes.join(" and ")
     )]
     SizesWithoutNode {
@@ -57,7 +57,7 @@ pub enum Warning {
         load: String,
         /// The largest requested number of connections.
         asked: u32,
-        /// The number that replaces larger ones.
+        /// The number of connections that replaces larger numbers.
         most: u32,
         /// The number of file descriptors that the requested connections require.
         needed: u64,
@@ -121,7 +121,7 @@ pub enum Warning {
     },
     /// The command line names gateways, but the specification starts none of them.
     #[error(
-        "the specification '{specification}' starts no gateway, so --gateway is not used; add the step \
+        "the specification '{specification}' starts no gateway, so --gateway has no effect; add the step \
          `start_gateway` to measure one"
     )]
     GatewaysUnused {
@@ -139,7 +139,9 @@ pub enum Warning {
         engine: String,
     },
     /// A resumed run uses instruments that differ from those at its start.
-    #[error("the run began with other settings: {what}; start a new run for comparable results")]
+    #[error(
+        "the run began with different settings: {what}; start a new run for comparable results"
+    )]
     InstrumentChanged {
         /// The change, as in `backend epoll instead of io_uring`.
         what: String,
@@ -184,7 +186,7 @@ fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
         Some(host) => format!("{host} has {}", counted(cores as u64, "core")),
     };
     format!(
-        "{} left out: {there}, which is too few, or cannot limit gateways to these sizes; use a larger machine, or choose other sizes with --gateway-cpus",
+        "gateways of {} are left out: {there}, which is too few for them, or it cannot limit gateways to these sizes; use a larger machine, or choose other sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

@@ -183,7 +183,7 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
         let (groups, connections) = (few.groups, few.connections);
         let phase = &phase.name;
         let message = format!(
-            "its {groups} groups cannot share the {connections} connections of the phase '{phase}'"
+            "the scenario's {groups} groups need a connection each, but the phase '{phase}' has only {connections}"
         );
         let remedy = format!(
             "choose a load with at least {groups} connections (--load), or give some of the groups a separate `load`"
@@ -263,7 +263,7 @@ groups:
         let error = check(&both[..1], &files[..1], |_| one.clone()).unwrap_err();
         let text = error.one_line();
         assert!(
-            text.contains("2 groups cannot share the 1 connections of the phase 'p'"),
+            text.contains("2 groups need a connection each, but the phase 'p' has only 1"),
             "{text}"
         );
         assert!(text.contains("a.yaml"), "{text}");

@@ -12,9 +12,9 @@
 //! longer than configured. Such a load is repeated. It is identified by the kernel's figures, not
 //! by the measurements.
 //!
-//! The proof takes a minute and needs two cores, so it runs only with `make test-full`. It is a
-//! separate binary, because it counts the time for which the threads of this process wait for a
-//! core. If a load loses a request, the proof fails at once.
+//! The two tests take minutes and need two cores that are not busy, so they run only with `make
+//! test-full`. They are in a separate binary, because they count the time that the threads of this
+//! process wait for a core. If a load loses a request, the test fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
 //! idling: a virtual core takes longer to wake up the longer it has been idle, and a route that
@@ -45,7 +45,7 @@ const MS: u64 = 1_000_000;
 /// The number of measurements of every pair. It is odd, so the median is one of them.
 const REPETITIONS: usize = 7;
 
-/// The rate of the load of a pair of routes.
+/// The rate and the duration of the load on a pair of routes.
 #[derive(Clone, Copy)]
 struct Pace {
     /// The rate of each of the two groups.
@@ -72,9 +72,9 @@ const EXACT_NS: u64 = 30 * US;
 const EXACT_SHARE: f64 = 0.002;
 /// The tolerance beyond which a hold of 200 µs is indistinguishable from none.
 const COARSE_NS: u64 = 100 * US;
-/// The share of a load's time for which all threads together may wait for their cores before the
-/// load counts as disturbed: a tenth each for load generator, gateway and upstream. A smaller share
-/// does not affect medians.
+/// The maximum share of a load's time that all threads together may wait for their cores: a tenth
+/// each for load generator, gateway and upstream. Beyond it, the load counts as disturbed. A
+/// smaller share does not affect medians.
 const WAITED_SHARE_MAX: f64 = 0.33;
 /// If two equal routes differ by more than this at their 99th percentiles, this machine cannot
 /// prove a percentile.
@@ -182,7 +182,7 @@ fn upstream() -> (SocketAddr, Serving) {
     })
 }
 
-/// A gateway with a route that forwards everything, and a route for each pair.
+/// Starts a gateway with a route that forwards everything, and a route for each pair.
 fn gateway(upstream: SocketAddr, pairs: &[Pair]) -> (SocketAddr, Serving) {
     let target = json!({ "address": upstream.ip(), "port": upstream.port(), "weight": 1 });
     let route = |name: &str, delay: &Value| {
@@ -225,7 +225,7 @@ fn group(address: SocketAddr, route: &str, pace: Pace) -> Group {
 }
 
 /// Loads the plain route and another one at the same time. The tag distinguishes the nonces of one
-/// load from those of another.
+/// load from the nonces of another load.
 fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
     let load = Load {
         groups: vec![group(address, "plain", pace), group(address, route, pace)],
@@ -252,7 +252,7 @@ const PARTS: [Metric; 3] = [Metric::RequestHalf, Metric::ResponseHalf, Metric::A
 /// The value of each part, in nanoseconds.
 type Parts = [i64; PARTS.len()];
 
-/// A mode of a route's hold times: the quantile at which it is read, and both halves.
+/// A mode of a route's hold times, with the quantile that shows it and the holds of both halves.
 struct Mode {
     quantile: f64,
     request_ns: u64,
@@ -281,7 +281,7 @@ impl Mode {
     }
 }
 
-/// A quantile of the second group minus one of the first.
+/// A quantile of the second group minus a quantile of the first group, for each part.
 fn difference(outcome: &Outcome, second: f64, first: f64) -> Parts {
     let at = |group: usize, metric, quantile| {
         let recording = &outcome.groups[group].recordings[&(metric, Class::Success)];
@@ -290,7 +290,7 @@ fn difference(outcome: &Outcome, second: f64, first: f64) -> Parts {
     PARTS.map(|metric| at(1, metric, second) - at(0, metric, first))
 }
 
-/// A route that is loaded together with the plain one.
+/// A route that is loaded together with the plain route.
 struct Pair {
     route: &'static str,
     delay: Value,
@@ -309,8 +309,9 @@ fn pair(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
     }
 }
 
-/// One request in five is held longer. Each mode is read at its own median: that of the common four
-/// fifths is the 40th percentile of all requests, and that of the others is the 90th.
+/// One request in five is held longer. Each mode is read at its own median. For the four fifths
+/// with the short hold, the median is the 40th percentile of all requests; for the others, it is
+/// the 90th percentile.
 fn bimodal(route: &'static str) -> Pair {
     let mode = |quantile, request_ns, response_ns| Mode {
         quantile,
@@ -325,7 +326,8 @@ fn bimodal(route: &'static str) -> Pair {
     }
 }
 
-/// One request in fifty is held, so the 99th percentile of all is the median of the held ones.
+/// One request in fifty is held, so the 99th percentile of all requests is the median of the held
+/// requests.
 fn tail(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
     let other = json!({ "every": 50, "request_ns": request_ns, "response_ns": response_ns });
     Pair {
@@ -345,8 +347,8 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the time for which each thread of this process was runnable without a core, in
-/// nanoseconds, by thread ID. Threads that only keep the cores awake do not count.
+/// Returns the time that each thread of this process was runnable without a core, by thread ID, in
+/// nanoseconds. Threads that only keep the cores awake do not count.
 fn waits_ns() -> BTreeMap<String, u64> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let of = |task: fs::DirEntry| -> Option<(String, u64)> {
@@ -359,15 +361,15 @@ fn waits_ns() -> BTreeMap<String, u64> {
     tasks.filter_map(of).collect()
 }
 
-/// Returns the time for which the remaining threads have waited since then.
+/// Returns the total time that the remaining threads have waited since `before`.
 fn waited_since_ns(before: &BTreeMap<String, u64>) -> u64 {
     let since = |(id, now): (&String, &u64)| now.saturating_sub(*before.get(id).unwrap_or(&0));
     waits_ns().iter().map(since).sum()
 }
 
-/// Loads every pair in turn until each has the required number of undisturbed loads. The effect of
-/// a busy machine on a hold is real: the hold is then longer than configured, and such a load
-/// proves nothing about the instrument.
+/// Loads every pair in turn until each has the required number of undisturbed loads. On a busy
+/// machine, a hold really does last longer than configured, so a disturbed load proves nothing
+/// about the instrument.
 fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>> {
     let waited_ns_max = (pace.measure.as_nanos() as f64 * WAITED_SHARE_MAX) as u64;
     let mut outcomes: Vec<Vec<Outcome>> = pairs.iter().map(|_| Vec::new()).collect();

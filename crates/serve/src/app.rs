@@ -26,7 +26,6 @@ const FINDINGS_MAX: usize = 8;
 
 pub(crate) type Shared = Arc<App>;
 
-/// The state of the server.
 pub(crate) struct App {
     pub(crate) folder: Folder,
     /// The name of a run that may not have begun yet, or empty.
@@ -39,10 +38,11 @@ pub(crate) struct App {
     /// The outcomes of trials that will not be measured again. The key consists of the name of the
     /// run and that of the trial's folder.
     pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
-    /// The rows of runs that are not in progress, by name, each with the stamp of its run.
+    /// The rows of runs that are not in progress, by name. Each row has a stamp, which shows
+    /// whether the run has changed.
     rows: Mutex<HashMap<String, (String, Row)>>,
-    /// The findings of the most recently analyzed runs, oldest first, each with the name and stamp
-    /// of its run.
+    /// The findings of the most recently analyzed runs, oldest first, each with the name and the
+    /// stamp of its run.
     findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
 }
 
@@ -162,7 +162,7 @@ pub(crate) async fn drawn(
     }
 }
 
-/// Returns the folder of a trial of the run in `dir`.
+/// Returns the folder of a trial in the run directory `dir`.
 ///
 /// # Errors
 /// The run has no trial of this name.

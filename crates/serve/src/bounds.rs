@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// The maximum number of connections that are served at the same time. More connections have to
+/// The maximum number of connections that are served at the same time. Further connections have to
 /// wait.
 pub(crate) const CONNECTIONS_MAX: usize = 64;
 /// The maximum number of pages that receive changes at the same time.
 pub(crate) const STREAMS_MAX: usize = 16;
 /// The maximum size of a request's head, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
-/// The maximum size of the body of a POST request, in bytes.
+/// The maximum size of a POST request's body, in bytes.
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
 /// The time limit for a client to send the head of its request.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
@@ -17,5 +17,6 @@ pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
 /// The maximum number of threads that read files and render pages.
 pub(crate) const THREADS_MAX: usize = 4;
-/// The maximum size of a `report.json`, in bytes. The list shows the first sentence of the report.
+/// The maximum size of a `report.json` in bytes. The list of runs reads this file to show the first
+/// sentence of the report.
 pub(crate) const REPORT_BYTES_MAX: u64 = 8 << 20;

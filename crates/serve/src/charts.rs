@@ -18,7 +18,7 @@ const MEDIAN: &str = "v4";
 const HIGH: &str = "v2";
 const FAILED: &str = "v6";
 
-/// The chart of one load of a trial.
+/// The chart of one load in a trial.
 #[derive(Debug, Serialize)]
 pub(crate) struct PhaseChart {
     pub(crate) phase: String,
@@ -30,7 +30,7 @@ pub(crate) struct PhaseChart {
 type Points = Vec<(f64, f64)>;
 
 impl PhaseChart {
-    /// Draws the seconds of a load. Returns `None` if there are no seconds. `number` makes the id
+    /// Draws a load second by second. Returns `None` if there are no seconds. `number` makes the id
     /// of the chart unique on the page.
     pub(crate) fn of(number: usize, phase: &str, seconds: &[LiveSecond]) -> Option<Self> {
         let last = seconds.iter().map(|it| it.second).max()?;
@@ -166,7 +166,7 @@ fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     ends.collect()
 }
 
-/// The figures of the latest second of a load, as names and values.
+/// Returns the figures for the latest second of a load, as names and values.
 pub(crate) fn latest(seconds: &[LiveSecond]) -> Vec<[String; 2]> {
     let Some(last) = seconds.last() else {
         return Vec::new();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_keeps_its_least_and_greatest_second() {
+    fn the_line_of_a_day_keeps_its_minimum_and_maximum() {
         let day = 0..86_400_u32;
         let seconds: Vec<LiveSecond> = day
             .map(|it| match it {

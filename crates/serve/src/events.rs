@@ -19,11 +19,11 @@ use crate::problem::Problem;
 /// The interval between two reads of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The changing part of the page of a run that has not started.
+/// The changing part of the page for a run that has not started.
 const WAITING: &str = "<div id=\"waiting\"></div>";
 
 /// Sends the changes to a page since the frame with the id `since`, until a different page must
-/// replace it.
+/// replace the open one.
 pub(crate) fn stream(app: Shared, watched: Watched, since: String) -> Response {
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
         return Problem::Busy.into_response();

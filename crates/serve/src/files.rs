@@ -1,4 +1,4 @@
-//! Downloads: the files of run directories, reports and flame graphs.
+//! Downloads of the files in run directories, reports and flame graphs.
 
 use std::fs::File;
 

@@ -37,7 +37,7 @@ impl Folder {
         &self.path
     }
 
-    /// The name of the run, if there is only one.
+    /// The name of the run, if a run directory was opened.
     pub fn only(&self) -> Option<&str> {
         self.only.as_deref()
     }

@@ -32,7 +32,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// The secrets of this server, and its address.
+/// Checks requests against the secrets and the address of this server.
 pub(crate) struct Guard {
     /// The address that the server listens on.
     address: SocketAddr,
@@ -68,8 +68,8 @@ impl Guard {
         format!("gatebench_{}", self.address.port())
     }
 
-    /// Reports whether the request has a single Host header, which names this server, and the URI,
-    /// if it contains a host, contains the same one.
+    /// Reports whether the request has exactly one Host header, and that header names this server.
+    /// If the URI contains a host, it must be the same one.
     fn is_named(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {

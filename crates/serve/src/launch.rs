@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::secret::Secret;
 use crate::shared::locked;
 
-/// The maximum number of open pages that can start a run. If there are more, the oldest cannot.
+/// The maximum number of open pages that can start a run. If more are open, the oldest ones cannot.
 const TOKENS_MAX: usize = 64;
 
 /// The maximum number of bytes kept from the end of a run's standard error.
@@ -77,8 +77,8 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Reads the fields of a form. The defaults are the first suite, the gateways of the suite, and
-    /// the shortest length.
+    /// Parses the fields of a form. The defaults are the first suite, the gateways of the suite,
+    /// and the shortest length.
     ///
     /// # Errors
     /// A value is not one of the choices, or a field is unknown.
@@ -134,6 +134,8 @@ impl Wanted {
 }
 
 impl Launcher {
+    /// Creates a launcher that has started no runs.
+    ///
     /// # Errors
     /// The program does not exist.
     pub(crate) fn new(launch: Launch) -> io::Result<Self> {
@@ -208,8 +210,7 @@ impl Launcher {
             .any(|it| !it.has_ended.load(Ordering::Acquire))
     }
 
-    /// Returns the end of the output of a run that this server started, and whether the run has
-    /// ended.
+    /// Returns the last output of a run that this server started, and whether the run has ended.
     pub(crate) fn output(&self, name: &str) -> Option<(String, bool)> {
         let started = locked(&self.started).get(name).cloned()?;
         let output = String::from_utf8_lossy(&locked(&started.output)).into_owned();

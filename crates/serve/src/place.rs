@@ -32,8 +32,9 @@ impl Cores {
         Self { allowed, now }
     }
 
-    /// Avoids the cores of a plan that is being executed: all of them if other cores are free,
-    /// otherwise, if possible, those of the gateways. Without a plan, all cores may be used.
+    /// Keeps this process off the cores of a plan that is being executed: all of them if other
+    /// cores are free, otherwise, if possible, those of the gateways. Without a plan, all cores may
+    /// be used.
     pub(crate) fn avoid(&self, plan: Option<&Plan>) {
         let of_gateways = plan.map(gateways).unwrap_or_default();
         let mut all = of_gateways.clone();

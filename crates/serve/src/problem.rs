@@ -81,7 +81,7 @@ impl Problem {
 }
 
 fn sentence(words: &str) -> String {
-    format!("{}.", gatebench_report::format::capitalised(words))
+    format!("{}.", gatebench_report::format::capitalized(words))
 }
 
 impl From<StoreError> for Problem {

@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::query::{Pairs, Place};
 use crate::{files, view};
 
-/// The header in which a browser that reconnects sends the id of the last event that it received.
+/// The header that contains the id of the last event that a reconnecting browser received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The handlers of all paths, behind the guard.

@@ -29,7 +29,7 @@ pub(crate) struct Row {
     /// The number of finished trials.
     done: usize,
     planned: usize,
-    /// The verdict, if the study of the run gives one.
+    /// The verdict, if the study of the run has one.
     verdict: Option<Chip>,
     /// The first sentence of the report, or the reason why the run cannot be read.
     result: String,

@@ -25,7 +25,7 @@ use crate::{route, view};
 pub struct Settings {
     /// The folder with the runs to serve.
     pub folder: Folder,
-    /// The name of a run that may not have begun yet. Its page waits for it.
+    /// The name of a run that may not have begun yet. The page of this run waits until it begins.
     pub expected: Option<String>,
     /// The address to listen on; `None` for 127.0.0.1.
     pub address: Option<IpAddr>,
@@ -93,8 +93,8 @@ impl Server {
         })
     }
 
-    /// The URL that a browser on this machine can open, with its token. It leads to the expected or
-    /// only run, or to the list of runs.
+    /// The URL that a browser on this machine can open, with its token. The URL leads to the
+    /// expected run, to the only run, or to the list of runs.
     pub fn url(&self) -> String {
         let app = &self.app;
         let run = Some(&*app.expected).filter(|it| !it.is_empty());

@@ -36,7 +36,7 @@
     const changes = new EventSource(path);
     let waiting = 0;
     changes.addEventListener("open", () => { clearTimeout(waiting); waiting = 0; lost.hidden = true; });
-    // Each failed attempt to reconnect is an error, too.
+    // Each failed attempt to reconnect also causes an error event.
     changes.addEventListener("error", () => {
       waiting ||= setTimeout(() => { lost.hidden = false; }, 5000);
     });

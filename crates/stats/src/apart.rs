@@ -1,14 +1,14 @@
 //! Compares runs that were measured at different times. Their values are not paired, so a
-//! disturbance of the machine in one run does not cancel out.
+//! disturbance of the machine during one run does not cancel out.
 //!
-//! Two runs are compared by the blocks of each (Welch): B. L. Welch, *The Generalization of
-//! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34,
-//! 1947; degrees of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of
-//! Variance Components*, Biometrics Bulletin 2(6), 1946. Welch's interval accounts for the
-//! variation between blocks, but not for the variation between runs. The comparison of one run with
-//! several accounts for both. It uses the prediction interval for one more value, as in G. J. Hahn,
-//! *Factors for Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*,
-//! Journal of the American Statistical Association 64, 1969.
+//! Two runs are compared by their blocks (Welch): B. L. Welch, *The Generalization of `Student's'
+//! Problem when Several Different Population Variances are Involved*, Biometrika 34, 1947; degrees
+//! of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of Variance
+//! Components*, Biometrics Bulletin 2(6), 1946. Welch's interval accounts for the variation between
+//! blocks, but not for the variation between runs. The comparison of one run with several accounts
+//! for both. It uses the prediction interval for one more value, as in G. J. Hahn, *Factors for
+//! Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal of
+//! the American Statistical Association 64, 1969.
 
 use crate::comparison::{CONFIDENCE, Comparison, Method};
 use crate::spread::{Spread, fewest_beyond};
@@ -26,9 +26,9 @@ pub struct Sides {
     pub baseline: Vec<f64>,
     /// The values to be judged: the blocks of a run, or the run's single value.
     pub candidate: Vec<f64>,
-    /// The standard error of the logarithm of a run's value, derived from the run's own blocks. It
-    /// applies if each value is that of a run: the runs are assumed to differ by at least this
-    /// much, even if they happen to be equal.
+    /// The standard error of the logarithm of a run's value, derived from the run's own blocks.
+    /// Used only if each value is a run's: runs are assumed to vary by at least this much, even if
+    /// their values happen to be equal.
     pub run_error: f64,
     /// The direction in which values improve.
     pub direction: Direction,
@@ -44,13 +44,13 @@ pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Compari
     judge_all(cells, smallest_effect, Apart::of_blocks)
 }
 
-/// Compares one value of a run with those of several runs, cell by cell, as [`compare_runs`] does.
-/// The interval contains the ratio of a run to the baseline's mean, given the variation between the
-/// baseline's runs. That variation is assumed to be at least the error of the runs' own blocks.
+/// Compares a run's value with the values of several runs, cell by cell, as [`compare_runs`] does.
+/// The interval allows for the variation between the baseline's runs, which is assumed to be at
+/// least the error of the runs' own blocks.
 ///
-/// A cell has no interval and no verdict with fewer than [`MIN_RUNS`] runs. The result is `None`
-/// for a cell whose candidate is not a single value, whose baseline has no runs, or that contains a
-/// value that is not positive.
+/// A cell has no interval and no verdict if its baseline has fewer than [`MIN_RUNS`] runs. The
+/// result is `None` for a cell whose candidate is not a single value, whose baseline has no runs,
+/// or that contains a value that is not positive.
 pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_runs)
 }
@@ -129,8 +129,8 @@ impl Apart {
         })
     }
 
-    /// The two-sided p-value of the hypothesis that there is no difference; `None` if the noise is
-    /// unknown.
+    /// Returns the two-sided p-value of the hypothesis that there is no difference, or `None` if
+    /// the noise is unknown.
     fn p_value(&self) -> Option<f64> {
         let known = self.known.as_ref()?;
         if self.effect == 0.0 {
@@ -155,14 +155,14 @@ impl Apart {
 }
 
 impl Known {
-    /// The error and the degrees of freedom of the difference of two means.
+    /// Returns the error and the degrees of freedom of the difference between two means.
     fn welch(deviations: [f64; 2], blocks: [usize; 2]) -> Self {
         let [own, other] = [0, 1].map(|side| deviations[side].powi(2) / blocks[side] as f64);
         let [own_freedom, other_freedom] = blocks.map(|count| (count - 1) as f64);
         let parts = own.powi(2) / own_freedom + other.powi(2) / other_freedom;
         Self {
             error: (own + other).sqrt(),
-            // For values that do not vary, the formula would give 0 ÷ 0. Their error is 0, so the
+            // For values that do not vary, the formula would yield 0 ÷ 0. Their error is 0, so the
             // degrees of freedom do not matter.
             freedom: if parts > 0.0 {
                 (own + other).powi(2) / parts
@@ -178,7 +178,7 @@ impl Known {
         (effect - half, effect + half)
     }
 
-    /// The smallest number of blocks for each side, larger than `blocks`, that settles the
+    /// Returns the smallest number of blocks per side, larger than `blocks`, that settles the
     /// comparison if the effect and the standard deviations stay the same.
     fn blocks_needed(
         &self,

@@ -1,10 +1,10 @@
 //! Finds the point at which a condition becomes true.
 
-/// The number of steps that exhaust the digits of f64.
+/// The number of steps after which more steps do not change an f64.
 pub(crate) const DIGITS: u32 = 60;
 
-/// The lowest number between `low` and `high` for which `holds` is true, if it is also true for all
-/// larger numbers. Each step halves the interval. The result is the interval's upper end.
+/// Returns the lowest number between `low` and `high` for which `holds` is true. `holds` must also
+/// be true for all larger numbers. Each step halves the interval, and the result is its upper end.
 pub(crate) fn bisect(mut low: f64, mut high: f64, steps: u32, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..steps {
         let middle = low + (high - low) / 2.0;

@@ -1,4 +1,4 @@
-//! The bootstrap interval of a mean.
+//! Computes the bootstrap interval of a mean.
 //!
 //! Source: T. C. Hesterberg, *What Teachers Should Know About the Bootstrap: Resampling in the
 //! Undergraduate Statistics Curriculum*, The American Statistician 69(4), 2015 (expanded percentile
@@ -6,9 +6,10 @@
 //! by the ratio of the normal quantile to that of Student's t. The expanded interval uses
 //! percentiles that correct both. Unlike Student's t, it reflects the skewness of the values.
 //!
-//! An end beyond almost all resamples is unknown: the most extreme of 100,000 means of 20 values is
-//! 4.4 standard errors from the mean, but 552 simultaneous comparisons require 5.1. In that case,
-//! each end is that of the bootstrap or of Student's t, whichever is farther from the mean.
+//! Resamples do not determine an end that lies beyond almost all of them: the most extreme of
+//! 100,000 means of 20 values is 4.4 standard errors from the mean, but 552 simultaneous
+//! comparisons require 5.1. In that case, each end is that of the bootstrap or of Student's t,
+//! whichever is farther from the mean.
 
 use crate::random::Random;
 use crate::spread::Spread;
@@ -24,9 +25,9 @@ const BEYOND_MIN: f64 = 10.0;
 /// The degrees of freedom at which Student's t equals the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
-/// The interval of the mean of at least two values, at `confidence` (such as 0.95). If fewer than
-/// [`BEYOND_MIN`] resamples are beyond an end, each end is that of the bootstrap or of Student's t,
-/// whichever is farther from the mean. The same seed gives the same interval.
+/// Returns the interval of the mean of at least two values at `confidence` (such as 0.95). If fewer
+/// than [`BEYOND_MIN`] resamples are beyond an end, each end is that of the bootstrap or of
+/// Student's t, whichever is farther from the mean. The result depends only on the arguments.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;
@@ -53,7 +54,7 @@ fn resampled_means(values: &[f64], seed: u64) -> Vec<f64> {
     (0..RESAMPLES).map(&mut resample).collect()
 }
 
-/// The share of resamples beyond each end.
+/// Returns the share of resamples beyond each end.
 fn tail(count: usize, confidence: f64) -> f64 {
     let freedom = (count - 1) as f64;
     let t = student::quantile(0.5 + confidence / 2.0, freedom);
@@ -67,7 +68,8 @@ mod tests {
     #[test]
     fn the_tail_matches_a_hand_calculation() {
         // t(0.975; 4, 9, 19) is 2.776, 2.262 and 2.093. Times √(5/4), √(10/9) and √(20/19), this is
-        // 3.104, 2.384 and 2.147. The normal table gives these shares beyond them.
+        // 3.104, 2.384 and 2.147. The expected shares beyond these values are from the normal
+        // table.
         for (count, expected) in [(5, 0.000_95), (10, 0.008_56), (20, 0.015_89)] {
             let found = tail(count, 0.95);
             assert!((found - expected).abs() < 3e-5, "{found} at n = {count}");

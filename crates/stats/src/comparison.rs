@@ -12,7 +12,8 @@ use crate::{Interval, bootstrap, holm};
 /// several.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The minimum number of blocks for a bootstrap interval. With fewer, resamples are too much alike.
+/// The minimum number of blocks for a bootstrap interval. With fewer, the resamples are too
+/// similar.
 pub const BOOTSTRAP_BLOCKS: usize = 20;
 
 /// The values of two variants in the same blocks.
@@ -35,7 +36,7 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// The method that computes an interval.
+/// The method by which an interval was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -55,23 +56,23 @@ pub enum Method {
 /// The result of comparing a candidate with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
-    /// if the sides spoiled every block.
+    /// The geometric mean of the blocks' ratios, candidate ÷ baseline; NaN (in JSON: null) if the
+    /// sides spoiled every block.
     pub ratio: f64,
     /// The ratio's interval, at the confidence that Holm's correction requires; `None` with fewer
     /// than [`MIN_BLOCKS`] blocks.
     pub interval: Option<Interval>,
-    /// The method of the interval; `None` without an interval.
+    /// The interval's method; `None` without an interval.
     pub method: Option<Method>,
     /// The p-value of the sign-flip test, as a check on the interval; `None` with more than 20
     /// blocks or with a repeated interval.
     pub sign_flip_p: Option<f64>,
-    /// The verdict on the candidate.
+    /// The verdict on the candidate, given the smallest effect that matters.
     pub verdict: Verdict,
 }
 
 impl Comparison {
-    /// A comparison without an interval, over this number of blocks.
+    /// Creates a comparison of this number of blocks without an interval.
     pub(crate) fn without_interval(ratio: f64, blocks: usize) -> Self {
         Self {
             ratio,
@@ -97,9 +98,9 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 
 /// Compares pairs that are reported together. The effect is the mean of the paired log ratios. Its
 /// interval is that of Student's t or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the
-/// bootstrap. Holm's procedure determines the confidence of the interval, with all pairs that have
-/// enough blocks, ordered by the p-values of Student's test. All verdicts of better or worse are
-/// therefore simultaneously correct with 95 % confidence.
+/// bootstrap. Holm's procedure determines each interval's confidence from the p-values of Student's
+/// test for all pairs that have enough blocks. All verdicts of better or worse are therefore
+/// simultaneously correct with 95 % confidence.
 ///
 /// The result is `None` for a pair whose sides differ in length, are empty, or contain a value that
 /// is not positive.
@@ -108,8 +109,8 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
 }
 
 /// Like [`compare_all`], but also counts the missing blocks of each pair against the side that
-/// spoiled them ([`Spoiled::weigh`]). Their sign test is another hypothesis for Holm's correction.
-/// A pair without blocks has no interval, and its ratio is not a number.
+/// spoiled them ([`Spoiled::weigh`]). Their sign test is another hypothesis in Holm's correction. A
+/// pair without blocks has no interval, and its ratio is NaN.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],
@@ -138,7 +139,7 @@ pub fn compare_all_weighed(
         let mut found = Comparison::without_interval(ratio, logs.len());
         found.sign_flip_p = sign_flip_p(&logs);
         if let Some(level) = level(p_value) {
-            // Each pair has its own resamples.
+            // Resample each pair independently.
             seed = seed.wrapping_add(1);
             let rule = Rule { seed, ..rule };
             settle(&mut found, &logs, pair.direction, 1.0 - level, rule);
@@ -163,7 +164,7 @@ struct Hypotheses {
 }
 
 impl Hypotheses {
-    /// `None` if nothing can be compared.
+    /// Returns `None` if nothing can be compared.
     fn of(pair: &Pair, spoiled: Spoiled) -> Option<Self> {
         let is_lost = pair.baseline.is_empty() && pair.candidate.is_empty() && spoiled.any();
         let logs = match is_lost {
@@ -219,7 +220,7 @@ fn log_ratio(base: f64, new: f64) -> f64 {
     }
 }
 
-/// The two-sided p-value of Student's test that the mean is zero; `None` with fewer than
+/// Returns the two-sided p-value of Student's test that the mean is zero, or `None` with fewer than
 /// [`MIN_BLOCKS`] blocks.
 fn p_value(logs: &[f64]) -> Option<f64> {
     (logs.len() >= MIN_BLOCKS).then(|| Spread::of(logs).p_value(logs.len()))

@@ -1,5 +1,5 @@
-//! Paired differences, block by block: the amount that one variant adds to another, in the values'
-//! unit.
+//! Computes paired differences, block by block: the amount by which one variant exceeds another, in
+//! the values' unit.
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The range of the difference: the interval or, if there is none, the range of the blocks.
+    /// Returns the interval or, if there is none, the range of the blocks.
     pub fn span(&self) -> (f64, f64) {
         self.interval.map_or((self.min, self.max), |interval| {
             (interval.low, interval.high)
@@ -32,11 +32,11 @@ impl Difference {
     }
 }
 
-/// The difference between the values of the same blocks. The interval is that of Student's t on the
-/// blocks' differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the bootstrap, at
-/// `confidence` (such as 0.95).
+/// Compares the values of the same blocks. The interval, at `confidence` (such as 0.95), is that of
+/// Student's t on the blocks' differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of
+/// the bootstrap.
 ///
-/// `None` if the sides differ in length, are empty, or contain a value that is not finite.
+/// Returns `None` if the sides differ in length, are empty, or contain a value that is not finite.
 pub fn difference(
     baseline: &[f64],
     candidate: &[f64],

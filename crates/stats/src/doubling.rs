@@ -1,4 +1,5 @@
-//! The effect of doubling a count on a value, from a straight line fitted to the logarithms.
+//! Estimates the factor by which a value changes when a count doubles. A straight line is fitted to
+//! the logarithms.
 //!
 //! Source: ordinary least squares of ln(value) on log2(count); any textbook, such as N. R. Draper
 //! and H. Smith, *Applied Regression Analysis*, 3rd edition, section 1.2.
@@ -10,13 +11,13 @@ use serde::Serialize;
 pub struct Doubling {
     /// The factor by which the value changes when the count doubles.
     pub factor: f64,
-    /// The value of the line at a count of 1.
+    /// The line's value at a count of 1.
     pub at_one: f64,
 }
 
 impl Doubling {
     /// Fits the line to points (count, value). Returns `None` if there are fewer than two different
-    /// counts or a number is not above zero.
+    /// counts or if any number is not above zero.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let is_positive = |value: f64| value.is_finite() && value > 0.0;
         if !points
@@ -40,7 +41,7 @@ impl Doubling {
         })
     }
 
-    /// The value of the line at a count above zero.
+    /// Returns the line's value at a count above zero.
     pub fn at(&self, count: f64) -> f64 {
         self.at_one * self.factor.powf(count.log2())
     }

@@ -57,7 +57,8 @@ impl Estimate {
     }
 }
 
-/// The median; for an even number of values, the mean of the middle two. `None` without values.
+/// Returns the median or, for an even number of values, the mean of the middle two. Returns `None`
+/// if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -3,12 +3,12 @@
 //! Source: S. Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, Scandinavian Journal
 //! of Statistics 6(2), 1979, pages 65 to 70.
 
-/// The levels at which the hypotheses are tested, in the order of `p_values`. With these levels,
-/// the probability of rejecting one or more true hypotheses is at most `alpha`.
+/// Returns the level at which each hypothesis is tested, in the order of `p_values`. With these
+/// levels, the probability of rejecting one or more true hypotheses is at most `alpha`.
 ///
-/// The smallest p-value is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so on, up
-/// to the first that exceeds its level. All larger p-values have the level of that one. A
-/// hypothesis is therefore rejected if and only if its p-value is at most its level, and an
+/// The smallest of m p-values is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so
+/// on, up to the first that exceeds its level. All larger p-values get the same level as that one.
+/// A hypothesis is therefore rejected if and only if its p-value is at most its level, and an
 /// interval at the confidence 1 − level excludes zero if and only if Holm's procedure rejects the
 /// hypothesis.
 pub fn levels(p_values: &[f64], alpha: f64) -> Vec<f64> {

@@ -1,16 +1,16 @@
-//! The knee of a curve of throughput and response time.
+//! Finds the knee of a curve of throughput and response time.
 //!
 //! Source: L. Kleinrock, *Power and Deterministic Rules of Thumb for Probabilistic Problems in
 //! Computer Communications*, International Conference on Communications 1979. Power is throughput ÷
 //! response time, and the knee is the point of greatest power, at which a straight line from the
 //! origin touches the curve. The knee depends neither on units nor on the range of the measurement.
 
-/// The index of the point with the greatest power, among pairs of throughput and response time. Of
-/// several such points, the first counts. `None` if no point has two positive and finite figures.
+/// Returns the index of the first point with the greatest power, given pairs of throughput and
+/// response time. Returns `None` if no pair consists of two positive, finite figures.
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     let usable = |value: f64| value.is_finite() && value > 0.0;
     let power = |(throughput, time): (f64, f64)| {
-        // Logarithms are compared, because the ratio of huge and tiny figures may be out of range.
+        // Compare logarithms, because the ratio of a huge figure to a tiny one may be out of range.
         (usable(throughput) && usable(time)).then(|| throughput.ln() - time.ln())
     };
     let mut best: Option<(usize, f64)> = None;

@@ -1,5 +1,6 @@
 //! Pure statistics: estimates, trustworthy percentiles, paired comparisons and verdicts. The crate
-//! has no clock and no I/O, and derives all randomness from a seed. Every formula cites its source.
+//! uses no clock and no I/O, and derives all randomness from a seed. Every formula cites its
+//! source.
 
 pub mod apart;
 mod bisection;

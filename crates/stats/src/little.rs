@@ -4,9 +4,9 @@
 //! Source: J. D. C. Little, *A Proof for the Queuing Formula L = λW*, Operations Research 9(3),
 //! 1961.
 
-/// The mean number of requests in flight, computed from the throughput and the mean response time.
-/// In a closed load, it must equal the number of connections; otherwise, one of the three figures
-/// is wrong.
+/// Returns the mean number of requests in flight, computed from the throughput and the mean
+/// response time. In a closed load, the result must equal the number of connections; otherwise, one
+/// of the three figures is wrong.
 pub fn concurrency(throughput_per_second: f64, mean_ns: f64) -> f64 {
     throughput_per_second * mean_ns / 1e9
 }

@@ -9,18 +9,18 @@ use std::f64::consts::PI;
 
 use crate::bisection::{DIGITS, bisect};
 
-/// The value from which the fraction is used instead of the series.
+/// The value at which the fraction takes over from the series.
 const FRACTION_FROM: f64 = 2.5;
 
 /// The number of terms of the fraction. At [`FRACTION_FROM`], the relative error is below 1e-13.
 const FRACTION_TERMS: u32 = 120;
 
-/// The density at `z`.
+/// Returns the standard normal density at `z`.
 pub fn density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * PI).sqrt()
 }
 
-/// The probability that a standard normal variable is above `z`.
+/// Returns the probability that a standard normal variable is above `z`.
 pub fn beyond(z: f64) -> f64 {
     if z < 0.0 {
         return 1.0 - beyond(-z);
@@ -34,7 +34,8 @@ pub fn beyond(z: f64) -> f64 {
     density(z) / fraction
 }
 
-/// The value that a standard normal variable exceeds with `probability`, which is between 0 and 1.
+/// Returns the value that a standard normal variable exceeds with `probability`, which is between 0
+/// and 1.
 pub fn beyond_inverse(probability: f64) -> f64 {
     if probability > 0.5 {
         return -beyond_inverse(1.0 - probability);
@@ -43,8 +44,8 @@ pub fn beyond_inverse(probability: f64) -> f64 {
     bisect(0.0, 38.0, DIGITS, |z| beyond(z) <= probability)
 }
 
-/// The probability that a standard normal variable is between 0 and `z`: φ(z) (z + z³ ÷ 3 + z⁵ ÷ 15
-/// + …).
+/// Returns the probability that a standard normal variable is between 0 and `z`: φ(z) (z + z³ ÷ 3 +
+/// z⁵ ÷ 15 + …).
 fn between_zero_and(z: f64) -> f64 {
     let (mut term, mut sum, mut odd) = (z, z, 1.0);
     while term > sum * 1e-17 {

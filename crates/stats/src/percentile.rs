@@ -1,18 +1,17 @@
-//! The percentiles that a given number of samples supports.
+//! Determines which percentiles a number of samples supports.
 
-/// The minimum number of samples beyond a percentile for it to be printed. With ten, the relative
-/// error of their number is about a third (√10 ÷ 10); with one, the percentile is an anecdote.
+/// The minimum number of samples beyond a percentile that is printed. With ten, the relative error
+/// of their number is about a third (√10 ÷ 10); with one, the percentile is an anecdote.
 pub const SAMPLES_BEYOND: u64 = 10;
 
-/// The highest percentile, from 0 to 100, with [`SAMPLES_BEYOND`] of `count` samples beyond it;
-/// `None` if `count` is not larger than [`SAMPLES_BEYOND`].
+/// Returns the highest percentile, from 0 to 100, that has [`SAMPLES_BEYOND`] of `count` samples
+/// beyond it, or `None` if `count` is not larger than [`SAMPLES_BEYOND`].
 pub fn highest_trustworthy_percentile(count: u64) -> Option<f64> {
     (count > SAMPLES_BEYOND).then(|| 100.0 * (1.0 - SAMPLES_BEYOND as f64 / count as f64))
 }
 
 /// Reports whether `percentile`, from 0 to 100, may be printed for `count` samples.
 pub fn is_trustworthy(percentile: f64, count: u64) -> bool {
-    // A tolerance of a billionth of the samples compensates for numbers such as 99.9, which have no
-    // exact binary form.
+    // Numbers such as 99.9 have no exact binary form, so tolerate a billionth of the samples.
     (100.0 - percentile) / 100.0 * count as f64 >= SAMPLES_BEYOND as f64 - 1e-9 * count as f64
 }

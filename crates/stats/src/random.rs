@@ -12,7 +12,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator that produces the same numbers for the same seed.
+    /// Creates a generator that produces the same numbers for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -25,13 +25,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A random index below `count`. Its bias of `count` ÷ 2⁶⁴ is far too small to matter for
-    /// resampling.
+    /// Returns a random index below `count`. The bias of `count` ÷ 2⁶⁴ is far too small to matter
+    /// for resampling.
     pub fn index(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
 
-    /// A random number between 0 and 1, both excluded.
+    /// Returns a random number between 0 and 1, both excluded.
     pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }

@@ -1,10 +1,10 @@
-//! Ranks items only as far as their differences allow.
+//! Ranks items, and lets items share a rank if neither is clearly ahead.
 
-/// The rank of each of `count` items, from 1. `is_ahead(a, b)` reports whether `a` is clearly ahead
-/// of `b`. Two items share a rank if neither is ahead of the other, directly or by way of other
-/// items. After two items with rank 1 comes rank 3.
+/// Returns the rank of each of `count` items, from 1. `is_ahead(a, b)` reports whether `a` is
+/// clearly ahead of `b`. Two items share a rank if neither is ahead of the other, directly or
+/// through other items. Two items with rank 1 are followed by rank 3.
 pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    // True at [a][b] if a path leads from a to b on which no item is behind the next.
+    // True at [a][b] if a path leads from a to b along which no item is behind the next.
     let mut leads: Vec<Vec<bool>> = (0..count)
         .map(|a| (0..count).map(|b| !is_ahead(b, a)).collect())
         .collect();
@@ -22,7 +22,7 @@ pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<us
         .collect()
 }
 
-/// The rank of each range, from 1 for the lowest. Ranges that overlap share a rank.
+/// Returns the rank of each range, from 1 for the lowest. Ranges that overlap share a rank.
 pub fn ranks(ranges: &[(f64, f64)]) -> Vec<usize> {
     ranks_by(ranges.len(), |a, b| ranges[a].1 < ranges[b].0)
 }

@@ -6,16 +6,16 @@
 /// The maximum number of pairs for which the 2ⁿ sign patterns are enumerated.
 pub const PAIRS_MAX: usize = 20;
 
-/// The two-sided p-value of the hypothesis that the differences are symmetric around zero: the
-/// share of all 2ⁿ sign patterns whose sum is at least as far from zero as the observed sum. `None`
-/// without pairs, or with more than [`PAIRS_MAX`]. The smallest possible p-value is 2 ÷ 2ⁿ, which
-/// is 0.25 for 3 pairs and 0.06 for 5.
+/// Returns the two-sided p-value of the hypothesis that the differences are symmetric around zero:
+/// the share of all 2ⁿ sign patterns whose sum is at least as far from zero as the observed sum.
+/// Returns `None` if there are no pairs or more than [`PAIRS_MAX`]. The smallest possible p-value
+/// is 2 ÷ 2ⁿ, which is 0.25 for 3 pairs and 0.06 for 5.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || differences.len() > PAIRS_MAX {
         return None;
     }
     let size: f64 = differences.iter().map(|d| d.abs()).sum();
-    // Sums of the same numbers with other signs may differ in the last digits, but must count as
+    // Rounding errors may make sums differ that are equal in exact arithmetic. They must count as
     // equal.
     let seen = differences.iter().sum::<f64>().abs() - size * 1e-12;
     let patterns = 1_u32 << differences.len();

@@ -11,19 +11,19 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// A source that produces the same noise for the same seed.
+    /// Creates a source that produces the same noise for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self {
             random: Random::seeded(seed),
         }
     }
 
-    /// A uniform value between 0 and 1.
+    /// Draws a uniform value between 0 and 1.
     pub fn uniform(&mut self) -> f64 {
         self.random.uniform()
     }
 
-    /// A standard normal value.
+    /// Draws a standard normal value.
     ///
     /// Source: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*,
     /// Annals of Mathematical Statistics 29(2), 1958.
@@ -32,13 +32,13 @@ impl Noise {
         radius * (2.0 * PI * self.uniform()).cos()
     }
 
-    /// An exponential value with mean 1.
+    /// Draws an exponential value with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
 
-    /// A value of Student's t with three degrees of freedom, scaled to a standard deviation of 1.
-    /// One value in a hundred is beyond 3.
+    /// Draws a value of Student's t with three degrees of freedom, scaled to a standard deviation
+    /// of 1. One value in a hundred is beyond 3.
     pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
@@ -61,7 +61,7 @@ impl Drift {
         }
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub fn next(&mut self, noise: &mut Noise) -> f64 {
         let shock = (1.0 - self.memory * self.memory).sqrt() * noise.normal();
         self.value = self.memory * self.value + shock;

@@ -2,7 +2,7 @@
 //!
 //! Omitting such a block would reward a side that collapses when it is slow. Instead, the block
 //! counts against the side that spoiled it: no verdict favors that side, regardless of the other
-//! blocks. A side has lost if only that side spoiled blocks, and it spoiled more than chance would
+//! blocks. A side has lost if only that side spoiled blocks, and more of them than chance would
 //! plausibly assign to one of two equal sides.
 
 use crate::verdict::{MIN_BLOCKS, Verdict};
@@ -31,8 +31,8 @@ impl Spoiled {
         self.candidate.all + self.baseline.all > 0
     }
 
-    /// The number of blocks that one side alone spoiled, and the verdict if that number is large
-    /// enough; `None` if neither side spoiled a block, or both did.
+    /// Returns the number of blocks that one side alone spoiled, and the verdict if that number is
+    /// large enough, or `None` if neither side spoiled a block or both did.
     fn one_sided(&self) -> Option<(usize, Verdict)> {
         match (self.candidate, self.baseline) {
             (own, other) if own.alone > 0 && other.all == 0 => Some((own.alone, Verdict::Worse)),
@@ -41,21 +41,21 @@ impl Spoiled {
         }
     }
 
-    /// The two-sided p-value of the sign test that both sides are equally likely to spoil a block,
-    /// given `blocks` that have values. `None` if neither side spoiled a block, if both did, or if
-    /// there are fewer blocks than a verdict requires.
+    /// Returns the two-sided p-value of the sign test that both sides are equally likely to spoil a
+    /// block, given `blocks` that have values. Returns `None` if neither side spoiled a block, if
+    /// both did, or if there are fewer blocks than a verdict requires.
     ///
-    /// The p-value remains valid if it is computed after every block. If one side alone spoiled
-    /// blocks, 1 ÷ p is the mean capital of two gamblers, each of whom bets everything on one side.
-    /// The probability that the capital in a fair game ever reaches 1 ÷ p is at most p (J. Ville,
-    /// *Étude critique de la notion de collectif*, 1939).
+    /// The p-value remains valid even if it is computed after every block. If one side alone
+    /// spoiled blocks, 1 ÷ p is the mean capital of two gamblers who start with 1 and always bet
+    /// everything, each on one side. The probability that capital in a fair game ever reaches 1 ÷ p
+    /// is at most p (J. Ville, *Étude critique de la notion de collectif*, 1939).
     pub fn p_value(&self, blocks: usize) -> Option<f64> {
         let (alone, _) = self.one_sided()?;
         (alone + blocks >= MIN_BLOCKS).then(|| 0.5_f64.powi(alone as i32 - 1))
     }
 
-    /// Corrects the `verdict` on `blocks` that have values for the spoiled blocks. `level` is the
-    /// level of the sign test.
+    /// Corrects `verdict`, which is based on the `blocks` that have values, for the spoiled blocks.
+    /// `level` is the level of the sign test.
     pub fn weigh(&self, verdict: Verdict, blocks: usize, level: f64) -> Verdict {
         if let Some((_, lost)) = self.one_sided()
             && self.p_value(blocks).is_some_and(|p| p <= level)

@@ -1,4 +1,5 @@
-//! The spread of the values of blocks, and the intervals and numbers of blocks that follow from it.
+//! Computes the spread of the blocks' values, and the intervals and numbers of blocks that follow
+//! from it.
 
 use crate::student;
 use crate::verdict::Reading;
@@ -6,8 +7,7 @@ use crate::verdict::Reading;
 /// The maximum number of blocks to suggest.
 const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
-/// The mean and the standard deviation of the values of blocks, which are log ratios or
-/// differences.
+/// The mean and the standard deviation of the blocks' log ratios or differences.
 pub(crate) struct Spread {
     pub(crate) mean: f64,
     pub(crate) deviation: f64,
@@ -21,7 +21,7 @@ impl Spread {
         Self { mean, deviation }
     }
 
-    /// The two-sided p-value of Student's test that the mean of `blocks` blocks is zero.
+    /// Returns the two-sided p-value of Student's test that the mean of `blocks` blocks is zero.
     pub(crate) fn p_value(&self, blocks: usize) -> f64 {
         if self.mean == 0.0 {
             return 1.0;
@@ -30,21 +30,22 @@ impl Spread {
         2.0 * student::cdf(-t, (blocks - 1) as f64)
     }
 
-    /// The interval of Student's t for `blocks` blocks with this spread.
+    /// Returns the interval of Student's t for `blocks` blocks with this spread.
     pub(crate) fn interval(&self, blocks: usize, confidence: f64) -> (f64, f64) {
         let t = student::quantile(0.5 + confidence / 2.0, (blocks - 1) as f64);
         self.within(blocks, t)
     }
 
-    /// The interval with a half-width of `critical` standard errors of the mean of `blocks` blocks.
+    /// Returns the interval with a half-width of `critical` standard errors of the mean of `blocks`
+    /// blocks.
     pub(crate) fn within(&self, blocks: usize, critical: f64) -> (f64, f64) {
         let half = critical * self.deviation / (blocks as f64).sqrt();
         (self.mean - half, self.mean + half)
     }
 
-    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if the mean
-    /// and the standard deviation stay the same. With more blocks, the interval only shrinks, so
-    /// bisection finds the number.
+    /// Returns the smallest number of blocks, larger than `blocks`, that settles the comparison if
+    /// the mean and the standard deviation stay the same. The interval only shrinks with more
+    /// blocks, so bisection finds the number.
     pub(crate) fn blocks_needed(
         &self,
         blocks: usize,
@@ -57,8 +58,8 @@ impl Spread {
     }
 }
 
-/// The smallest number of blocks, larger than `open` and at most [`SUGGESTED_BLOCKS_MAX`], for
-/// which `settled` is true. It must also be true for all larger numbers.
+/// Returns the smallest number of blocks, larger than `open` and at most [`SUGGESTED_BLOCKS_MAX`],
+/// for which `settled` is true. `settled` must also be true for all larger numbers.
 pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
     let mut done = SUGGESTED_BLOCKS_MAX;
     if open >= done || !settled(done) {

@@ -8,14 +8,14 @@
 
 use crate::bisection::{DIGITS, bisect};
 
-/// The probability that a t variable with `freedom` degrees of freedom is at most `t`.
+/// Returns the probability that a t variable with `freedom` degrees of freedom is at most `t`.
 pub fn cdf(t: f64, freedom: f64) -> f64 {
     let tail = incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The value that a t variable with `freedom` degrees of freedom exceeds with probability `1 -
-/// probability`. `probability` must be between 0.5 and 1.
+/// Returns the value that a t variable with `freedom` degrees of freedom exceeds with probability
+/// `1 - probability`. `probability` must be between 0.5 and 1.
 pub fn quantile(probability: f64, freedom: f64) -> f64 {
     let mut high = 1.0;
     while cdf(high, freedom) < probability && high < 1e12 {
@@ -24,15 +24,14 @@ pub fn quantile(probability: f64, freedom: f64) -> f64 {
     bisect(0.0, high, DIGITS, |t| cdf(t, freedom) >= probability)
 }
 
-/// The regularized incomplete beta function I_x(a, b).
+/// Computes the regularized incomplete beta function I_x(a, b).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
     let front =
         (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
-    // The fraction converges fast on this side of the mean. On the other side, the complement is
-    // computed.
+    // The fraction converges fast on this side of the mean. On the other side, use the complement.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * continued_fraction(a, b, x) / a
     } else {
@@ -40,7 +39,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// The continued fraction of DLMF 8.17.22, without the factor in front of it.
+/// Evaluates the continued fraction of DLMF 8.17.22, without the factor in front of it.
 fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -65,7 +64,7 @@ fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// The natural logarithm of Γ(x) for x > 0.
+/// Computes the natural logarithm of Γ(x) for x > 0.
 fn ln_gamma(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 8] = [
         676.520_368_121_885_1,

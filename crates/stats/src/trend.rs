@@ -1,4 +1,5 @@
-//! The trend of a series, tested with the Mann-Kendall test and measured with Theil-Sen's slope.
+//! Tests a series for a trend with the Mann-Kendall test, and measures the trend with Theil and
+//! Sen's slope.
 //!
 //! Sources: H. B. Mann, *Nonparametric Tests Against Trend*, Econometrica 13(3), 1945; M. G.
 //! Kendall, *Rank Correlation Methods*, 1975 (variance with ties, exact distribution); P. K. Sen,
@@ -6,8 +7,8 @@
 
 use crate::median;
 
-/// The minimum number of points. With fewer, no order is rare enough: with four, the smallest
-/// p-value is 0.08.
+/// The minimum number of points. With fewer, no order is rare enough to be significant: with four,
+/// the smallest p-value is 0.08.
 pub const POINTS_MIN: usize = 5;
 
 /// The maximum number of points without ties for which the exact distribution is used. For others,
@@ -19,13 +20,13 @@ const EXACT_POINTS_MAX: usize = 30;
 pub struct Trend {
     /// The two-sided p-value of the hypothesis that the order of the values is random.
     pub p: f64,
-    /// Theil-Sen's slope times the length of the series, relative to the median: 0.1 is a rise of
-    /// ten percent.
+    /// Theil and Sen's slope times the length of the series, relative to the median: 0.1 is a rise
+    /// of ten percent.
     pub drift: f64,
 }
 
-/// The trend of values at equal distances; `None` if there are fewer than [`POINTS_MIN`] values,
-/// one is not finite, or their median is zero.
+/// Returns the trend of values at equal distances, or `None` if there are fewer than [`POINTS_MIN`]
+/// values, one is not finite, or their median is zero.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let middle = median(values)?;
     if values.len() < POINTS_MIN || middle == 0.0 || !values.iter().all(|v| v.is_finite()) {
@@ -39,7 +40,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// The distance and the difference of every pair of points.
+/// Returns the distance and the difference of every pair of points.
 fn pairs(values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     values.iter().enumerate().flat_map(move |(i, first)| {
         let later = values.iter().enumerate().skip(i + 1);
@@ -47,13 +48,13 @@ fn pairs(values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-/// The median slope of all pairs of points.
+/// Returns the median slope of all pairs of points.
 pub(crate) fn theil_sen(values: &[f64]) -> Option<f64> {
     let slopes: Vec<f64> = pairs(values).map(|(run, rise)| rise / run).collect();
     median(&slopes)
 }
 
-/// Kendall's S: the number of rising pairs minus the number of falling pairs.
+/// Returns Kendall's S: the number of rising pairs minus the number of falling pairs.
 pub(crate) fn kendall_s(values: &[f64]) -> f64 {
     let sign = |(_, rise): (f64, f64)| if rise == 0.0 { 0.0 } else { rise.signum() };
     pairs(values).map(sign).sum()
@@ -69,7 +70,7 @@ fn mann_kendall_p(values: &[f64]) -> f64 {
     }
 }
 
-/// The sizes of the groups of equal values.
+/// Returns the sizes of the groups of equal values.
 fn tie_sizes(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -80,8 +81,8 @@ fn tie_sizes(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The exact p-value. S is the number of pairs minus twice the number of inversions, and the number
-/// of orders with k inversions follows from the numbers for one point fewer.
+/// Returns the exact p-value. S is the number of pairs minus twice the number of inversions, and
+/// the number of orders with k inversions follows from the numbers for one point fewer.
 fn exact_p(points: usize, s: f64) -> f64 {
     let pairs = points * (points - 1) / 2;
     let mut share = vec![0.0; pairs + 1];
@@ -98,7 +99,7 @@ fn exact_p(points: usize, s: f64) -> f64 {
     extremes.map(|(_, p)| p).sum::<f64>().min(1.0)
 }
 
-/// The p-value by the normal approximation, corrected for ties and continuity.
+/// Returns the p-value by the normal approximation, corrected for ties and continuity.
 fn normal_p(points: usize, s: f64, ties: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let variance = (term(points as f64) - ties.iter().map(|t| term(*t)).sum::<f64>()) / 18.0;

@@ -1,4 +1,4 @@
-//! The verdict of a comparison. No other code computes verdicts.
+//! Derives the verdict of a comparison. No other code computes verdicts.
 
 use serde::Serialize;
 
@@ -19,18 +19,18 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The whole interval is on the better side of zero, but not within the smallest effect that
-    /// matters.
+    /// The whole interval is on the better side of zero, and at least a part of it is beyond the
+    /// smallest effect that matters.
     Better,
-    /// The whole interval is on the worse side of zero, but not within the smallest effect that
-    /// matters.
+    /// The whole interval is on the worse side of zero, and at least a part of it is beyond the
+    /// smallest effect that matters.
     Worse,
-    /// The whole interval is within the smallest effect that matters.
+    /// The whole interval is between the smallest effects that matter in the two directions.
     NoChange,
     /// No other verdict applies.
     Inconclusive {
-        /// The total number of blocks that would give a verdict if the effect and the spread stay
-        /// the same; `None` if that is more than 10,000 or unknown.
+        /// The total number of blocks that would settle the comparison if the effect and the spread
+        /// stay the same; `None` if that is more than 10,000 or unknown.
         blocks_needed: Option<usize>,
     },
     /// There are fewer than [`MIN_BLOCKS`] blocks, so there is no verdict.
@@ -40,11 +40,12 @@ pub enum Verdict {
     },
 }
 
-/// The conclusions that an interval of log ratios allows.
+/// The position of an interval of log ratios relative to zero and to the smallest effect that
+/// matters.
 pub(crate) struct Reading {
-    /// The interval is within the smallest effect that matters.
+    /// True if the interval is between the smallest effects that matter in the two directions.
     within: bool,
-    /// The interval is entirely above or below zero.
+    /// True if the interval is entirely above or entirely below zero.
     excludes_zero: bool,
 }
 
@@ -63,8 +64,8 @@ impl Reading {
     }
 }
 
-/// The verdict on an interval of log ratios. `blocks_needed` is called only if the verdict is
-/// inconclusive.
+/// Returns the verdict on an interval of log ratios. `blocks_needed` is called only if the verdict
+/// is inconclusive.
 pub(crate) fn judge(
     ends: (f64, f64),
     direction: Direction,

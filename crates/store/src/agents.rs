@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The agents of a load, and how far apart in time they began.
+/// The agents that sent a load, and the spread of their start times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentsRecord {
-    /// The difference between the largest and the smallest delay with which an agent sent its first
-    /// request, relative to its schedule; `None` if nothing was sent.
+    /// The spread of the delays with which the agents sent their first requests, compared with the
+    /// schedule: the largest delay minus the smallest. `None` if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
     /// The maximum error of the spread, in either direction.
@@ -31,18 +31,19 @@ pub struct AgentRecord {
     pub sent: u64,
     pub completed: u64,
     pub dropped: u64,
-    /// The median response time; `None` if there are too few responses, like the percentiles below.
+    /// The median response time. This and the percentiles below are `None` if there are too few
+    /// responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p50_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_p99_ns: Option<u64>,
-    /// The time for which the agent's machine was observed.
+    /// The time over which the agent's machine was observed.
     pub window_ns: u64,
-    /// The time that the hypervisor took from the cores of the workers.
+    /// The time that the hypervisor took from the workers' cores.
     pub steal_ns: u64,
-    /// The time for which a CPU limit throttled the agent.
+    /// The time that a CPU limit throttled the agent.
     pub throttled_ns: u64,
     /// The halves of added latency, if the load was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,14 +51,15 @@ pub struct AgentRecord {
     /// The maximum error, in either direction, of the difference between the agent's clock and that
     /// of the machine that ran gatebench.
     pub clock_uncertainty_ns: u64,
-    /// The number of records that arrived, one for each second.
+    /// The number of records that arrived, one per second.
     pub records: u64,
     /// The total size of these records, in bytes.
     pub record_bytes: u64,
 }
 
-/// How well the two halves of the added latency are known: the times before and after the upstream
-/// had an agent's requests. Each half is measured with the clocks of the agent and of the upstream.
+/// The uncertainty of the two halves of the added latency, which are the times before and after the
+/// upstream had a request. Each half is the difference between a time on the agent's clock and a
+/// time on the upstream's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HalvesRecord {
     /// True if the agent and the upstream read the same clock.
@@ -68,6 +70,7 @@ pub struct HalvesRecord {
     pub unknown: u64,
     /// True if one of the clocks was set during the load.
     pub clock_stepped: bool,
-    /// True if the halves are left out, because the uncertainty exceeds a tenth of their median.
+    /// True if the halves are left out, because their uncertainty exceeds a tenth of the smaller of
+    /// their two medians, or because no halves were measured.
     pub left_out: bool,
 }

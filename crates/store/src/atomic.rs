@@ -25,7 +25,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError>
 }
 
 fn write_for(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let temporary = neighbour(path);
+    let temporary = neighbor(path);
     let written = write_synced(mode, &temporary, bytes).and_then(|()| {
         fs::rename(&temporary, path).map_err(|error| StoreError::io("write", path, error))
     });
@@ -71,7 +71,7 @@ pub(crate) fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(),
 }
 
 /// The path of a hidden file next to `path`.
-fn neighbour(path: &Path) -> PathBuf {
+fn neighbor(path: &Path) -> PathBuf {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy())

@@ -77,7 +77,7 @@ impl Below {
         Ok(Some(File::from(file)))
     }
 
-    /// Reports whether the path is that of a folder. Links do not count.
+    /// Reports whether the folder exists. A file or a link at this path is an error.
     pub(crate) fn is_folder(&self) -> Result<bool, StoreError> {
         Ok(self.open(OFlags::DIRECTORY)?.is_some())
     }

@@ -1,11 +1,11 @@
-//! The counts and sums of a phase or of a part of it.
+//! The counts and sums of a phase or a part of it.
 
 use std::collections::BTreeMap;
 
 use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
-/// The numbers of requests, by their outcomes.
+/// The numbers of requests by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Arrivals in the schedule; for a closed load, the same as `sent`.
@@ -26,7 +26,7 @@ pub struct Counts {
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that were never sent, because the queue was full.
     pub dropped: u64,
-    /// The maximum length of the queue of arrivals.
+    /// The maximum length of the arrival queue.
     pub queued_max: u64,
     /// Responses that failed a check, by the text of the check.
     #[serde(default)]
@@ -51,12 +51,12 @@ impl Counts {
     }
 }
 
-/// The exact statistics of the values of a histogram.
+/// The exact statistics of a histogram's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactSum {
     /// The number of values.
     pub count: u64,
-    /// The sum of the values, which saturates.
+    /// The sum of the values, saturating at the maximum of the type.
     pub sum_ns: u64,
     /// The smallest value.
     pub min_ns: u64,
@@ -71,7 +71,7 @@ pub struct ExactSum {
 pub struct GroupRecord {
     /// The name of the group in the scenario.
     pub name: String,
-    /// The group's share of the phase's load, or the load of the group.
+    /// The group's share of the phase's load, or the group's own load.
     pub shape: Shape,
     pub counts: Counts,
     /// The number of responses with at least one failed check.
@@ -101,7 +101,7 @@ pub struct RouteRecord {
     /// Responses with at least one failed check.
     pub failing_checks: u64,
     /// The response times of all requests that were sent, with 2 significant digits. A request
-    /// without a response counts with the time for which it waited.
+    /// without a response counts with the time that it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }

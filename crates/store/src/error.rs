@@ -1,17 +1,17 @@
-//! The errors of a run directory, with their causes and remedies.
+//! The errors of reading and writing run directories, with culprits and remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::{Blame, Culprit};
 
-/// An error of the run directory. Its message names the file.
+/// An error of reading or writing a run directory. The message names the file or directory.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system rejected an operation.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// The operation as a verb: `create`, `write`, `read`.
+        /// The operation as a verb, such as `create`, `write` or `read`.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,

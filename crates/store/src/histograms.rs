@@ -69,7 +69,7 @@ impl<'a, W: Write> HistogramLog<'a, W> {
         Ok(Self { log })
     }
 
-    /// Writes the histogram of an interval that `began` after the start of the log.
+    /// Writes the histogram of an interval. `began` is counted from the start of the log.
     ///
     /// # Errors
     /// The histogram or the output cannot be written.
@@ -130,8 +130,7 @@ pub(crate) fn write(
     atomic::write(&path, &text)
 }
 
-/// The tag of a histogram in a log, its start, counted from the start of the trial, and the
-/// histogram.
+/// A histogram in a log: its tag, its start (counted from the start of the trial) and its values.
 type Entry = (String, Duration, Histogram<u64>);
 
 /// Reads a log, adding up the intervals of each tag.
@@ -195,8 +194,8 @@ fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Histogram<u6
         .map_err(|error| error.to_string())
 }
 
-/// Adds a histogram to that of its tag. The sum may have to grow, because an encoded histogram is
-/// only as long as its largest value requires.
+/// Adds a histogram to the sum for its tag. The sum may have to grow, because an encoded histogram
+/// is only as long as its largest value requires.
 fn add(
     merged: &mut BTreeMap<String, Histogram<u64>>,
     tag: &str,

@@ -1,6 +1,6 @@
-//! Reads and writes `live.jsonl` in the folder of a trial. While the trial runs, the file gets a
-//! line for each of its steps and seconds. When the trial's record is written, the file is removed;
-//! a killed run leaves it behind. Reports do not read it.
+//! Reads and writes `live.jsonl` in the folder of a trial. While the trial runs, each of its steps
+//! and seconds adds a line to the file. When the trial's record is written, the file is removed; a
+//! killed run leaves it behind. Reports do not read it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -91,7 +91,7 @@ impl LiveWriter {
         Ok(Self { file })
     }
 
-    /// Appends an event as a whole line. Leaves most seconds after the first day out.
+    /// Appends an event as one line. After the first day, omits all but one second of each minute.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,4 +1,4 @@
-//! The lock of a run directory, which only one process can hold, for writing.
+//! The lock of a run directory, which a process holds while it writes a run.
 
 use std::fs::{File, OpenOptions};
 use std::io;

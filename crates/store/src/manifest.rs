@@ -17,7 +17,7 @@ pub struct Manifest {
     /// The time at which the run began.
     pub created: Timestamp,
     pub status: Status,
-    /// The command line arguments, starting with the program.
+    /// The command-line arguments, starting with the program.
     pub command: Vec<String>,
     /// All trials in order, with their scenarios, load and placement resolved.
     pub plan: Plan,

@@ -30,7 +30,7 @@ pub struct RunOverview {
     pub state: RunState,
 }
 
-/// The folder of a trial of a run, whether or not the trial is complete.
+/// The folder of a complete or incomplete trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFolder {
     /// The folder's name, such as `0001-proxy-json-nginx-b1`.

@@ -28,22 +28,22 @@ pub struct OwnMetricsRecord {
 /// The counts of a gateway and of the load generator over a whole load, including the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnAuditRecord {
-    /// The growth of the gateway's own request count, without fetches of the metrics.
+    /// The growth of the gateway's own request count, excluding the fetches of the metrics.
     pub requests: u64,
     /// The number of requests that received a whole response.
     pub completed: u64,
     /// The number of requests that were sent.
     pub sent: u64,
-    /// The number of requests without a response that the upstream received, and which the gateway
-    /// must therefore have read.
+    /// The number of requests that received no response but reached the upstream, so the gateway
+    /// must have read them.
     pub abandoned: u64,
     /// The number of requests that the upstream received again.
     pub repeated: u64,
-    /// The time after the load until the metrics contained every request; `None` if that did not
-    /// happen within `waited_ns`.
+    /// The time from the end of the load until the metrics included every request; `None` if that
+    /// did not happen within `waited_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_ns: Option<u64>,
-    /// The time after the load until the last fetch.
+    /// The time from the end of the load to the last fetch.
     pub waited_ns: u64,
     /// The time between the last request before the load and the first fetch.
     pub settled_ns: u64,
@@ -52,7 +52,7 @@ pub struct OwnAuditRecord {
     pub latencies: Vec<OwnLatencyRecord>,
 }
 
-/// A metric that times requests, and the same times as the load generator measured them.
+/// A metric that times requests, with the load generator's measurement of the same times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnLatencyRecord {
     pub metric: String,
@@ -63,7 +63,8 @@ pub struct OwnLatencyRecord {
     /// The mean time of these requests; `None` if the metric has no sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// The resolution of each time, if it is known to be coarser than the bounds of the buckets.
+    /// The resolution of the metric's times, if it is known to be coarser than the bounds of the
+    /// buckets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_ns: Option<u64>,
     /// The upper bounds of the buckets, except the infinite bound.

@@ -24,15 +24,15 @@ pub struct PhaseRecord {
     pub warm_up_ns: u64,
     /// The actual length of the measurement.
     pub measure_ns: u64,
-    /// The length of the wait for responses after the measurement.
+    /// The duration of the drain, in which the last responses arrive.
     pub drained_ns: u64,
     pub counts: Counts,
     /// The groups in the scenario's order, if there are several groups or a group has several
     /// requests. Their counts add up to those of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupRecord>,
-    /// The time from opening a connection until it could send requests, including TLS. Connections
-    /// that were opened before the measurement are included.
+    /// The time from opening a connection until requests can be sent on it, including the TLS
+    /// handshake. Connections that were opened before the measurement are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connects: Option<TimeFigures>,
     /// The number of connections with a resumed TLS session.
@@ -59,7 +59,7 @@ pub struct PhaseRecord {
     /// The growth of the upstream's ledger.
     #[serde(default)]
     pub ledger: LedgerDelta,
-    /// The requests on the wire; `None` in runs that did not count them.
+    /// The counts of requests and connections on the wire; `None` in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireFacts>,
     /// The change to the gateway during the load.
@@ -90,13 +90,14 @@ pub struct PhaseRecord {
     /// The samples of the gateway's stacks, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
-    /// The warm-up, if its length depended on when the CPU time per request settled.
+    /// The warm-up, if it lasted until the CPU time per request settled; `None` if its length was
+    /// fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_warm_up: Option<WarmUpRecord>,
     /// The measurement in bins of a tenth of a second; `None` in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// The phase's step in a search for capacity, if the phase is part of a search.
+    /// The role and outcome of the phase in a capacity search, if it is part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
     /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
@@ -150,7 +151,7 @@ pub struct ChangeRecord {
     /// The times of the change's repetitions, counted from the start of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again_ns: Vec<u64>,
-    /// For changes of weights, the weights and requests of each target between two changes.
+    /// The periods between changes of the targets' weights, if the action changes weights.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weighed: Vec<WeighedRecord>,
 }
@@ -177,7 +178,7 @@ pub struct ProfileRecord {
 /// The wait for an idle machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettleRecord {
-    /// The load average per core over the last minute below which the machine counts as idle.
+    /// The limit of the one-minute load average per core. Below it, the machine counts as idle.
     pub asked_load_per_core: f64,
     /// The load average per core at the end of the wait.
     pub load_per_core: f64,
@@ -187,14 +188,14 @@ pub struct SettleRecord {
     pub settled: bool,
 }
 
-/// An exchange of messages between the engine's cores and the upstream's cores, by the same event
-/// loops. The messages have the sizes of requests and responses, but their contents are not read.
+/// The maximum rate of the bare network: event loops on the engine's cores and on the upstream's
+/// cores exchange messages as large as the load's requests and responses, without parsing them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,
-    /// The size of a message to the upstream's cores, in bytes, which is that of a request.
+    /// The size of each message to the upstream's cores, in bytes. It is the size of a request.
     pub asked_bytes: u64,
-    /// The size of a message back, in bytes, which is that of a response.
+    /// The size of each message back, in bytes. It is the size of a response.
     pub answered_bytes: u64,
     /// The number of messages that came back.
     pub exchanges: u64,
@@ -211,20 +212,20 @@ pub struct FailureRecord {
     pub part: FailingPart,
     /// The kind of failure: `slow`, `refusing` or `resetting`.
     pub how: String,
-    /// The added delay of the target's responses, if the target was slow.
+    /// The delay added to the target's responses, if the target was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
     /// The start of the failure.
     pub began_ns: u64,
     /// The end of the failure.
     pub over_ns: u64,
-    /// The numbers of requests that each target received. If a target fails, it is the first one.
+    /// The numbers of requests that each target received. The failing target, if any, is the first.
     /// `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
-    /// The number of requests that the targets received in excess of those that were sent. Each is
-    /// a retry by the gateway. Each request that never reached a target hides one retry. Requests
-    /// that a killed target received after its last report (for about a millisecond) are not
-    /// included.
+    /// The number of requests that the targets received beyond those that the load generator sent,
+    /// which are the gateway's retries. Each request that never reached a target hides one retry.
+    /// Requests that a killed target received after its last report (for about a millisecond) are
+    /// not included.
     pub sent_again: u64,
 }
 
@@ -252,15 +253,17 @@ fn is_zero(count: &u64) -> bool {
 pub struct TraceCounts {
     /// Responses with their own nonce and the upstream's times, from which `added` is computed.
     pub traced: u64,
-    /// Responses without a nonce, which were cached or mocked.
+    /// Responses without a nonce that did not come from the upstream, such as cached responses,
+    /// mocks and refusals.
     pub never_reached_upstream: u64,
     /// The responses among `never_reached_upstream` that the scenario expects from the gateway
     /// itself, such as mocks and refusals.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub meant_for_gateway: u64,
-    /// Responses with their own nonce but without times, because the gateway stripped the header.
+    /// Responses of the upstream that arrived without the nonce and the times, because the gateway
+    /// stripped the header that contains them.
     pub header_stripped: u64,
-    /// Responses with the nonce of another request, which were cached.
+    /// Responses with the nonce of another request, such as cached responses.
     pub foreign: u64,
     /// Nonces that the upstream received more than once, because the gateway sent retries.
     pub repeated_at_upstream: u64,
@@ -275,7 +278,7 @@ pub struct EngineFacts {
     pub workers: u32,
     /// The CPU time of the workers during the measurement.
     pub cpu_ns: u64,
-    /// The time for which the workers were runnable but waited for a core.
+    /// The time that the workers were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
 }
 
@@ -298,7 +301,7 @@ pub struct Usage {
     pub switches_voluntary: u64,
     /// The number of involuntary context switches.
     pub switches_involuntary: u64,
-    /// The time for which the component's threads were runnable but waited for a core.
+    /// The time that the component's threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
     /// The number of processes in the tree at the first sample.
     pub processes: u32,
@@ -317,7 +320,8 @@ pub struct Throttling {
     /// The number of periods of the limit (usually 100 ms) in which the component had something to
     /// run.
     pub periods: u64,
-    /// The number of these periods at whose end the component was waiting for the next period.
+    /// The number of these periods in which the component used up its quota and had to wait for the
+    /// next period.
     pub throttled_periods: u64,
     /// The time that the component waited, summed over cores.
     pub throttled_ns: u64,
@@ -332,7 +336,7 @@ pub struct MachineFacts {
     pub cores: u32,
     /// The time that the hypervisor took from these cores, summed over cores.
     pub steal_ns: u64,
-    /// The time for which a CPU limit of the cgroup stopped the run's processes.
+    /// The time that a CPU limit of the cgroup stopped the run's processes.
     pub throttled_ns: u64,
     /// The CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
@@ -364,17 +368,17 @@ pub struct FrequencyRange {
     pub max_khz: u64,
 }
 
-/// The busy time of some cores in all processes, as counted by the kernel in ticks.
+/// The busy time of some cores, summed over all processes. The kernel counts it in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
-    /// The time for which the cores were not idle, summed over cores, without the time that the
+    /// The time that the cores were not idle, summed over cores, excluding the time that the
     /// hypervisor took.
     pub busy_ns: u64,
     /// The part of the busy time spent in softirqs.
     pub softirq_ns: u64,
     /// The part of the busy time spent in interrupts.
     pub irq_ns: u64,
-    /// The smallest significant difference, which is a tick on each core.
+    /// The smallest meaningful difference between two of these values: one tick per core.
     pub resolution_ns: u64,
 }
 
@@ -402,13 +406,13 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// The step is for drawing the curve below the knee. The search itself does not use it.
+    /// The step adds a point to the curve below the knee. The search itself does not use it.
     Curve,
-    /// The step is for finding the approximate result.
+    /// The step finds the approximate result.
     Search,
-    /// The step is for refining the result.
+    /// The step refines the result.
     Near,
-    /// The step is for confirming the result and four times as long as the others. Only runs of
+    /// The step confirms the result and lasts four times as long as the others. Only runs of
     /// earlier versions have such steps.
     Confirm,
 }
@@ -446,11 +450,11 @@ pub struct ExternalFigures {
     pub mean_ns: Option<u64>,
     /// The longest response time.
     pub max_ns: Option<u64>,
-    /// The results of each check. Its name includes the groups that contain it: `login › status is
-    /// 200`.
+    /// The results by check. The name of a check includes the groups that contain it: `login ›
+    /// status is 200`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checks: BTreeMap<String, ExternalCheck>,
-    /// The thresholds of the user's script, and whether each was met.
+    /// The thresholds of the user's script; true for each that was met.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, bool>,
     /// The groups of the user's script.
@@ -459,7 +463,7 @@ pub struct ExternalFigures {
     /// The load generator's other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// The parts of the load that the load generator cannot express at all or exactly.
+    /// The parts of the load that the load generator cannot express exactly, or at all.
     #[serde(default)]
     pub not_expressed: Vec<String>,
     /// The figures that gatebench's own engine measures but this load generator does not report.
@@ -504,9 +508,9 @@ pub struct UpstreamWire {
     pub http2: u64,
     /// The number of field lines in all requests.
     pub fields: u64,
-    /// The total size of all heads, in bytes.
+    /// The total size of all request heads, in bytes.
     pub head_bytes: u64,
-    /// The total size of all bodies, in bytes, without their framing.
+    /// The total size of all request bodies without their framing, in bytes.
     pub body_bytes: u64,
 }
 
@@ -517,14 +521,14 @@ pub struct GatewayWire {
     pub written_bytes: u64,
     /// The number of threads after the load.
     pub threads: u32,
-    /// The number of threads that did at least a twentieth of the work.
+    /// The number of threads that used at least a twentieth of the CPU time of all threads.
     pub threads_busy: u32,
 }
 
 /// The calls to an admin interface during a load. Each round makes its calls one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
-    /// The number of other routes.
+    /// The number of the scenario's routes, not counting the one that the calls change.
     pub routes: u64,
     /// The interval between calls.
     pub every_ns: u64,

@@ -121,7 +121,7 @@ pub struct GatewayFacts {
     #[serde(default)]
     pub processes_ended: u32,
     /// The number of lines in the gateway's access log after the gateway had ended; `None` if the
-    /// folder does not name the log.
+    /// gateway folder does not name the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
     /// The gateway's error log; `None` if it is empty.
@@ -134,7 +134,7 @@ pub struct GatewayFacts {
     pub limited_by: Option<String>,
     /// The time from the start to readiness.
     pub started_in_ms: u64,
-    /// The first correct response, if the load began with it.
+    /// The first correct response, if the load began when the gateway was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
     /// A description of how the gateway ended, such as `on SIGTERM after 12 ms`.
@@ -148,7 +148,7 @@ pub struct FirstCorrect {
     /// The time from the start of the gateway to the end of the response.
     pub after_ns: u64,
     /// The time from the start of the gateway to the last attempt without a correct response. The
-    /// gateway became able to respond at some time between the two.
+    /// gateway became able to respond at some time between these two times.
     pub not_before_ns: u64,
     /// The end of the response, counted from the trial's `started`.
     pub at_ns: u64,
@@ -180,7 +180,7 @@ impl ParityRecord {
     }
 }
 
-/// A request whose response proves a policy, and whether the response was as expected.
+/// The result of a parity case: a request whose response shows that a policy works.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityCaseRecord {
     pub name: String,
@@ -216,15 +216,15 @@ pub struct Buffering {
 /// The calls to an admin interface, in rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminRecord {
-    /// The number of other routes.
+    /// The number of the scenario's routes, not counting the one that the calls change.
     pub routes: u64,
     /// The number of rounds begun, which may be less than the scenario's.
     pub rounds: u32,
-    /// The duration of each call by round, from before its connection is opened to the end of its
-    /// response.
+    /// The durations of the calls by kind and round, each from before the connection is opened to
+    /// the end of the response.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
     /// The time from the start of each call until the gateway behaved accordingly on a new
-    /// connection. Calls that only read have no such time.
+    /// connection. Calls that only read are not included.
     pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
     /// The reason why the rounds ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]

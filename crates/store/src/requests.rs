@@ -67,7 +67,7 @@ pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
 }
 
 impl RequestsRow {
-    /// The counts by the names of their columns.
+    /// The counts by column name.
     fn outcomes(&self) -> BTreeMap<String, u64> {
         let statuses = self.statuses.iter();
         let statuses = statuses.map(|(status, count)| (format!("{STATUS}{status}"), *count));
@@ -120,7 +120,7 @@ impl RequestsRow {
     }
 }
 
-/// Stores a count if the name of its column is this prefix followed by a key.
+/// Stores the count if the column's name is `prefix` followed by a key.
 fn keep<K: FromStr + Ord>(counts: &mut BTreeMap<K, u64>, name: &str, prefix: &str, count: u64) {
     let key = name.strip_prefix(prefix).and_then(|key| key.parse().ok());
     counts.extend(key.map(|key| (key, count)));

@@ -133,7 +133,7 @@ impl StoredTrial {
         };
         let second = |(tag, start, histogram): (String, Duration, _)| {
             let (name, rest) = tag.split_once('.')?;
-            // The times in the log are in milliseconds.
+            // The log rounds times to milliseconds, so a start may appear just before its second.
             let since = start.as_secs_f64() - own.began_ns as f64 / 1e9;
             (name == phase).then(|| SecondHistogram {
                 second: (since + 0.01).max(0.0) as u32,
@@ -172,7 +172,7 @@ impl StoredTrial {
         text_of(&self.place.join("gateway").join(path))
     }
 
-    /// The samples of a phase in the file of this name; `None` if the file does not exist.
+    /// The stack samples in a file of the trial's folder; `None` if the file does not exist.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].

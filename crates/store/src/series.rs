@@ -71,10 +71,10 @@ const COLUMNS: [&str; 6] = [
 /// The column after those of the components.
 const OWN_REQUESTS: &str = "gateway_own_requests";
 
-/// The prefix of the columns of pools.
+/// The prefix of pool columns.
 const POOL: &str = "gateway_pool_";
 
-/// The prefix of the columns of other figures from the gateway's own metrics.
+/// The prefix of columns with other figures from the gateway's own metrics.
 const OWN_SERIES: &str = "gateway_own_";
 
 /// The components, each of which has the columns [`USAGE_COLUMNS`].

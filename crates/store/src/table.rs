@@ -41,7 +41,7 @@ pub(crate) fn read<T>(
 }
 
 fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<Vec<T>, String> {
-    // The CSV reader would skip empty lines, but a file of gatebench has none.
+    // The CSV reader would skip empty lines, which gatebench never writes.
     if let Some(index) = text.lines().position(str::is_empty) {
         return Err(format!("line {} is empty", index + 1));
     }
@@ -72,7 +72,7 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
         .collect()
 }
 
-/// The cells of a row, by the names of their columns. A missing column counts as empty.
+/// The cells of a row, by column name. A missing column counts as empty.
 pub(crate) struct Row<'a> {
     header: &'a StringRecord,
     cells: &'a StringRecord,

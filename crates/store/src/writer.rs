@@ -148,7 +148,7 @@ impl TrialWriter {
         &self.folder
     }
 
-    /// The folder for the gateway's rendered files and logs, which exists.
+    /// The folder for the gateway's rendered files and logs. It already exists.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }
@@ -161,8 +161,8 @@ impl TrialWriter {
         LiveWriter::create(&self.folder)
     }
 
-    /// Writes the samples of a phase. `folded` has one line for each stack, with the CPU time of
-    /// the stack's samples. Returns the name of the file in the trial's folder.
+    /// Writes the stack samples of a phase. `folded` has one line for each stack, with the CPU time
+    /// of the stack's samples. Returns the name of the file in the trial's folder.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -203,7 +203,8 @@ impl TrialWriter {
     /// end of this process. The trial continues, and [`TrialWriter::finish`] replaces this record.
     ///
     /// # Errors
-    /// See [`TrialWriter::finish`]. On an error, the files of an earlier checkpoint remain.
+    /// See [`TrialWriter::finish`]. On an error, each file is either unchanged or completely
+    /// replaced.
     pub fn checkpoint(
         &self,
         record: &TrialRecord,

@@ -1,5 +1,5 @@
-//! How long calls to admin interfaces take, how long gateways take to act on them, and the requests
-//! that a load loses because of them.
+//! Reports the time that calls to admin interfaces take, the time until they take effect, and the
+//! requests that a load loses because of them.
 
 use gatebench_model::admin::AdminVerb;
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
@@ -15,11 +15,11 @@ use crate::common::facts::Sentence;
 
 const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and \
      timed until the whole response has arrived. After the loads, a change has taken effect when \
-     the gateway applies it to a new connection; this time is measured from the beginning of the \
-     call. Under a load, a call is timed from when it was due until its response; calls for which \
-     no time was left would have been among the longest. p50 is the median of the blocks' medians, \
-     with their range; p90 and p99 cover the calls of all blocks, and are shown only if at least \
-     ten calls took longer.";
+     the gateway applies it to a new connection; the time until then is measured from the \
+     beginning of the call. Under a load, a call is timed from when it was due until its response; \
+     calls that were not made because no time was left would have been among the longest. p50 is \
+     the median of the blocks' medians, with their range; p90 and p99 cover the calls of all \
+     blocks, and are shown only if at least ten calls took longer.";
 
 const LOSSES: &str = "A request counts as lost if it got no response, or a wrong one, during a \
      load in which the gateway was changed. The figures per change are medians of the blocks, with \

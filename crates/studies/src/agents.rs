@@ -10,12 +10,13 @@ use crate::common::context::Context;
 
 const EXPLANATION: &str = "The loads were sent from several machines. The histograms of all agents \
      are added before percentiles are read from them; the table shows each agent's own figures, \
-     because a single faulty agent does not show in the percentiles of all requests. Each figure \
-     is the median of the blocks, with their range. `start` is the time between the starts of the \
-     first and the last agent, and `±` is the uncertainty of that time; `halves ±` is the \
-     uncertainty that the requests leave in the difference between the clocks of the agent and the \
-     upstream (0 if both read the same clock, empty if the halves are left out). Added latency \
-     consists of differences that are each taken on a single clock, so it does not depend on this \
+     because the percentiles of all requests may hide a single faulty agent. Each figure is the \
+     median of the blocks, with their range. `start` is the time between the starts of the first \
+     and the last agent, and `±` is the uncertainty of that time; `halves ±` is the uncertainty \
+     that the requests leave in the difference between the clocks of the agent and the upstream, \
+     which the request half and the response half of the added latency depend on (0 if both read \
+     the same clock, empty if the halves are left out). Added latency as a whole consists of \
+     differences that are each taken on a single clock, so it does not depend on this \
      uncertainty.";
 
 /// The table of the agents; none if a single process sent the loads.

@@ -7,8 +7,8 @@ use gatebench_model::{
     GatewayFolder, HumanDuration, Isolation, LoadProfile, Plan, Scenario, SuiteStudy,
 };
 
-/// A study that a user requests, and its changes to the scenarios, the loads, the blocks and the
-/// plan.
+/// A study that a user requests. It may change the scenarios, the loads, the number of blocks and
+/// the plan.
 pub trait StudyChoice: Debug {
     /// Reports whether the run only measures. If so, the suite's study and null gateway apply.
     fn only_measures(&self) -> bool {
@@ -75,7 +75,7 @@ pub enum PlanError {
         load: String,
     },
     /// The load would not measure a start.
-    #[error("the study cold-start needs a load that starts cold")]
+    #[error("the study 'cold-start' needs a load that starts cold")]
     NotCold,
     /// The gateways would wait for each other before the first phase.
     #[error(
@@ -92,7 +92,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// Returns the remedy.
+    /// Returns the remedy, which names the options or keys to change.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::SharesSideBySide { .. } => {

@@ -61,7 +61,7 @@ pub(crate) trait StudyKind {
     /// read.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError>;
 
-    /// Returns the basis of the verdict and the error rate, if the study has a verdict.
+    /// Returns an explanation of the verdict and its error rate, if the study has a verdict.
     fn note(&self, _context: &Context) -> Option<String> {
         None
     }

@@ -1,8 +1,8 @@
-//! Turns a run directory into a report. Each study is one folder: its changes to the plan, its next
-//! step during a run, its rule, its facts, and its chapter.
+//! Turns a run directory into a report. Each study has one folder, which contains its changes to
+//! the plan, its next step during a run, its rule, its facts, and its chapter.
 //!
 //! The crate is a pure function of the run: it has no clock and needs no network, so the same
-//! directory always gives the same findings.
+//! directory always yields the same findings.
 
 pub mod ab;
 pub mod across_runs;

@@ -1,4 +1,4 @@
-//! Errors of the testbed, with their culprit and their remedy.
+//! Errors of the testbed, each with its culprit and its remedy.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +32,6 @@ pub enum DriverError {
     UnknownGateway {
         /// The name that the user wrote.
         word: String,
-        /// The known names.
         known: Vec<String>,
     },
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
@@ -42,11 +41,9 @@ pub enum DriverError {
     /// measured.
     #[error("{message}")]
     BadFile {
-        /// The file.
         path: PathBuf,
         /// The line number, counted from 1.
         line: Option<usize>,
-        /// The fault.
         message: String,
         remedy: String,
     },
@@ -65,33 +62,29 @@ pub enum DriverError {
         /// The steps that install the program.
         install: String,
     },
-    /// The program did not print its version.
+    /// The program failed when it was asked for its version, or its output contains no version.
     #[error("{} did not print its version: {message}", binary.display())]
     NoVersion {
         gateway: String,
-        /// The program.
         binary: PathBuf,
-        /// A description of the failure.
         message: String,
     },
-    /// The program has a version for which the folder was not written.
+    /// The folder was not written for the program's version.
     #[error("{} is version {version}, but the folder of {gateway} was written for {wanted}", binary.display())]
     WrongVersion {
         gateway: String,
-        /// The program.
         binary: PathBuf,
         /// The version that the program prints.
         version: String,
-        /// The versions that fit, as text.
+        /// The versions that the folder was written for, as text.
         wanted: String,
         /// The steps that install a version that fits.
         remedy: String,
     },
-    /// No program has the requested version.
+    /// No installed program has the requested version.
     #[error("there is no {gateway} {wanted} here{}", listed(others))]
     NoSuchVersion {
         gateway: String,
-        /// The requested version.
         wanted: String,
         /// The installed programs, with their versions.
         others: Vec<String>,
@@ -100,7 +93,6 @@ pub enum DriverError {
     #[error("gateway {gateway} cannot run in a container: {message}")]
     ContainerEngine {
         gateway: String,
-        /// The fault.
         message: String,
         remedy: String,
     },
@@ -113,7 +105,7 @@ pub enum DriverError {
         /// The gateway's output.
         output: String,
     },
-    /// The check of a configuration was inconclusive.
+    /// The command that checks a configuration hung or was killed.
     #[error("gateway {gateway} did not finish checking its configuration ({how})\n{output}")]
     Unchecked {
         gateway: String,
@@ -128,7 +120,7 @@ pub enum DriverError {
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
         gateway: String,
-        /// The exit code or the signal with which the process ended.
+        /// The exit code of the process, or the signal that ended it.
         exit: Exit,
         /// The end of the process's stderr.
         stderr: String,
@@ -137,59 +129,45 @@ pub enum DriverError {
     #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
         gateway: String,
-        /// The time for which gatebench waited.
+        /// The time that gatebench waited.
         waited: Duration,
-        /// The last state seen.
+        /// The gateway's last state, as text.
         state: String,
         /// The end of the gateway's stderr.
         stderr: String,
     },
     /// All ports that were tried are used by other processes.
     #[error("port {} is used by another process", join_ports(ports))]
-    PortTaken {
-        /// The ports tried.
-        ports: Vec<u16>,
-    },
+    PortTaken { ports: Vec<u16> },
     /// A running gateway could not be changed.
     #[error("action '{action}' of gateway {gateway} failed: {message}")]
     Action {
         gateway: String,
         action: String,
-        /// A description of the failure.
         message: String,
     },
     /// A gateway that the user started cannot be measured.
     #[error("the gateway at {url} cannot be attached: {message}")]
-    Attach {
-        /// The URL given.
-        url: String,
-        /// The fault.
-        message: String,
-    },
+    Attach { url: String, message: String },
     /// A gateway could not be installed.
     #[error("cannot install {gateway}: {message}")]
     Install {
         gateway: String,
-        /// A description of the failure.
         message: String,
         remedy: String,
     },
     /// The supervisor could not start the gateway with these settings.
     #[error("gateway {gateway} could not be started: {message}")]
-    Supervisor {
-        gateway: String,
-        /// The supervisor's message.
-        message: String,
-    },
+    Supervisor { gateway: String, message: String },
     /// Another host cannot be used, or gatebench failed there.
     #[error(transparent)]
     Remote(#[from] RemoteError),
     /// A part of a trial ended before it was stopped.
     #[error("{message}")]
     Died {
-        /// The part.
+        /// The part that ended.
         culprit: Culprit,
-        /// A description of the part's end, and the end of its stderr.
+        /// A description of how the part ended, followed by the last lines of its stderr.
         message: String,
         remedy: String,
     },
@@ -200,7 +178,6 @@ pub enum DriverError {
     #[error("cannot limit {gateway} to {limits}: {why}")]
     Limits {
         gateway: String,
-        /// The requested limits.
         limits: String,
         /// The reason why no control group can be created.
         why: String,
@@ -208,25 +185,20 @@ pub enum DriverError {
     /// The upstream did not start.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
-        /// A description of the failure.
         message: String,
         /// The end of the upstream's stderr.
         stderr: String,
     },
-    /// The Redis server in which a scenario's rate limit is counted is not installed or did not
-    /// start.
+    /// The Redis server for a scenario's rate limit is not installed or did not start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
     Redis {
-        /// A description of the failure.
         message: String,
         /// The end of the Redis server's output.
         stderr: String,
     },
-    /// The PostgreSQL server in which a gateway keeps its configuration is not installed or did not
-    /// start.
+    /// The PostgreSQL server for a gateway's configuration is not installed or did not start.
     #[error("PostgreSQL cannot be started: {message}\n{stderr}")]
     Postgres {
-        /// A description of the failure.
         message: String,
         /// The end of the server's output.
         stderr: String,
@@ -235,16 +207,14 @@ pub enum DriverError {
     #[error("the control plane of {gateway} cannot be used: {message}\n{stderr}")]
     ControlPlane {
         gateway: String,
-        /// A description of the failure.
         message: String,
         /// The end of the control plane's output.
         stderr: String,
     },
-    /// The system refused an operation.
+    /// An operation failed with a system error.
     #[error("cannot {operation}: {source}")]
     Io {
         operation: String,
-        /// The operating system's error.
         source: std::io::Error,
     },
 }
@@ -291,7 +261,6 @@ impl DriverError {
 #[derive(Debug, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoteError {
-    /// The cause.
     pub culprit: Culprit,
     /// A description of the failure and of where it happened.
     pub message: String,
@@ -301,7 +270,7 @@ pub struct RemoteError {
 }
 
 impl RemoteError {
-    /// An error that is the fault of the hosts or the network between them.
+    /// Returns an error whose cause is a host or the network between the hosts.
     pub fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             culprit: Culprit::Environment,
@@ -390,21 +359,21 @@ impl Blame for DriverError {
             Self::Unchecked { command, .. } => {
                 format!("try again when the machine is less busy; to repeat the check, run: {command}")
             }
-            Self::EndedAtStart { .. } => "read its output above; its configuration is in the trial's folder".into(),
+            Self::EndedAtStart { .. } => "read the gateway's output above; its configuration is in the trial's folder".into(),
             Self::NotReady { .. } => {
-                "read its logs in the trial's folder; if it needs more time, raise ready.timeout in gateway.yaml".into()
+                "read the gateway's logs in the trial's folder; if it needs more time, raise ready.timeout in gateway.yaml".into()
             }
             Self::PortTaken { .. } => "stop the process that listens there, or choose another port".into(),
             Self::Action { .. } => "correct this action in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
             Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),
-            Self::Upstream { .. } => "read its logs in the trial's folder".into(),
-            Self::Redis { .. } => "install it with `gatebench install redis`, or set the address of a running one in the scenario: `redis: 127.0.0.1:6379`".into(),
+            Self::Upstream { .. } => "read the upstream's logs in the trial's folder".into(),
+            Self::Redis { .. } => "install Redis with `gatebench install redis`, or set the address of a running server in the scenario: `redis: 127.0.0.1:6379`".into(),
             Self::Postgres { .. } => "install Debian's packages: apt-get install postgresql util-linux".into(),
-            Self::ControlPlane { .. } => "read its logs in the trial's folder, and correct control_plane in gateway.yaml".into(),
+            Self::ControlPlane { .. } => "read the control plane's logs in the trial's folder, and correct control_plane in gateway.yaml".into(),
             Self::Certificate(_) => "check the machine's clock".into(),
             Self::Limits { .. } => {
-                format!("{NO_GROUPS}; whole CPUs without a memory limit need no control group")
+                format!("{NO_GROUPS}; a limit of whole CPUs without a memory limit needs no control group")
             }
             Self::Io { .. } => "use a writable directory with free space, and try again".into(),
         }

@@ -1,4 +1,5 @@
-//! An interrupt of a run. The first one stops the run gracefully, the second one immediately.
+//! Interrupts a run. The first interrupt stops the run gracefully, and the second stops it
+//! immediately.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,7 +12,7 @@ use crate::process::end_supervisors;
 /// kills its processes on the second signal.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The urgency with which a run must end.
+/// The urgency of ending a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// The run continues.
@@ -27,7 +28,7 @@ pub enum Urgency {
 pub struct Interrupted;
 
 /// A flag that a signal handler raises and the run reads. Raising it is safe in a signal handler,
-/// because it only changes one atomic.
+/// because it only changes one atomic variable.
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU8);
 
@@ -37,7 +38,7 @@ impl Interrupt {
         Self(AtomicU8::new(0))
     }
 
-    /// Ends the run; the second call ends it immediately.
+    /// Requests a graceful end of the run; a second call requests an immediate end.
     pub fn raise(&self) {
         let next = |level: u8| Some(level.saturating_add(1).min(2));
         // The closure always returns a value, so this cannot fail.
@@ -46,7 +47,7 @@ impl Interrupt {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// The urgency with which the run must end.
+    /// Returns how urgently the run must end.
     pub fn urgency(&self) -> Urgency {
         match self.0.load(Ordering::Relaxed) {
             0 => Urgency::None,
@@ -71,8 +72,8 @@ impl Interrupt {
         }
     }
 
-    /// Runs blocking work, during which processes start or stop. An interrupt of at least this
-    /// urgency during the work ends all processes.
+    /// Runs blocking work that starts or stops processes. If an interrupt of at least this urgency
+    /// arrives during the work, all processes are ended.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();
         thread::scope(|scope| {
@@ -83,7 +84,7 @@ impl Interrupt {
                     }
                 }
             });
-            // Dropped at the end of the work, even if it panics.
+            // The sender is dropped at the end of the work, even if the work panics.
             let _working = working;
             work()
         })

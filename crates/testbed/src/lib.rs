@@ -1,11 +1,12 @@
-//! The testbed: starts, watches and stops the parts of a trial (gateways, upstreams, Redis and load
-//! generators) as processes, in containers or on another host.
+//! The testbed: starts, watches and stops the parts of a trial (gateways, upstreams, Redis,
+//! PostgreSQL and load generators) as processes, in containers or on another host.
 //!
-//! [`Testbed::open`] connects to the machines on which the parts run, and [`Testbed::start`] starts
-//! the parts of a trial: upstreams, then Redis, then the gateway. Each starts only when the
-//! previous one is ready. Dropping the [`Running`] parts ends them in reverse order. A gateway is a
-//! [`gateway::Folder`] of data from the [`gateway::Catalogue`]; no code in this crate names a
-//! gateway. [`probe`] reads the counters of processes and of the machine.
+//! [`Testbed::open`] connects to the machines that the parts run on, and [`Testbed::start`] starts
+//! the parts of a trial: first the upstreams, then the servers that the scenario or the gateway
+//! needs (Redis, PostgreSQL), and then the gateway. Each part starts only when the previous part is
+//! ready. Dropping the [`Running`] parts ends the gateway first. A gateway is a [`gateway::Folder`]
+//! of data from the [`gateway::Catalogue`], so a gateway can be added without changes to this
+//! crate. [`probe`] reads the counters of processes and of the machine.
 //!
 //! This crate does not measure latency, judge results or write run directories.
 //!

@@ -1,4 +1,4 @@
-//! Terraform or OpenTofu, which creates and destroys the hosts of a run.
+//! Runs Terraform or OpenTofu, which creates and destroys the hosts of a run.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -11,7 +11,7 @@ use crate::error::{DriverError, RemoteError};
 use crate::process::last_lines;
 use crate::system::installed::path_folders;
 
-/// The programs, in the order in which they are looked for.
+/// The programs, in order of preference.
 const PROGRAMS: [&str; 2] = ["terraform", "tofu"];
 
 /// The exit code of `plan -detailed-exitcode` if there are changes.
@@ -20,7 +20,7 @@ const CHANGES: i32 = 2;
 /// The name of a saved plan.
 const PLAN: &str = "plan";
 
-/// Terraform in a folder.
+/// Terraform or OpenTofu, run in the folder of a configuration.
 #[derive(Clone, Debug)]
 pub struct Terraform {
     program: &'static str,
@@ -34,7 +34,7 @@ pub enum Purpose {
     Destroy,
 }
 
-/// A plan in a private folder, because it may contain secrets.
+/// A saved plan. Its folder is private, because the plan may contain secrets.
 #[derive(Debug)]
 pub struct SavedPlan {
     private: TempDir,
@@ -66,7 +66,7 @@ impl Terraform {
         })
     }
 
-    /// The command that a user would type, up to the subcommand.
+    /// Returns the command that a user would type, up to the subcommand.
     pub fn shown(&self) -> String {
         format!("{} -chdir={}", self.program, self.folder.display())
     }
@@ -95,7 +95,7 @@ impl Terraform {
         self.must_succeed("init", status)
     }
 
-    /// Shows the plan and saves it; none if there is nothing to change.
+    /// Shows the plan and saves it. Returns none if there is nothing to change.
     ///
     /// # Errors
     /// The program failed.
@@ -153,7 +153,7 @@ impl Terraform {
         let shown = self.shown();
         RemoteError::environment(
             format!("`{shown} {what}` failed: {said}"),
-            format!("correct what it reports; to check, run: {shown} {what}"),
+            format!("correct what the message reports; to try again, run: {shown} {what}"),
         )
     }
 }

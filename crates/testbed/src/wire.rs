@@ -1,4 +1,4 @@
-//! The address of a gateway or an upstream, and a connection to it: plain, or over TLS.
+//! Connects to a gateway or an upstream, with or without TLS.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -12,13 +12,13 @@ use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Session, SettingsEr
 /// The server name in a trial's certificate.
 pub(crate) const SERVER_NAME: &str = "localhost";
 
-/// The size of a read from the socket.
+/// The maximum number of bytes in one read from the socket.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// The address and the protocol of a gateway or an upstream.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// The address on which the gateway or upstream listens.
+    /// The address that the gateway or upstream listens on.
     pub address: SocketAddr,
     /// The standard error of the listening process, which may explain a request that hangs; none
     /// for a process that gatebench did not start or that is on another host.
@@ -28,12 +28,12 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A plain HTTP connection.
+    /// Returns the wire to a server that speaks plain HTTP.
     pub fn plain(address: SocketAddr) -> Self {
         Self::new(address, None)
     }
 
-    /// HTTP, over TLS if there is a certificate.
+    /// Returns the wire to a server that speaks HTTP, over TLS if there is a certificate.
     pub(crate) fn new(address: SocketAddr, certificate: Option<Pem>) -> Self {
         Self {
             address,
@@ -47,14 +47,14 @@ impl Wire {
         Self { stderr, ..self }
     }
 
-    /// Returns the line in which the listening process reports that it will not respond, if it has
-    /// written one.
+    /// Returns the line that explains why the listening process does not respond, if the process
+    /// has written one.
     pub fn fatal_line(&self) -> Option<String> {
         let log = fs::read(self.stderr.as_ref()?).ok()?;
         fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)
     }
 
-    /// Returns the TLS settings, which offer this protocol; none for plain HTTP.
+    /// Returns TLS settings that offer the protocol `alpn`; none for plain HTTP.
     ///
     /// # Errors
     /// The certificate cannot be used.
@@ -74,7 +74,7 @@ impl Wire {
     /// `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     ///
     /// # Errors
-    /// The system's error, or that of TLS.
+    /// The system's error, or an error of TLS.
     pub fn connect(&self, timeout: Duration, read_slice: Duration) -> io::Result<Line> {
         self.connect_offering("http/1.1", timeout, read_slice)
     }
@@ -100,7 +100,7 @@ impl Wire {
     }
 }
 
-/// A connection.
+/// A connection to a gateway or an upstream.
 #[derive(Debug)]
 pub struct Line {
     stream: TcpStream,
@@ -119,7 +119,7 @@ impl Line {
     /// within `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     ///
     /// # Errors
-    /// The system's error, or that of TLS.
+    /// The system's error, or an error of TLS.
     pub fn open(
         address: SocketAddr,
         context: Option<&ClientContext>,
@@ -223,7 +223,7 @@ const MARKS: [&str; 8] = [
     "Segmentation fault",
 ];
 
-/// The first fatal line. A program may write one and still serve requests, so the line only
+/// Returns the first fatal line. A program may write one and still serve requests, so the line only
 /// explains why a request has no response.
 pub(crate) fn fatal_line(log: &str) -> Option<&str> {
     let is_fatal = |line: &&str| MARKS.iter().any(|mark| line.contains(mark));

@@ -1,11 +1,11 @@
-//! The head of a request in either protocol.
+//! The head of a request over HTTP/1.1 or HTTP/2.
 
 use gatebench_net::http1::Field;
 use gatebench_net::{http1, http2};
 
 use crate::response::Response;
 
-/// A request's head with its target split into parts.
+/// A request's head, with the target split into path and query.
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
@@ -13,7 +13,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) head: Head<'a>,
 }
 
-/// The head in either protocol.
 #[derive(Clone, Copy)]
 pub(crate) enum Head<'a> {
     Http1(http1::Head<'a>),
@@ -26,7 +25,7 @@ impl<'a> Asked<'a> {
     }
 
     pub(crate) fn over_http2(head: http2::Head<'a>) -> Self {
-        // Text that is not UTF-8 becomes empty, which matches no route.
+        // Text that is not UTF-8 becomes an empty string. No origin except `any` has an empty path.
         let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
         Self::new(text(head.method()), text(head.path()), Head::Http2(head))
     }
@@ -41,7 +40,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The value of the first field with that name.
+    /// Returns the value of the first field with this name.
     pub(crate) fn field(&self, name: &str) -> Option<&'a [u8]> {
         match &self.head {
             Head::Http1(head) => head.field(name),
@@ -49,8 +48,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The names and values of all fields. The pseudo-header field in which HTTP/2 sends the host
-    /// (RFC 9113 8.3.1) comes first, as Host.
+    /// Returns the names and values of all fields. Over HTTP/2, `:authority` (RFC 9113 8.3.1) comes
+    /// first, as Host.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + Clone + use<'a> {
         let (http1, http2) = match self.head {
             Head::Http1(head) => (Some(head), None),
@@ -63,7 +62,7 @@ impl<'a> Asked<'a> {
         http1.map(pair).chain(host).chain(http2.map(pair))
     }
 
-    /// The value of the pseudo-header field that replaces Host in HTTP/2.
+    /// Returns the value of `:authority`, which replaces Host in HTTP/2.
     fn authority(&self) -> Option<&'a [u8]> {
         match &self.head {
             Head::Http1(_) => None,
@@ -71,7 +70,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The host that the request was sent to.
+    /// Returns the host that the request was sent to.
     pub(crate) fn host(&self) -> &'a [u8] {
         let named = || self.field("Host").unwrap_or_default();
         self.authority().unwrap_or_else(named)
@@ -82,7 +81,7 @@ impl<'a> Asked<'a> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// Returns the response of `make` for GET and HEAD, otherwise a 405 response.
+    /// Returns the response of `make` for GET and HEAD, and a 405 response for other methods.
     pub(crate) fn get(&self, make: impl FnOnce() -> Response) -> Response {
         if self.reads() {
             make()
@@ -91,7 +90,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The value of the first field with that name, if it is UTF-8.
+    /// Returns the value of the first field with this name, if it is UTF-8.
     pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         std::str::from_utf8(self.field(name)?).ok()
     }

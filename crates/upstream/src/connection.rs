@@ -1,4 +1,4 @@
-//! The connection of one client, whose protocol is recognized by its first bytes.
+//! A client's connection, whose protocol is recognized by ALPN or by the first bytes.
 
 use gatebench_net::http2::Server;
 use gatebench_net::tls::Session;
@@ -10,23 +10,23 @@ use crate::http2::{self, Responding};
 /// The name of HTTP/2 in ALPN (RFC 9113 3.2).
 pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
 
-/// The origin that responds in either protocol.
+/// An origin that responds over HTTP/1.1 and HTTP/2.
 pub(crate) trait Origin<I: Io>: Sized {
     /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;
-    /// A request with its response over HTTP/2.
+    /// A request and its response on an HTTP/2 stream.
     type Exchange: Responding<I, Self>;
 
-    /// The length of the last part of a wait for a deadline, in which the worker polls instead of
-    /// sleeping, because a sleeping thread wakes up late.
+    /// Returns how long before a deadline the worker stops sleeping and polls, because a sleeping
+    /// thread wakes up late.
     fn spin_ns(&self) -> u64 {
         0
     }
 }
 
-/// A connection in either protocol.
+/// A connection over either protocol.
 pub(crate) enum Connection<H, E> {
-    /// The bytes received so far may be the beginning of HTTP/2.
+    /// The bytes received so far may be the beginning of the HTTP/2 preface.
     Undecided(ConnId, Vec<u8>),
     Http1(H),
     Http2(Box<http2::Connection<E>>),
@@ -95,7 +95,7 @@ where
 }
 
 impl<H, E> Connection<H, E> {
-    /// Reads the first bytes. The protocol is that of ALPN; without ALPN, the bytes decide.
+    /// Handles the first bytes. ALPN determines the protocol; without ALPN, the bytes do.
     fn begin<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: ConnId, bytes: &[u8]) -> Fate
     where
         H: Conversation<I, O>,
@@ -104,7 +104,7 @@ impl<H, E> Connection<H, E> {
         let agreed = env.io.session(id).and_then(Session::alpn);
         let is_http2 = match agreed {
             Some(protocol) => Some(protocol == ALPN_HTTP2),
-            None => Server::recognises(bytes),
+            None => Server::recognizes(bytes),
         };
         *self = match is_http2 {
             Some(true) => Self::Http2(Box::new(http2::Connection::new(id))),

@@ -1,4 +1,4 @@
-//! The control paths on the upstream's own listener. The ledger does not count requests to them.
+//! The control paths on the upstream's own listener. The ledger does not count requests for them.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub(crate) fn is_reserved(path: &str) -> bool {
     path.starts_with(RESERVED)
 }
 
-/// The response to a request to a reserved path.
+/// Returns the response to a request for a control path.
 pub(crate) fn response(
     method: &str,
     path: &str,
@@ -54,8 +54,8 @@ pub(crate) fn response(
 
 const NO_LEDGER: &str = "upstream: the ledger cannot be written as JSON\n";
 
-/// A response with status 200 and the value as JSON or, if that fails, with status 500 and the text
-/// of `refusal`.
+/// Returns a response with the value as JSON or, if it cannot be written as JSON, with status 500
+/// and the text `refusal`.
 pub(crate) fn as_json(
     value: &impl Serialize,
     refusal: &'static str,

@@ -1,4 +1,4 @@
-//! The counts of one worker, which only its thread writes and any thread may read.
+//! One worker's counts, which only its thread writes and any thread may read.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -17,7 +17,8 @@ impl Count {
         );
     }
 
-    /// Undoes an addition. The same rule applies as for [`Count::add`].
+    /// Undoes an addition. As with [`Count::add`], only the thread that owns the worker may call
+    /// this.
     pub(crate) fn take_back(&self, amount: u64) {
         self.add(amount.wrapping_neg());
     }
@@ -27,12 +28,11 @@ impl Count {
     }
 }
 
-/// The counts of one worker since it started. They are aligned so that no two workers share a cache
-/// line.
+/// One worker's counts since it started, aligned so that no two workers share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
-    /// The ID of the thread, with which its CPU time is read; 0 until the worker runs.
+    /// The ID of the worker's thread, for reading its CPU time; 0 until the worker runs.
     pub(crate) thread_id: AtomicI32,
     pub(crate) begun: Count,
     pub(crate) http10: Count,
@@ -55,7 +55,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts a request whose head has arrived. Requests to the control path are not counted.
+    /// Counts a request whose head has arrived. It must not be called for control paths.
     pub(crate) fn begin(&self, asked: &Asked<'_>) {
         self.begun.add(1);
         match &asked.head {

@@ -1,8 +1,8 @@
-//! Reads durations and sizes in paths, such as `250ms`, `1.5s` and `1m30s`, or `350B`, `5KB` and
-//! `1M`.
+//! Parses durations such as `250ms`, `1.5s` and `1m30s`, and sizes such as `350B`, `5KB` and `1M`.
 
-/// Reads a duration that consists of numbers with units (ns, us, µs, ms, s, m, h), as written by
-/// Go. Returns nanoseconds, or `None` for anything else and for more than a day.
+/// Parses a duration that consists of numbers with units (ns, us, µs, ms, s, m, h), as in Go.
+/// Returns nanoseconds, or `None` if the text is not a duration or if the duration is longer than a
+/// day.
 pub(crate) fn parse_duration_ns(text: &str) -> Option<u64> {
     const DAY_NS: f64 = 86_400e9;
     let mut rest = text;
@@ -29,7 +29,8 @@ pub(crate) fn parse_duration_ns(text: &str) -> Option<u64> {
     (!text.is_empty() && total_ns <= DAY_NS).then_some(total_ns.round() as u64)
 }
 
-/// Reads a size in bytes: a whole number with B, K or KB (1,024), M or MB (1,048,576), or no unit.
+/// Parses a size: a whole number with B, K or KB (1,024), M or MB (1,048,576), or no unit. Returns
+/// bytes.
 pub(crate) fn parse_size_bytes(text: &str) -> Option<u64> {
     let digits_end = text
         .find(|c: char| !c.is_ascii_digit())

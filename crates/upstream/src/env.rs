@@ -1,4 +1,4 @@
-//! The environment that a worker provides for its connections, and the interface of a connection.
+//! The environment that a worker provides for its connections, and the interface of connections.
 
 use gatebench_net::http1::ProtocolError;
 use gatebench_net::timers::{Deadline, Timers};
@@ -8,25 +8,24 @@ use crate::counters::Counters;
 use crate::inbox::write_refusal;
 use crate::ledger::Ledger;
 
-/// The time for which a connection stays open after its last response, so that the client can read
-/// the response. Closing immediately could destroy the response in transit (RFC 9112 9.6).
+/// The time that a connection stays open after its last response. Closing it immediately could
+/// destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// The number of output bytes of one connection beyond which output has to wait.
+/// While more output bytes than this are pending on a connection, further output has to wait.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// The response that a client may wait for before it sends a body (RFC 9110 15.2.1).
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The objects that all connections of a worker share.
+/// The state that all connections of a worker share.
 pub(crate) struct Env<'a, I, O> {
     pub(crate) io: I,
-    /// The origin that responds.
     pub(crate) origin: O,
     pub(crate) ledger: &'a Ledger,
     pub(crate) counters: &'a Counters,
     pub(crate) timers: Timers<ConnId>,
-    /// The time after the last poll.
+    /// The time of the last poll, by the monotonic clock.
     pub(crate) now_ns: u64,
 }
 
@@ -39,21 +38,22 @@ impl<I, O> Env<'_, I, O> {
 }
 
 impl<I: Io, O> Env<'_, I, O> {
-    /// Sends FIN after the last response, and keeps the connection until the client has read it.
+    /// Sends FIN after the last response, and keeps the connection open for a while so that the
+    /// client can read the response.
     pub(crate) fn linger(&mut self, id: ConnId, deadline: &mut Deadline) {
         self.io.shutdown(id);
         deadline.set(self.now_ns + LINGER_NS, id, &mut self.timers);
     }
 }
 
-/// A connection whose protocol is known.
+/// The interface that a worker uses to pass events to a connection.
 pub(crate) trait Conversation<I, O> {
     fn new(id: ConnId) -> Self;
 
     /// Handles received bytes.
     fn received(&mut self, env: &mut Env<'_, I, O>, bytes: &[u8]) -> Fate;
 
-    /// Handles the completion of a send, whose buffer is returned.
+    /// Handles a completed send; `bytes` is its buffer.
     fn sent(&mut self, env: &mut Env<'_, I, O>, bytes: Vec<u8>) -> Fate;
 
     /// Handles a deadline of this connection.
@@ -62,7 +62,7 @@ pub(crate) trait Conversation<I, O> {
     /// Handles the client's FIN.
     fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
-    /// Ends the connection. Returns its kind of client, if that is known.
+    /// Handles the end of the connection. Returns the kind of client, if it is known.
     fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker>;
 }
 
@@ -71,7 +71,7 @@ pub(crate) trait Conversation<I, O> {
 pub(crate) enum Fate {
     Keep,
     Close,
-    /// Close the connection with RST.
+    /// Closes the connection with RST.
     Reset,
 }
 
@@ -83,8 +83,8 @@ pub(crate) enum Speaker {
 }
 
 impl Speaker {
-    /// Identifies the kind of client by its first request. A control connection, which was counted
-    /// when it was accepted, is subtracted again.
+    /// Identifies the kind of client by its first request. A control connection was counted when it
+    /// was accepted, so it is subtracted again.
     pub(crate) fn identify(speaker: &mut Option<Self>, is_control: bool, counters: &Counters) {
         if speaker.is_some() {
             return;

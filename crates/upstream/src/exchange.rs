@@ -1,4 +1,4 @@
-//! A request with its response in either protocol.
+//! A request and its response, over HTTP/1.1 or HTTP/2.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
@@ -12,12 +12,12 @@ use crate::http2::{PIECE_BYTES, Reply, Responding, Step};
 use crate::pattern::{self, BLOCK_BYTES};
 use crate::response::{Body, HeadOptions, Response};
 
-/// A request header that causes a pause in the middle of the response's body, over HTTP/1.1. Its
-/// value is the length of the pause in milliseconds. The pause shows whether a gateway forwards
-/// bytes as they arrive.
+/// A request header that causes a pause in the middle of the response's body, over HTTP/1.1 only.
+/// Its value is the length of the pause, in milliseconds. The pause shows whether a gateway
+/// forwards bytes as they arrive.
 pub const PAUSE_HEADER: &str = "gatebench-pause";
 
-/// The maximum length of the pause.
+/// The maximum length of the pause, in milliseconds.
 const PAUSE_MS_MAX: u64 = 1_000;
 
 fn pause_ns(value: &[u8]) -> u64 {
@@ -25,14 +25,15 @@ fn pause_ns(value: &[u8]) -> u64 {
     ms.min(PAUSE_MS_MAX) * 1_000_000
 }
 
-/// The maximum capacity that a buffer of a connection keeps after a large body.
+/// The maximum capacity, in bytes, that an HTTP/1.1 connection's buffer keeps after a large body.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The same for a buffer of a stream. It is smaller because there are many streams.
+/// The maximum capacity, in bytes, that an HTTP/2 stream's buffer keeps. It is smaller because
+/// there are many streams.
 const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 
-/// The state from a request's head to the last byte of its response. Its memory is reused for later
-/// requests.
+/// The state of a request and its response, from the request's head to the last byte of the
+/// response. The memory is reused for later requests.
 #[derive(Default)]
 pub(crate) struct Exchange {
     response: Response,
@@ -48,7 +49,7 @@ pub(crate) struct Exchange {
     request_bytes: u64,
     /// The requested pause in the middle of the response's body.
     pause_ns: u64,
-    /// The body, if it is composed of several parts.
+    /// The body, if it is the result of a calculation or is composed of several parts.
     composed: Vec<u8>,
     rest: Rest,
     /// True if the head of the response is queued.
@@ -61,11 +62,11 @@ struct Rest {
     source: Source,
     at: u64,
     end: u64,
-    /// The position of the first byte that must not be sent before the pause is over.
+    /// The position of the first byte that must not be sent until the pause is over.
     held_at: Option<u64>,
 }
 
-/// The place from which a body is read.
+/// The memory that a body is read from.
 #[derive(Clone, Copy, Default)]
 enum Source {
     Static(&'static [u8]),
@@ -88,7 +89,8 @@ impl Exchange {
         piece.len()
     }
 
-    /// Counts the request, which has just become complete. Returns the delay of its response.
+    /// Counts a request that has just become complete. Returns the delay of its response, in
+    /// nanoseconds.
     pub(crate) fn note<I>(&mut self, env: &mut Env<'_, I, Apps>, wire_bytes: u64) -> u64 {
         self.received_ns = env.now_ns;
         if !self.is_control {
@@ -104,7 +106,7 @@ impl Exchange {
         self.response.delay_ns
     }
 
-    /// Composes the body. If `chunked` is true, a body without a length is split into chunks.
+    /// Composes the body. If `chunked` is true, a streamed body is split into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
         self.composed.clear();
         let (source, bytes) = match self.response.body {
@@ -145,7 +147,7 @@ impl Exchange {
         };
     }
 
-    /// The head of the response. The body must already have been composed.
+    /// Returns the head of the response. The body must already have been composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
         let response = &self.response;
         let is_echo = response.body == Body::Echo;
@@ -166,8 +168,8 @@ impl Exchange {
         self.response.body == Body::Lines
     }
 
-    /// Notes that the head is queued. If the request is HEAD or the status has no body, this ends
-    /// the response. Returns the number of bytes of the body that follow.
+    /// Notes that the head is queued. Returns the number of body bytes that follow, which is 0 for
+    /// HEAD and for statuses without a body.
     pub(crate) fn begin_body(&mut self) -> u64 {
         self.begun = true;
         if !self.has_body() {
@@ -177,7 +179,7 @@ impl Exchange {
     }
 
     /// Holds back the second half of the body if the request sets a pause. Returns the length of
-    /// the pause.
+    /// the pause, in nanoseconds.
     pub(crate) fn hold_half(&mut self) -> Option<u64> {
         let half = self.rest.end / 2;
         self.rest.held_at = (self.pause_ns > 0 && half > 0).then_some(half);
@@ -193,7 +195,7 @@ impl Exchange {
         !self.is_head && !matches!(self.response.status, 204 | 304)
     }
 
-    /// The times of a response that is sent at `now_ns`; `None` without a nonce.
+    /// Returns the times of a response that is sent at `now_ns`; none if the request has no nonce.
     pub(crate) fn times(&self, now_ns: u64) -> Option<Times> {
         self.nonce.map(|nonce| Times {
             nonce,
@@ -202,17 +204,18 @@ impl Exchange {
         })
     }
 
-    /// Reports whether the connection is reset instead of sending the response.
+    /// Reports whether a reset replaces the response, because the origin is set to reset
+    /// connections.
     pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
         !self.is_control && env.ledger.health.is_resetting()
     }
 
-    /// The number of bytes of the body that are not queued yet.
+    /// Returns the number of body bytes that are not queued yet.
     pub(crate) fn left_bytes(&self) -> u64 {
         self.rest.end - self.rest.at
     }
 
-    /// The next bytes of the body, at most `bytes_max`.
+    /// Returns the next bytes of the body, at most `bytes_max`; empty during the pause.
     pub(crate) fn piece(&self, bytes_max: usize) -> &[u8] {
         let until = self.rest.held_at.unwrap_or(self.rest.end);
         let wanted = (until - self.rest.at).min(bytes_max as u64) as usize;
@@ -228,7 +231,7 @@ impl Exchange {
         &piece[..wanted.min(piece.len())]
     }
 
-    /// Notes that `bytes` more bytes of the body are queued.
+    /// Notes that this many more bytes of the body are queued.
     pub(crate) fn queued(&mut self, bytes: usize) {
         self.rest.at += bytes as u64;
         if self.left_bytes() == 0
@@ -238,7 +241,7 @@ impl Exchange {
         }
     }
 
-    /// Forgets the bodies, and releases the memory of each beyond `keep_bytes` bytes.
+    /// Clears the buffers, and frees the memory of each beyond `keep_bytes` bytes.
     fn release(&mut self, keep_bytes: usize) {
         for bytes in [
             &mut self.scratch,

@@ -1,21 +1,22 @@
-//! A deliberate fault of an origin, which lasts until it is ended through the control path: the
-//! origin responds late, or resets the connections on which requests arrive. The origin's ledger
-//! still counts the requests.
+//! A deliberate fault of an origin, which lasts until the control path ends it: the origin responds
+//! late, or resets the connection that a request arrives on (over HTTP/2, only its stream). The
+//! ledger still counts the requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The value that means resetting. Any other number is a delay in nanoseconds.
+/// The value of the state `resetting`. Any other value is a delay in nanoseconds.
 const RESETTING: u64 = u64::MAX;
 
 /// The maximum delay of responses, in milliseconds.
 const DELAY_MS_MAX: u64 = 60_000;
 
-/// The state of an origin, which its workers share.
+/// The fault of an origin, if any, which its workers share.
 #[derive(Debug, Default)]
 pub(crate) struct Health(AtomicU64);
 
 impl Health {
-    /// The additional delay, in nanoseconds, of responses to requests that become complete now.
+    /// Returns the additional delay, in nanoseconds, of responses to requests that become complete
+    /// now.
     pub(crate) fn delay_ns(&self) -> u64 {
         match self.0.load(Ordering::Relaxed) {
             RESETTING => 0,
@@ -23,13 +24,13 @@ impl Health {
         }
     }
 
-    /// Reports whether connections are reset instead of sending responses.
+    /// Reports whether the origin resets connections or streams instead of sending responses.
     pub(crate) fn is_resetting(&self) -> bool {
         self.0.load(Ordering::Relaxed) == RESETTING
     }
 
     /// Sets the state by its name: `well`, `resetting`, or `slow/200` for a delay of 200 ms.
-    /// Reports whether the name is valid.
+    /// Returns false if the name is invalid.
     pub(crate) fn set(&self, word: &str) -> bool {
         let state = match word.strip_prefix("slow/") {
             Some(delay) => delay

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 connection of one client, on which responses are sent in the order of the requests.
+//! A client's HTTP/1.1 connection, which sends responses in the order of the requests.
 //!
 //! The connection reads nothing more while a response is delayed, while a long body is being sent,
 //! and while the client reads slowly. During that time, bytes that arrive wait in the kernel, and
@@ -43,7 +43,7 @@ enum State {
     Reading,
     /// The request is complete and its response is due later.
     Delayed,
-    /// The connection is to be reset, because that is the fault of the origin.
+    /// The connection is about to be reset, because the origin is set to reset connections.
     Broken,
     /// The last response is queued.
     Closing,
@@ -51,7 +51,7 @@ enum State {
     Lingering,
 }
 
-/// The part of a request that is specific to this protocol.
+/// The state of a request that is specific to HTTP/1.1.
 #[derive(Clone, Copy)]
 struct Request {
     wire_bytes: u64,
@@ -62,7 +62,7 @@ struct Request {
 #[derive(Clone, Copy)]
 struct Stamp {
     at: usize,
-    /// The times, except the time at which the response is sent.
+    /// The times, without the service time, which is set just before sending.
     times: Times,
 }
 
@@ -139,14 +139,14 @@ impl<I: Io> Conversation<I, Apps> for Connection {
 }
 
 impl Connection {
-    /// Reports whether no more bytes may be read at present.
+    /// Reports whether reading has to wait.
     fn is_blocked(&self) -> bool {
         self.state != State::Reading
             || self.exchange.left_bytes() > 0
             || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Reads as much of the inbox as possible at present.
+    /// Reads as much of the inbox as the state allows.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -213,7 +213,7 @@ impl Connection {
         self.deadline.set(due_ns, self.id, &mut env.timers);
     }
 
-    /// Queues the response, or as much of it as may be pending.
+    /// Queues the response, or as much of it as the limit on pending bytes allows.
     fn respond<I>(&mut self, env: &mut Env<'_, I>) {
         let Request {
             keep_alive,
@@ -265,8 +265,7 @@ impl Connection {
     }
 
     /// Passes the queued bytes to the kernel, unless an earlier send is outstanding. Responses with
-    /// times are sent immediately, so that the time that is read here is correct. Others are
-    /// batched.
+    /// times are sent immediately, so that the clock reading is correct; others are batched.
     fn flush<I: Io>(&mut self, io: &mut I) {
         let queued = self.outbox.queue().len();
         if queued == 0 || self.outbox.pending_bytes() > queued {

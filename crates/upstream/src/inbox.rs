@@ -1,5 +1,5 @@
-//! The input of an HTTP/1.1 client: the decoder, the bytes that wait to be read, and the response
-//! to a client that breaks the rules.
+//! The input of an HTTP/1.1 connection: its decoder, the bytes that wait to be read, and the
+//! response to input that breaks the rules.
 
 use gatebench_net::http1::{Decoder, Limits, ProtocolError};
 use gatebench_net::{ConnId, Io};
@@ -15,8 +15,8 @@ pub(crate) fn request_decoder() -> Decoder {
     })
 }
 
-/// Writes the response to a client that broke the protocol or exceeded a limit. It is the last on
-/// the connection.
+/// Writes the response to a client that broke the protocol or exceeded a limit, which is the last
+/// response on the connection.
 pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     let head = HeadOptions {
         connection: Some("close"),
@@ -25,8 +25,8 @@ pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
     write_head(out, &head);
 }
 
-/// The bytes that were received but have not been read yet. While there are any, later bytes stay
-/// in the kernel.
+/// The bytes that were received but have not been read yet. When further bytes arrive that may not
+/// be read yet, receiving is paused, so that later bytes stay in the kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -47,7 +47,7 @@ impl Inbox {
         }
     }
 
-    /// Keeps the rest of a message that was read in part.
+    /// Keeps received bytes of which only the beginning has been read.
     pub(crate) fn put_back(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

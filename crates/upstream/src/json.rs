@@ -45,7 +45,7 @@ pub(crate) fn write_pairs(out: &mut Vec<u8>, encoded: &str) {
     out.push(b'}');
 }
 
-/// Writes the comma before every member except the first.
+/// Writes a comma unless `at`, the index of the next member, is 0.
 pub(crate) fn separate(out: &mut Vec<u8>, at: usize) {
     if at > 0 {
         out.push(b',');

@@ -10,38 +10,40 @@ use crate::counters::Counters;
 use crate::health::Health;
 use crate::window::{Sighting, Windows};
 
-/// The ledger of an upstream, which its workers share. Counting takes no lock. Only reading the
-/// sums and resetting them do.
+/// The ledger of an upstream, which its workers share. Counting takes no lock; reading the sums and
+/// resetting them do.
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
     /// The state of the origin, as set through the control path.
     pub(crate) health: Health,
-    /// The sums at the last reset. Counters only grow, because only their owner writes them.
+    /// The sums at the last reset, which are subtracted from the current ones. The counters cannot
+    /// be set to 0, because only their worker may write them.
     baseline: Mutex<Snapshot>,
 }
 
-/// The counts of the ledger since the start or the last reset, without connections and requests to
-/// the control path.
+/// The ledger's counts since the start or the last reset. Control connections and requests for
+/// control paths are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The number of requests whose head has arrived, complete or not.
     #[serde(default)]
     pub begun: u64,
-    /// The number of these requests over HTTP/1.0.
+    /// The number of requests counted in `begun` that use HTTP/1.0.
     #[serde(default)]
     pub http10: u64,
-    /// The number of these requests over HTTP/2.
+    /// The number of requests counted in `begun` that use HTTP/2.
     #[serde(default)]
     pub http2: u64,
-    /// The number of field lines in these requests; over HTTP/2, without the pseudo-header fields.
+    /// The number of field lines in the requests counted in `begun`; over HTTP/2, without the
+    /// pseudo-header fields.
     #[serde(default)]
     pub fields: u64,
-    /// The total size of the heads of these requests in bytes, as sent; over HTTP/2, the size of
-    /// the names and values.
+    /// The total size of the heads of the requests counted in `begun`, as sent, in bytes; over
+    /// HTTP/2, the size of the names and values.
     #[serde(default)]
     pub head_bytes: u64,
-    /// The total size of the bodies of complete requests in bytes, without their framing.
+    /// The total size of the bodies of complete requests, in bytes, without their framing.
     #[serde(default)]
     pub body_bytes: u64,
     /// The number of complete requests.
@@ -51,23 +53,24 @@ pub struct Snapshot {
     /// The number of requests whose nonce had been seen before, because they were retried or
     /// replayed.
     pub repeated: u64,
-    /// The number of requests whose nonce is older than the window of 2²⁶ numbers per engine worker
-    /// (fewer if the upstream was started for more streams).
+    /// The number of requests whose nonce is older than the window of its stream (see `untracked`),
+    /// which covers 2²⁶ numbers, or fewer if the upstream was started for more than 64 streams.
     pub too_old: u64,
-    /// The number of requests whose nonce is not remembered, because there are more streams (pairs
-    /// of engine worker and load) than the upstream was started for.
+    /// The number of requests whose nonce is not remembered, because there are more streams (each a
+    /// pair of a load and a worker of the load generator) than the upstream was started for.
     pub untracked: u64,
     /// The number of requests without a nonce or with an invalid nonce.
     pub without_nonce: u64,
     pub connections_accepted: u64,
     /// The number of open connections, which a reset does not change.
     pub connections_open: u64,
-    /// The size of the requests in bytes, with heads and framing; over HTTP/2, all bytes up to the
-    /// last request.
+    /// The total size of the requests, in bytes, with heads and framing; over HTTP/2, all bytes
+    /// received up to the last complete request.
     pub bytes_in: u64,
-    /// The size of the responses in bytes, with heads; over HTTP/2, all bytes sent.
+    /// The total size of the responses, in bytes, with heads; over HTTP/2, all bytes sent.
     pub bytes_out: u64,
-    /// The number of requests that were neither HTTP/1.1 nor HTTP/2, or that exceeded the limits.
+    /// The number of requests that violated HTTP or exceeded the limits, and of HTTP/2 connections
+    /// that failed for such a reason.
     pub protocol_errors: u64,
     /// The number of TLS handshakes that were not completed, whichever side ended them.
     #[serde(default)]
@@ -85,7 +88,7 @@ impl Snapshot {
     }
 
     /// Replaces each count, except the number of open connections, with the result of `change` for
-    /// this count and the same count of `other`.
+    /// it and the corresponding count of `other`.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),
@@ -119,13 +122,12 @@ pub struct WorkerCpu {
     pub worker: usize,
     /// The kernel's thread ID.
     pub thread_id: i32,
-    /// The time on a CPU, as accounted by the scheduler; `None` if the kernel does not account it.
+    /// The CPU time by the scheduler's accounting; `None` if the kernel does not account it.
     pub cpu_ns: Option<u64>,
 }
 
 impl Ledger {
-    /// Creates a ledger for this number of workers, which remembers the nonces of this number of
-    /// streams.
+    /// Creates a ledger for this many workers that remembers the nonces of this many streams.
     pub(crate) fn new(workers: usize, streams: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| Counters::default()).collect(),
@@ -135,12 +137,12 @@ impl Ledger {
         }
     }
 
-    /// The counters of one worker. No other worker may add to them.
+    /// Returns the counters of one worker. No other worker may add to them.
     pub(crate) fn of_worker(&self, index: usize) -> &Counters {
         &self.workers[index]
     }
 
-    /// Counts a complete request. Reports whether its nonce had been seen before.
+    /// Counts a complete request. Returns true if its nonce had been seen before.
     pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) -> bool {
         counters.requests.add(1);
         let sighting = nonce.map(|nonce| self.windows.see(nonce));
@@ -155,7 +157,7 @@ impl Ledger {
         sighting == Some(Sighting::Repeated)
     }
 
-    /// The counts since the last reset.
+    /// Returns the counts since the last reset.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sums = self.sums();
         let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,8 +176,8 @@ impl Ledger {
     fn sums(&self) -> Snapshot {
         let mut sums = Snapshot::default();
         for (worker, counters) in self.workers.iter().enumerate() {
-            // `closed` is read before `accepted`, so that a connection between the two reads counts
-            // as open.
+            // `closed` is read before `accepted`, so that a connection that is closed between the
+            // two reads still counts as open.
             let closed = counters.closed.get();
             let accepted = counters.accepted.get();
             sums.connections_open += accepted.wrapping_sub(closed);
@@ -207,8 +209,7 @@ impl Ledger {
     }
 }
 
-/// The time that a thread spent on a CPU, in nanoseconds, which is the first figure in its
-/// `schedstat`.
+/// Returns a thread's CPU time, in nanoseconds: the first figure in its `schedstat`.
 fn thread_cpu_ns(thread_id: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
     let text = std::fs::read_to_string(path).ok()?;

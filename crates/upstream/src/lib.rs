@@ -3,21 +3,21 @@
 //! instrumented: they return each request's nonce with the times at which the request arrived and
 //! the response left, and they keep a ledger of the nonces that they saw.
 //!
-//! # How precise the times are
+//! # Precision of the times
 //! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
 //! last byte. It is later than the arrival of that byte by the time that the worker took to wake up
 //! and receive the batch, and it is the same for all requests in the batch. The time of the
-//! response, t2, is read immediately before the bytes that begin with the response are passed to
-//! the kernel with [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the
-//! time for which a request waited behind others in its batch. If a client pipelines, responses
-//! that are sent together have the same t2. A response that is queued behind an unfinished send is
-//! stamped when it is passed to the kernel. Over TLS, t1 is read before the request is decrypted,
-//! and t2 is read before the response is encrypted.
+//! response, t2, is read immediately before the first bytes of the response are passed to the
+//! kernel with [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time
+//! that a request waited behind others in its batch. If a client pipelines, responses that are sent
+//! together have the same t2. A response that is queued behind an unfinished send is stamped when
+//! it is passed to the kernel. Over TLS, t1 is read before the request is decrypted, and t2 is read
+//! before the response is encrypted.
 //!
 //! # Protocols
-//! HTTP/1.1 and HTTP/2 use the same port. Over TLS, the client chooses the protocol by ALPN;
-//! otherwise, the first bytes of a connection decide (RFC 9113 3.3). Each HTTP/2 stream is a
-//! request like any other. Responses to requests that were received together have the same t2. A
+//! HTTP/1.1 and HTTP/2 use the same port. Over TLS, ALPN determines the protocol; without ALPN, the
+//! first bytes of a connection do (RFC 9113 3.3). Each HTTP/2 stream carries one request, which is
+//! treated like any other. Responses to requests that were received together have the same t2. A
 //! response that is due while a send is outstanding is stamped when the send is done.
 //!
 //! # Limits
@@ -66,7 +66,7 @@ pub const BODY_BYTES_MAX: u64 = 128 << 20;
 /// The names of the protocols in ALPN, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [connection::ALPN_HTTP2, b"http/1.1"];
 
-/// The origin that is served.
+/// The kind of origin that an upstream serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `GET /ping` returns `ok`.
@@ -80,24 +80,24 @@ pub enum Kind {
     /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides, and `/ws/calculator.wsdl`
     /// describes the service.
     Calculator(Region),
-    /// Every path. The response has the status in X-Response-Status, or 200, and the number of
-    /// bytes in X-Response-Bytes, or 2.
+    /// Every path. X-Response-Status and X-Response-Bytes set the status (default 200) and the size
+    /// of the response's body (default 2 bytes).
     Any,
     /// Service times known by construction ([`fault_server`]).
     Pathology,
 }
 
-/// The calculator that responds. `X-Soap-Region` in its responses contains its name.
+/// Identifies a calculator. `X-Soap-Region` in its responses contains the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// The first calculator.
     Soap1,
-    /// The second calculator, to which a gateway may route by the content of a message.
+    /// The second calculator, which a gateway may select by the content of a message.
     Soap2,
 }
 
 impl Region {
-    /// The name in responses.
+    /// Returns the name as in `X-Soap-Region`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Soap1 => "soap1",
@@ -107,7 +107,7 @@ impl Region {
 }
 
 impl Kind {
-    /// Every kind with its name on the command line.
+    /// All kinds, each with its name on the command line.
     pub const NAMES: [(&'static str, Self); 7] = [
         ("ping", Self::Ping),
         ("go-bench", Self::GoBench),
@@ -118,13 +118,13 @@ impl Kind {
         ("pathology", Self::Pathology),
     ];
 
-    /// The kind with that name.
+    /// Returns the kind with this name on the command line.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut named = Self::NAMES.into_iter();
         named.find_map(|(known, kind)| (known == name).then_some(kind))
     }
 
-    /// The paths that the origin serves, as text for messages.
+    /// Returns a list of the paths that the origin serves, for messages.
     pub fn paths(self) -> &'static str {
         match self {
             Self::Ping => "/ping",
@@ -142,7 +142,7 @@ impl Kind {
         }
     }
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         let mut named = Self::NAMES.into_iter();
         let found = named.find_map(|(name, kind)| (kind == self).then_some(name));
@@ -154,22 +154,22 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct UpstreamConfig {
     pub kind: Kind,
-    /// The address to listen on; port 0 chooses a free port.
+    /// The address to listen on. If the port is 0, the kernel chooses a free port.
     pub listen: SocketAddr,
-    /// The cores, each of which gets a pinned worker; if empty, there is one worker that is not
-    /// pinned.
+    /// The cores. One pinned worker runs on each core. If there are no cores, one worker runs
+    /// unpinned.
     pub cores: Vec<usize>,
-    /// The event loop; `None` chooses the best that the kernel permits.
+    /// The event loop. If it is `None`, the best one that the kernel permits is used.
     pub backend: Option<Backend>,
-    /// The TLS settings, if connections must use TLS. If they name no protocols for ALPN, those of
-    /// the upstream are offered.
+    /// The TLS settings, if connections must use TLS. If they name no ALPN protocols, HTTP/2 and
+    /// HTTP/1.1 are offered.
     pub tls: Option<ServerSettings>,
     /// The number of streams whose nonces the ledger remembers. A stream is a pair of a load's tag
-    /// and a worker of a load generator. [`STREAMS`] are enough for one load generator.
+    /// and a worker of the load generator. [`STREAMS`] is enough for one load generator.
     pub streams: usize,
 }
 
-/// The reason why an upstream did not start, or stopped.
+/// The error that kept an upstream from starting, or that stopped it.
 #[derive(Debug, thiserror::Error)]
 #[error("upstream: {0}")]
 pub enum UpstreamError {
@@ -179,8 +179,8 @@ pub enum UpstreamError {
     Tls(#[from] SettingsError),
 }
 
-/// Serves until `stop` is set, which is noticed within 50 ms. Calls `on_listening` with the address
-/// when every worker accepts connections on it.
+/// Serves until `stop` is set, which is noticed within 50 ms. Calls `on_listening` with the bound
+/// address once every worker accepts connections on it.
 ///
 /// # Errors
 /// The address, a core, the event loop or the TLS settings cannot be used.

@@ -21,7 +21,7 @@ pub(crate) static NOISE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Appends the bytes in `range` of an endless pattern.
+/// Appends a range of the endless repetition of [`TEXT`].
 pub(crate) fn copy(out: &mut Vec<u8>, range: std::ops::Range<u64>) {
     let mut at = range.start;
     while at < range.end {

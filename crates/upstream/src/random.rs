@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_kept() {
+    fn the_percentage_is_kept() {
         let mut random = Random::new(1);
         let hits = (0..10_000).filter(|_| random.percent(30)).count();
         assert!((2800..3200).contains(&hits), "{hits}");

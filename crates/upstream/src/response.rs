@@ -1,4 +1,5 @@
-//! The response that a route decides on when the head is known, and the serialization of its head.
+//! The response that a route chooses when the request's head is known, and the serialization of its
+//! head.
 
 use gatebench_net::http1::{BodyLength, write_response_head};
 use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
@@ -10,7 +11,7 @@ pub(crate) const XML: &str = "application/xml";
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 
-/// The response that is sent when the request is complete.
+/// A response, which is sent once the request is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -22,7 +23,7 @@ pub(crate) struct Response {
     pub(crate) encoding: Option<&'static str>,
     /// The value of `X-Soap-Region`.
     pub(crate) region: Option<&'static str>,
-    /// The delay after the request's last byte, for which a timer is set.
+    /// The delay after the request's last byte, in nanoseconds.
     pub(crate) delay_ns: u64,
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum Body {
     Noise(u64),
     /// The request's body. Its content type is in the scratch buffer.
     Echo,
-    /// The lines in the scratch buffer, which are sent without their total length.
+    /// The lines in the scratch buffer, which are streamed without a stated length.
     Lines,
     /// The whole request as JSON (httpbin's `/anything`).
     Anything(AnythingParts),
@@ -54,16 +55,16 @@ pub(crate) enum Body {
 /// one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnythingParts {
-    /// The position at which the value of `args` ends.
+    /// The position where the value of `args` ends.
     pub(crate) args_end: usize,
-    /// The position at which the value of `headers` ends. It is followed by `method`, `origin`,
-    /// `url` and the brace.
+    /// The position where the value of `headers` ends. `method`, `origin`, `url` and the closing
+    /// brace follow.
     pub(crate) headers_end: usize,
     /// True if the body is a form.
     pub(crate) is_form: bool,
 }
 
-/// A requested calculation.
+/// The properties of a request for a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calculation {
     /// True if the client accepts gzip.
@@ -72,7 +73,7 @@ pub(crate) struct Calculation {
     pub(crate) is_unreadable: bool,
 }
 
-/// A 404 response, which is used until a route has decided on another.
+/// A 404 response, which applies until a route has chosen another.
 impl Default for Response {
     fn default() -> Self {
         Self::not_found()
@@ -119,24 +120,24 @@ impl Response {
     }
 }
 
-/// The fields of a response's head.
+/// The contents of a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadOptions<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a [u8],
-    /// The size of the body in bytes; `None` if the head does not state it.
+    /// The size of the body, in bytes; `None` if the head does not state it.
     pub(crate) length: Option<u64>,
     pub(crate) allow: Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
     pub(crate) region: Option<&'static str>,
-    /// True to leave room for the times.
+    /// True if the head has room for the times.
     pub(crate) times: bool,
     /// The Connection field, only for HTTP/1.1.
     pub(crate) connection: Option<&'static str>,
 }
 
 impl HeadOptions<'static> {
-    /// The head of a response without a body and without times.
+    /// Returns the head of a response, with a length of 0 and without room for times.
     pub(crate) fn of(response: &Response) -> Self {
         Self {
             status: response.status,
@@ -152,8 +153,8 @@ impl HeadOptions<'static> {
 }
 
 impl HeadOptions<'_> {
-    /// The length that the head states. By RFC 9110 8.6, a 204 response must not state a length,
-    /// and that of a 304 response would be the length of another response.
+    /// Returns the length that the head states. By RFC 9110 8.6, a 204 response must not state one,
+    /// and a 304 response would have to state that of the corresponding 200 response.
     pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn no_content_has_no_length() {
+    fn a_head_with_204_states_no_length() {
         let mut out = Vec::new();
         let head = HeadOptions {
             content_type: b"",

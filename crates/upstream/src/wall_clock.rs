@@ -1,17 +1,17 @@
-//! The body of `/json/{valid|invalid}`, which contains the time of day. It is generated at most ten
-//! times per second instead of once per request.
+//! The bodies of `/json/{valid|invalid}`, which contain the time of day. They are generated at most
+//! ten times per second, not for each request.
 
 use std::io::Write;
 
 use jiff::Timestamp;
 
-/// The time for which a body is reused.
+/// The time during which the bodies are reused, in nanoseconds.
 const REFRESH_NS: u64 = 100_000_000;
 
 /// The size of the valid body in bytes, which never varies.
 const VALID_BYTES: usize = 65;
 
-/// The two current bodies.
+/// The current bodies, valid and invalid.
 pub(crate) struct TimeBodies {
     valid: Vec<u8>,
     invalid: Vec<u8>,
@@ -30,8 +30,8 @@ impl Default for TimeBodies {
 }
 
 impl TimeBodies {
-    /// The body for a request at `now_ns` by the monotonic clock. If `valid` is false, its closing
-    /// quote is missing.
+    /// Returns the body for a request at `now_ns` by the monotonic clock. If `valid` is false, the
+    /// closing quote is missing.
     pub(crate) fn at(&mut self, now_ns: u64, valid: bool) -> &[u8] {
         let is_old = |made_ns| now_ns.saturating_sub(made_ns) >= REFRESH_NS;
         if self.made_ns.is_none_or(is_old) {

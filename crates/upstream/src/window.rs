@@ -1,4 +1,4 @@
-//! The sequence numbers that were seen within sliding windows. Threads share the windows without a
+//! Remembers the sequence numbers that were seen, in sliding windows that threads share without a
 //! lock.
 
 use std::sync::OnceLock;
@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use gatebench_net::trace::Nonce;
 
-/// The default number of streams for which an upstream remembers nonces.
+/// The default number of streams whose nonces an upstream remembers.
 pub const STREAMS: usize = 64;
 
-/// The number of sequence numbers that all windows together cover, for up to 32,768 streams. Their
-/// memory is at most 1 GiB. With more streams, each window has the minimum length.
+/// The number of sequence numbers that all windows together cover, for up to 32,768 streams. The
+/// windows then take at most 1 GiB of memory. With more streams, each window has the minimum
+/// length.
 const SEQUENCES: u64 = 1 << 32;
 
 const SEQUENCES_PER_WORD: u64 = 32;
@@ -23,18 +24,20 @@ const SEQUENCES_MIN: u64 = SEQUENCES_PER_WORD * WORDS_PER_CHUNK as u64;
 pub(crate) enum Sighting {
     First,
     Repeated,
-    /// A later number uses its place in the window, so it is unknown whether it was seen.
+    /// A later number has taken the place of this one in the window, so it is unknown whether this
+    /// number was seen before.
     TooOld,
     /// There are more streams than expected, so the number is not remembered.
     Untracked,
 }
 
-/// The windows of all streams. A stream is a pair of a run tag and an engine's worker. The memory
-/// grows with the numbers seen, in chunks of 32 KiB for 131,072 numbers. For up to 32,768 streams,
-/// it is at most 1 GiB in total; with more streams, it is at most one chunk per stream.
+/// The windows of all streams. A stream is a pair of a load's tag and a worker of the load
+/// generator. The memory grows with the numbers seen, in chunks of 32 KiB for 131,072 numbers. For
+/// up to 32,768 streams, the windows in use take at most 1 GiB in total; with more streams, they
+/// take at most one chunk per stream. A reset does not free memory.
 pub(crate) struct Windows {
-    /// A hash table of streams. Each place contains the tag and worker plus one, or 0 if it is
-    /// free. At least half of the places stay free, so that a place is found soon.
+    /// A hash table of streams. Each place contains the stream's number (tag and worker) plus 1, or
+    /// 0 if it is free. At least half of the places stay free, so that a search ends soon.
     streams: Box<[AtomicU32]>,
     windows: Box<[OnceLock<Window>]>,
     /// The maximum number of streams that are remembered between two resets.
@@ -49,9 +52,9 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Creates the windows for this number of streams between two resets.
+    /// Creates the windows for at most this many streams between two resets.
     pub(crate) fn new(streams: usize) -> Self {
-        // A tag and a worker together have 24 bits, so there cannot be more streams than this.
+        // A tag and a worker have 24 bits in total, so there cannot be more streams than this.
         let streams = streams.clamp(1, 1 << 24);
         let places = 2 * streams.next_power_of_two();
         let sequences = SEQUENCES / streams.next_power_of_two() as u64;
@@ -65,7 +68,7 @@ impl Windows {
         }
     }
 
-    /// Notes a nonce, and reports whether it has been seen before.
+    /// Notes a nonce, and returns whether it had been seen before.
     pub(crate) fn see(&self, nonce: Nonce) -> Sighting {
         let stream = u32::from(nonce.tag()) << 8 | u32::from(nonce.worker());
         match self.window_of(stream + 1) {
@@ -117,10 +120,10 @@ impl Windows {
     }
 }
 
-/// The window of one stream. It consists of words, each of which has a bit for each of 32 sequence
-/// numbers, the epoch (16 bits), which counts the turns of the window, and the generation (16
-/// bits). The first number of a later epoch replaces the word of an earlier epoch, so words need
-/// not be cleared.
+/// The window of one stream. Each of its words has a bit for each of 32 sequence numbers, the epoch
+/// (16 bits), which counts how often the window has wrapped around, and the generation (16 bits).
+/// The first number of a later epoch replaces the word of an earlier one, so words need not be
+/// cleared.
 struct Window {
     sequences: u64,
     chunks: Box<[OnceLock<Box<[AtomicU64]>>]>,
@@ -170,7 +173,7 @@ fn is_later(owner: u64, than: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// The length of each window of an upstream that is started for 64 streams.
+    /// The length of each window if an upstream is started for 64 streams.
     const WINDOW_SEQUENCES: u64 = 1 << 26;
 
     #[test]
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_forgets() {
+    fn a_reset_forgets_the_numbers() {
         let windows = Windows::new(STREAMS);
         let nonce = Nonce::new(1, 0, 70);
         assert_eq!(windows.see(nonce), Sighting::First);
@@ -230,7 +233,8 @@ mod tests {
             }
         }
         assert_eq!(windows.see(Nonce::new(100, 0, 0)), Sighting::Untracked);
-        // The windows are shorter, so that all together need no more memory.
+        // These windows are shorter than those for 64 streams, so that all of them together need no
+        // more memory.
         let late = 1 << 22;
         assert_eq!(windows.see(Nonce::new(1, 1, 7 + late)), Sighting::First);
         assert_eq!(windows.see(Nonce::new(1, 1, 7)), Sighting::TooOld);

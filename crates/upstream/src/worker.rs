@@ -1,4 +1,4 @@
-//! The loop of a worker, which passes events and deadlines to connections.
+//! A worker's loop, which passes events and deadlines to connections.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::exchange::Exchange;
 use crate::http1;
 use crate::ledger::Ledger;
 
-/// The state that the workers of an origin other than [`crate::fault_server`] share.
+/// The state that the workers of an origin share, for all kinds except [`Kind::Pathology`].
 pub(crate) struct Serving {
     pub(crate) kind: Kind,
     pub(crate) ledger: Ledger,
@@ -33,7 +33,7 @@ impl Service for Serving {
     }
 }
 
-/// Serves until the seat is stopped.
+/// Serves until the seat reports that the worker must stop.
 pub(crate) fn run<I: Io, O: Origin<I>>(
     io: I,
     origin: O,

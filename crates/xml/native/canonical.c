@@ -1,6 +1,7 @@
-/* Canonical XML 1.0 with comments (https://www.w3.org/TR/2001/REC-xml-c14n-20010315) of whole
- * trees, in time proportional to the output. libxml2's own function compares all namespaces in
- * scope with each other at every element, so it takes 15 s for a plain message of 100 kB. */
+/* Writes whole trees as Canonical XML 1.0 with comments
+ * (https://www.w3.org/TR/2001/REC-xml-c14n-20010315) in time proportional to the output. libxml2's
+ * own function compares all namespaces in scope with each other at every element, so it takes 15 s
+ * for a plain message of 100 kB. */
 #include "shim.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 #define PIECE_BYTES ((size_t)4096)
 
-/* The kind of text that contains a character, which determines the character's replacement. */
+/* The place of a character, which determines the character's replacement. */
 enum place { IN_TEXT, IN_ATTRIBUTE, IN_OTHER };
 
 /* A namespace declaration that is in force at the current position, and the element that declares
@@ -98,7 +99,7 @@ static void put_escaped(struct writer *out, const xmlChar *text, enum place plac
 
 static int is_empty(const xmlChar *text) { return text == NULL || text[0] == 0; }
 
-/* Compares two texts; NULL and the empty text are equal. */
+/* Compares two texts. NULL and the empty text are equal. */
 static int compare_texts(const xmlChar *left, const xmlChar *right) {
     return strcmp(left == NULL ? "" : (const char *)left, right == NULL ? "" : (const char *)right);
 }
@@ -109,7 +110,7 @@ static int compare_namespaces(const void *left, const void *right) {
     return compare_texts(one->prefix, other->prefix);
 }
 
-/* Orders attributes by namespace name, then by local name; attributes without a namespace come
+/* Orders attributes by namespace name and then by local name, with attributes without a namespace
  * first. */
 static int compare_attributes(const void *left, const void *right) {
     const xmlAttr *one = *(const void *const *)left;
@@ -120,7 +121,8 @@ static int compare_attributes(const void *left, const void *right) {
     return order != 0 ? order : compare_texts(one->name, other->name);
 }
 
-/* Returns the array with room for one more item of that size, or NULL if there is no memory. */
+/* Returns the array, enlarged if necessary, with room for one more item, or NULL if memory runs
+ * out. */
 static void *with_room(struct writer *out, void *array, size_t count, size_t *room, size_t size) {
     void *larger;
     if (count < *room)
@@ -159,7 +161,7 @@ static void put_name(struct writer *out, const xmlNs *ns, const xmlChar *name) {
     put_text(out, (const char *)name);
 }
 
-/* Returns the declaration of a prefix that is in force, or NULL. */
+/* Returns the declaration of a prefix that is currently in force, or NULL. */
 static const struct declaration *in_force(const struct writer *out, const xmlChar *prefix) {
     for (size_t i = out->declared; i > 0; i--)
         if (compare_texts(out->declarations[i - 1].ns->prefix, prefix) == 0)
@@ -167,7 +169,7 @@ static const struct declaration *in_force(const struct writer *out, const xmlCha
     return NULL;
 }
 
-/* Reports whether a declaration of an element changes the declarations in force. */
+/* Reports whether an element's declaration changes the declarations in force. */
 static int is_news(const struct writer *out, const xmlNode *element, const xmlNs *ns) {
     const struct declaration *before;
     if (xmlStrEqual(ns->prefix, (const xmlChar *)"xml") && xmlStrEqual(ns->href, XML_XML_NAMESPACE))
@@ -261,8 +263,8 @@ static void close_element(struct writer *out, const xmlNode *element) {
         out->is_behind_root = 1;
 }
 
-/* Writes a comment or a processing instruction; outside the root element, it gets a line
- * to itself. */
+/* Writes a comment or a processing instruction, on a line of its own if it is outside the root
+ * element. */
 static void put_aside(struct writer *out, const xmlNode *node) {
     int is_outside = node->parent == (const xmlNode *)out->document;
     if (is_outside && out->is_behind_root)

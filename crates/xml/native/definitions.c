@@ -1,5 +1,5 @@
-/* Schemas, stylesheets and XPath expressions: compiled once, and applied with separate handlers and
- * limits each time. */
+/* Compiles schemas, stylesheets and XPath expressions once, and applies them with separate handlers
+ * and limits each time. */
 #include "shim.h"
 
 #include <limits.h>
@@ -26,9 +26,9 @@ xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report) {
 
 xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema) { return xmlSchemaNewValidCtxt(schema); }
 
-/* Validates the element and its descendants, or the whole document if `element` is NULL. Returns
- * 0 if it is valid, a positive error code if it is not, and a negative number if the library
- * failed. */
+/* Validates the element and its descendants, or the whole document if `element` is NULL. Returns 0
+ * if the input is valid, a positive error code if it is invalid, and a negative number if the
+ * library failed. */
 int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report) {
     int result;
     xmlSchemaSetValidStructuredErrors(validator, shim_structured, report);
@@ -64,8 +64,8 @@ static void on_transform_error(void *report, const char *format, ...) {
 }
 
 /* The preferences that forbid stylesheets to read or write anything: no document(), no
- * xsl:document, no network. They never change after their creation, so all transformations share
- * them. */
+ * xsl:document, no network. All transformations share the preferences, which never change after
+ * their creation. */
 static xsltSecurityPrefsPtr nothing_allowed;
 
 int shim_forbid_access(void) {
@@ -133,8 +133,8 @@ xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char
     return result;
 }
 
-/* Compiles an expression. Errors go to the thread's handler, because a handler set on a context
- * would receive an error without its message. */
+/* Compiles an expression. Errors go to the thread's handler, because a context's handler would
+ * receive an error without its message. */
 xmlXPathCompExprPtr shim_xpath(const char *expression) { return xmlXPathCompile((const xmlChar *)expression); }
 
 xmlXPathContextPtr shim_xpath_context(void) {
@@ -162,15 +162,15 @@ int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression,
     context->node = (xmlNodePtr)document;
     context->opLimit = operations_max;
     context->opCount = 0;
-    /* A transformation does the same: without this order, comparing two nodes walks from one to the
-     * other. */
+    /* Number the elements, as a transformation does. Otherwise, comparing two nodes would walk from
+     * one to the other. */
     xmlXPathOrderDocElems(document);
     shim_running(NULL, context);
     found = xmlXPathCompiledEval(expression, context);
     shim_running(NULL, NULL);
     context->doc = NULL;
     context->node = NULL;
-    /* If there were too many steps, libxml2 leaves their count at the limit. */
+    /* After too many steps, libxml2 leaves their count at the limit. */
     if (found == NULL)
         return context->opCount >= context->opLimit ? -1 : 0;
     if (found->type == XPATH_NODESET && found->nodesetval != NULL && found->nodesetval->nodeNr > 0) {

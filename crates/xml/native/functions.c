@@ -1,5 +1,5 @@
 /* XPath functions that replace those of libxml2 and libxslt, whose time grows with the product of
- * the sizes of their arguments: translate() searches the whole list for each character of a text,
+ * their arguments' sizes: translate() searches the whole list for each character of a text,
  * contains() and similar functions start again at each position, and id() and key() compare each
  * node found with all nodes found before. From 2.14 on, libxml2 does not call the lookup function
  * for XPath's own functions, so only key() is replaced. */
@@ -12,8 +12,7 @@
 #include <libxml/xpathInternals.h>
 #include <libxslt/functions.h>
 
-/* Pops the topmost value as a text, which then belongs to the caller. Returns NULL if there is
- * none. */
+/* Pops the topmost value as a text that the caller owns. Returns NULL if there is none. */
 static xmlXPathObjectPtr pop_text(xmlXPathParserContextPtr ctxt) {
     CAST_TO_STRING;
     return valuePop(ctxt);
@@ -24,7 +23,7 @@ static const xmlChar *text_of(const xmlXPathObject *object) {
     return object->stringval == NULL ? (const xmlChar *)"" : object->stringval;
 }
 
-/* Pops two texts from the stack; returns 0 and sets an error if there are none. */
+/* Pops two texts from the stack. Returns 0 and sets an error if there are not two. */
 static int pop_texts(xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr *first, xmlXPathObjectPtr *second) {
     *second = pop_text(ctxt);
     *first = pop_text(ctxt);
@@ -37,7 +36,7 @@ static int pop_texts(xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr *first, xm
     return 0;
 }
 
-/* Returns the length in bytes of the character with which a text begins; 0 at the end. */
+/* Returns the length in bytes of a text's first character, or 0 at the end. */
 static size_t character(const xmlChar *text) {
     size_t bytes = *text != 0;
     if (*text >= 0x80)
@@ -46,13 +45,14 @@ static size_t character(const xmlChar *text) {
     return bytes;
 }
 
-/* Pages for all numbers that four bytes of UTF-8 can encode, whether they are characters or not. */
+/* The number of pages for all numbers that four bytes of UTF-8 can encode, even those that are not
+ * characters. */
 #define PAGES 0x2000
 #define PAGE 0x100
 
-/* The replacement of each character: a text that begins with it, or an empty text if the character
- * is removed; NULL if the character is kept. The pages are for characters outside ASCII; each is
- * allocated when it is first needed. */
+/* The replacement of each character: a text that begins with the replacement, an empty text to
+ * remove the character, or NULL to keep it. Characters outside ASCII are in pages, which are
+ * allocated when first needed. */
 struct translation {
     const xmlChar *ascii[0x80];
     const xmlChar ***pages;
@@ -72,7 +72,7 @@ static size_t code_of(const xmlChar *text) {
     return code;
 }
 
-/* Returns the entry of the first character of a text, or NULL if there is no memory. */
+/* Returns the entry of a text's first character, or NULL if memory runs out. */
 static const xmlChar **place_of(struct translation *translation, const xmlChar *text) {
     size_t code;
     if (*text < 0x80)
@@ -89,8 +89,8 @@ static const xmlChar **place_of(struct translation *translation, const xmlChar *
     return &translation->pages[code / PAGE][code % PAGE];
 }
 
-/* Returns the replacement of the character with which a text begins, or the text itself if the
- * character is kept. */
+/* Returns the replacement of a text's first character, or the text itself if the character is
+ * kept. */
 static const xmlChar *in_place_of(const struct translation *translation, const xmlChar *text) {
     const xmlChar *replaced = NULL;
     if (*text < 0x80) {
@@ -103,8 +103,8 @@ static const xmlChar *in_place_of(const struct translation *translation, const x
     return replaced == NULL ? text : replaced;
 }
 
-/* Fills in the replacements; returns 0 if memory runs out. If a character occurs more than once,
- * its first occurrence counts. */
+/* Fills in the replacements. If a character occurs more than once, its first occurrence counts.
+ * Returns 0 if memory runs out. */
 static int plan(struct translation *translation, const xmlChar *from, const xmlChar *to) {
     for (; *from != 0 && !shim_is_over(); from += character(from)) {
         const xmlChar **place = place_of(translation, from);
@@ -137,8 +137,7 @@ static void forget(struct translation *translation) {
     xmlFree(translation->pages);
 }
 
-/* Returns the translated text, which the caller frees with xmlFree, or NULL if there is no
- * memory. */
+/* Returns the translated text, which the caller frees with xmlFree, or NULL if memory runs out. */
 static xmlChar *translated(const xmlChar *text, const xmlChar *from, const xmlChar *to) {
     struct translation translation = {.pages = NULL};
     xmlChar *made = NULL;
@@ -151,7 +150,7 @@ static xmlChar *translated(const xmlChar *text, const xmlChar *from, const xmlCh
     return made;
 }
 
-/* Pushes a text, which then belongs to the object. */
+/* Pushes a text and gives up its ownership. */
 static void push_text(xmlXPathParserContextPtr ctxt, xmlChar *text) {
     if (text == NULL)
         xmlXPathErr(ctxt, XPATH_MEMORY_ERROR);
@@ -174,8 +173,8 @@ static void translate(xmlXPathParserContextPtr ctxt, int nargs) {
     xmlXPathFreeObject(to);
 }
 
-/* Returns the position of the second text in the first, or NULL if it is not there. glibc takes
- * time in proportion to the lengths of both. */
+/* Returns the position of the second text in the first, or NULL if it does not occur. glibc's
+ * strstr takes time in proportion to the lengths of both. */
 static const xmlChar *find(const xmlXPathObject *text, const xmlXPathObject *sought) {
     return (const xmlChar *)strstr((const char *)text_of(text), (const char *)text_of(sought));
 }
@@ -191,8 +190,8 @@ static void contains(xmlXPathParserContextPtr ctxt, int nargs) {
     xmlXPathFreeObject(sought);
 }
 
-/* Pushes the part of the first text before or after the second one; the part is empty if the first
- * text does not contain the second. */
+/* Pushes the part of the first text before or after the second one, or an empty text if the first
+ * does not contain the second. */
 static void push_part(xmlXPathParserContextPtr ctxt, int nargs, int is_after) {
     xmlXPathObjectPtr text, sought;
     const xmlChar *found;
@@ -217,11 +216,10 @@ static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) { push_par
 /* The number of slots in the smallest table of nodes. */
 #define ROOM_LOG_MIN 6
 
-/* A set of nodes, in the order in which they were found. */
+/* A set of nodes in the order of their discovery. */
 struct found {
     xmlNodeSetPtr nodes;
-    /* A hash table of the nodes by address, in which at least as many slots are free as are
-     * used. */
+    /* A hash table of the nodes by address, at least half of whose slots are free. */
     xmlNodePtr *table;
     int room_log;
 };
@@ -237,7 +235,7 @@ static xmlNodePtr *known(xmlNodePtr *table, int room_log, xmlNodePtr node) {
     return &table[at];
 }
 
-/* Doubles the table; returns 0 if there is no memory. */
+/* Doubles the table. Returns 0 if memory runs out. */
 static int enlarge(struct found *found) {
     int larger_log = found->table == NULL ? ROOM_LOG_MIN : found->room_log + 1;
     xmlNodePtr *larger = zeroed(room_of(larger_log) * sizeof *larger);
@@ -251,7 +249,7 @@ static int enlarge(struct found *found) {
     return 1;
 }
 
-/* Adds a node unless it is already in the set; returns 0 if there is no memory. */
+/* Adds a node unless the set already contains it. Returns 0 if memory runs out. */
 static int keep(struct found *found, xmlNodePtr node) {
     xmlNodePtr *place;
     if (found->table == NULL || 2 * (size_t)found->nodes->nodeNr >= room_of(found->room_log))
@@ -272,7 +270,7 @@ static void push_found(xmlXPathParserContextPtr ctxt, struct found *found) {
 
 static int is_blank(xmlChar byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
-/* Adds the elements of a document whose IDs a text lists. Returns 0 if there is no memory or the
+/* Adds the elements of a document whose IDs a text lists. Returns 0 if memory runs out or the
  * budget is spent. */
 static int keep_listed(struct found *found, xmlDocPtr document, const xmlChar *list) {
     while (list != NULL && *list != 0) {
@@ -355,7 +353,8 @@ static int keep_keyed(struct found *found, xmlXPathParserContextPtr ctxt, xmlXPa
     return goes_on;
 }
 
-/* node-set key(string, object): the same as libxslt's, except for the nodes of several values. */
+/* node-set key(string, object): calls libxslt's function for each value, and collects the nodes in
+ * linear time. */
 static void find_by_key(xmlXPathParserContextPtr ctxt, int nargs) {
     struct found found = {.nodes = NULL};
     xmlXPathObjectPtr name, values;

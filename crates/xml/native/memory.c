@@ -1,7 +1,7 @@
 /* The allocator of both libraries: the system's allocator, behind a separate store of small pieces
  * for each thread. The tree of a message consists of about a hundred pieces of a few sizes, which
- * are allocated and released together. glibc caches only seven pieces of a size for each thread;
- * all others take its slow path, which costs a fifth of the time for parsing and validating a small
+ * are allocated and released together. glibc caches only seven pieces of each size per thread; all
+ * others take its slow path, which costs a fifth of the time for parsing and validating a small
  * message. */
 #define _GNU_SOURCE
 #include "shim.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The size of the smallest kind of piece, and the increment from each kind to the next: those of
+/* The size of the smallest kind of piece, and the increment from each kind to the next, as in
  * glibc. */
 #define ROOM_MIN 24
 #define ROOM_STEP 16
@@ -35,9 +35,9 @@ static _Thread_local struct {
 
 static pthread_key_t at_end;
 
-/* The bytes that this thread has allocated and not released, by the sizes that the system's
- * allocator reports. Pieces that another thread releases distort the value, so a budget counts from
- * the value at its start. */
+/* The number of bytes that this thread has allocated but not released, by the sizes that the
+ * system's allocator reports. Pieces that another thread releases distort the value, so a budget
+ * counts from the value at its start. */
 _Thread_local long shim_held_bytes;
 
 /* Returns all pieces of the store to the system's allocator. */
@@ -55,7 +55,7 @@ static void close_store(void *unused) {
 
 int shim_memory_start(void) { return pthread_key_create(&at_end, close_store) == 0; }
 
-/* Makes this thread keep released pieces until it ends. */
+/* Makes this thread keep released pieces until the thread ends. */
 void shim_keep_pieces(void) {
 #ifndef SHIM_PLAIN_MEMORY
     if (!store.is_open)

@@ -1,4 +1,4 @@
-/* Writes results in pieces, in the form that their stylesheets declare. */
+/* Writes results piece by piece, in the form that their stylesheets declare. */
 #include "shim.h"
 
 #include <libxml/xmlsave.h>

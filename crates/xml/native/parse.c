@@ -1,4 +1,5 @@
-/* Parses documents with limits that apply during parsing, and reads only the given bytes. */
+/* Parses documents under limits that apply during parsing, and reads nothing but the given
+ * bytes. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -10,7 +11,7 @@
 #include <libxml/parserInternals.h>
 #include <libxml/valid.h>
 
-/* The error code of our own messages. */
+/* The error code of the shim's messages. */
 #define REFUSED XML_ERR_USER_STOP
 
 #define BEYOND_BUDGET "Entities expand to more than is allowed"
@@ -20,12 +21,12 @@
 #define DECLARATIONS_MAX 1000
 #define TOKENS_MAX 256
 
-/* The number of mistakes after which reading of a message stops. Each mistake costs a microsecond,
- * and every byte can be one. */
+/* The number of mistakes after which a message is read no further. Each mistake costs a
+ * microsecond, and every byte can be one. */
 #define MISTAKES_MAX 64
 
-/* The size above which a document is large. The parser continues after a mistake, to report others;
- * in a large document, only the mistakes before the next tag are reported. */
+/* The size above which a document is large. The parser continues after a mistake in order to report
+ * others, but in a large document only up to the next tag. */
 #define LARGE_BYTES (16 << 10)
 
 /* The state of the document that is being read. */
@@ -34,7 +35,7 @@ struct reading {
     int is_large;
     int nodes;
     int declarations;
-    /* The last declared entity, until the parser looks it up to store its raw text. This look-up
+    /* The last declared entity, until the parser looks it up to store its raw text. This lookup
      * does not count as a reference. */
     const xmlChar *declared;
     int declared_is_parameter;
@@ -63,15 +64,16 @@ static void refuse(xmlParserCtxtPtr parser, const char *message) {
     stop(parser);
 }
 
-/* Discards the rest of the input. xmlStopParser would free the text, to which functions of the
- * parser still hold pointers while they report a mistake. */
+/* Discards the rest of the input. xmlStopParser would free the text while functions of the parser
+ * that report a mistake still point into it. */
 static void cut_short(xmlParserCtxtPtr parser) {
     xmlParserInputPtr input = parser->input;
     reading_of(parser)->is_cut = 1;
     if (input == NULL || input->cur == NULL || input->end == NULL)
         return;
 #if LIBXML_VERSION < 21300
-    /* Later versions read the caller's memory in place, so it must not be changed. */
+    /* Only the parser's own copy may be cleared: later versions read the caller's memory in
+     * place. */
     memset((xmlChar *)input->cur, 0, (size_t)(input->end - input->cur));
 #endif
     if (input->buf != NULL && input->buf->raw != NULL)
@@ -81,19 +83,19 @@ static void cut_short(xmlParserCtxtPtr parser) {
 static void on_error(void *user, shim_xml_error error) {
     xmlParserCtxtPtr parser = user;
     struct reading *reading = reading_of(parser);
-    /* The error was already reported with the refusal, or is only a consequence of the discarded
-     * input. */
+    /* The refusal has already reported the error, or the error is only a consequence of the
+     * discarded input. */
     if (error->code == XML_ERR_USER_STOP || reading->is_cut)
         return;
     shim_forward(&reading->options->report, error);
     reading->mistakes += error->level == XML_ERR_FATAL;
-    /* Definitions are excluded, because they can have entities, whose text is read more than
+    /* Definitions are never cut short, because they can have entities, whose text is read more than
      * once. */
     if (reading->options->is_message && (reading->mistakes >= MISTAKES_MAX || shim_is_over()))
         cut_short(parser);
 }
 
-/* Reports whether reading must stop, because the time is used up or a large document has a
+/* Reports whether reading must stop because the time is used up or a large document has a
  * mistake. */
 static int is_over(xmlParserCtxtPtr parser) {
     if (!shim_is_over() && !(reading_of(parser)->is_large && !parser->wellFormed))
@@ -102,7 +104,7 @@ static int is_over(xmlParserCtxtPtr parser) {
     return 1;
 }
 
-/* Counts nodes of the tree; returns 0 if there are too many. */
+/* Counts nodes of the tree. Returns 0 if there are too many. */
 static int has_room_for(xmlParserCtxtPtr parser, int nodes) {
     struct reading *reading = reading_of(parser);
     char message[160];
@@ -167,22 +169,22 @@ static void on_instruction(void *user, const xmlChar *target, const xmlChar *dat
         xmlSAX2ProcessingInstruction(user, target, data);
 }
 
-/* Refuses the document type of a message, before its declarations are read. */
+/* Refuses the document type of a message before its declarations are read. */
 static void on_document_type(void *user, const xmlChar *name, const xmlChar *public_id,
                              const xmlChar *system_id) {
     (void)name, (void)public_id, (void)system_id;
     refuse(user, "A message may not have a document type; leave DOCTYPE out");
 }
 
-/* Handles an unknown entity. A message has no document type, and therefore only the entities that
- * are built into the parser, which reports all others as mistakes. */
+/* Handles an unknown entity. A message has no document type, so it has only the entities that are
+ * built into the parser, which reports all others as mistakes. */
 static xmlEntityPtr on_unknown_entity(void *user, const xmlChar *name) {
     (void)name;
     is_over(user);
     return NULL;
 }
 
-/* Counts a declaration; returns 0 if there are too many. */
+/* Counts a declaration. Returns 0 if there are too many. */
 static int may_declare(xmlParserCtxtPtr parser) {
     char message[160];
     if (++reading_of(parser)->declarations <= DECLARATIONS_MAX)
@@ -299,10 +301,11 @@ static void listen_to(xmlParserCtxtPtr parser, struct reading *reading) {
     sax->getParameterEntity = on_parameter_entity;
 }
 
-/* Documents up to this size are copied to the stack and read there. */
+/* The maximum size of a document that is copied to the stack and read there. */
 #define SMALL_BYTES ((size_t)8 << 10)
 
-/* Reports whether the bytes are certainly UTF-8 by their declaration, as in nearly all messages. */
+/* Reports whether the bytes are certainly UTF-8, as their declaration states in nearly all
+ * messages. */
 static int is_plainly_utf8(const char *bytes, size_t length) {
     const char *end, *name;
     if (length < 5 || bytes[0] != '<' || memchr(bytes, 0, length) != NULL)
@@ -321,8 +324,8 @@ static int is_plainly_utf8(const char *bytes, size_t length) {
 }
 
 /* Reads `text`, which ends with a zero byte, in place. The usual way is slower: libxml2 copies the
- * text, enlarges the copy by 4,000 bytes for possible further input, and repeatedly requests
- * further input near the end. */
+ * text, enlarges the copy by 4,000 bytes for possible further input, and repeatedly asks for input
+ * near the end. */
 static xmlDocPtr read_in_place(xmlParserCtxtPtr parser, const char *text, const char *url, int flags) {
     xmlParserInputPtr input = xmlNewStringInputStream(parser, (const xmlChar *)text);
     xmlDocPtr document;
@@ -341,8 +344,8 @@ static xmlDocPtr read_in_place(xmlParserCtxtPtr parser, const char *text, const 
 static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_t length, const char *url, int flags) {
     char text[SMALL_BYTES + 1];
     if (length > SMALL_BYTES || !is_plainly_utf8(bytes, length)) {
-        /* libxml2 2.9.14 copies the bytes into a buffer that doubles in size; if the larger buffer
-         * is refused, it leaks the small initial one. */
+        /* libxml2 2.9.14 copies the bytes into a buffer that doubles in size, and leaks the small
+         * initial buffer if the larger one is refused. */
         if (!shim_may_hold(2 * length))
             return NULL;
         return xmlCtxtReadMemory(parser, bytes, (int)length, url, NULL, flags);
@@ -352,10 +355,10 @@ static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_
     return read_in_place(parser, text, url, flags);
 }
 
-/* Parses a document. Returns NULL if the bytes are not well-formed or exceed a limit; the reasons
- * are in the report. */
+/* Parses a document. Returns NULL if the bytes are not well-formed or exceed a limit, with the
+ * reasons in the report. */
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
-    /* Entities are replaced and CDATA becomes text, because schemas, XPath and XSLT are defined for
+    /* Replace entities and turn CDATA into text, because schemas, XPath and XSLT are defined for
      * that form. */
     int flags = XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_BIG_LINES;
     struct reading reading = {.options = options, .is_large = length > LARGE_BYTES};
@@ -363,7 +366,7 @@ xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_
     xmlDocPtr document;
     if (parser == NULL)
         return NULL;
-    /* Makes the parser call the handlers after a mistake too, so that a mistake cannot hide an
+    /* Make the parser call the handlers even after a mistake, so that a mistake cannot hide an
      * exceeded limit or a document type. */
     if (options->is_message || reading.is_large)
         flags |= XML_PARSE_RECOVER;

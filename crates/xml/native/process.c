@@ -1,4 +1,4 @@
-/* The state of libxml2 and libxslt per process and per thread, set up once so that no request or
+/* Sets up the state of libxml2 and libxslt, once per process and per thread, so that no request or
  * error can affect another thread. */
 #define _GNU_SOURCE
 #include "shim.h"
@@ -22,16 +22,16 @@
 #include <libxslt/xslt.h>
 #include <libxslt/xsltutils.h>
 
-/* The part of the stack that no evaluation may use. Unwinding after a stop needs only a little of
- * it. */
+/* The part of the stack that evaluations must leave free. Unwinding after a stop needs only a
+ * little of it. */
 #define STACK_RESERVE_BYTES ((size_t)384 << 10)
 
-/* Allocations of at least this size fail when the budget is spent. Smaller ones never fail: the
- * libraries handle a failed large string or buffer far better than a failed node, and the work
- * stops soon anyway. */
+/* The minimum size of allocations that fail when the budget is spent. Smaller ones never fail,
+ * because the libraries handle a failed large string or buffer far better than a failed node, and
+ * the work stops soon anyway. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
-/* The interval, in CPU time of a thread, at which a signal interrupts the thread to read the
+/* The interval, in a thread's CPU time, at which a signal interrupts the thread to read the
  * clock. */
 #define TICK_NS 10000000
 
@@ -44,8 +44,8 @@
 #define ENDED_BY_STACK 2
 #define ENDED_BY_TIME 3
 
-/* The state of this thread. The signal handler on_tick also accesses the volatile members, and can
- * interrupt any other code on the thread. */
+/* The state of this thread. The signal handler on_tick, which can interrupt any other code on the
+ * thread, also accesses the volatile members. */
 static _Thread_local struct {
     int prepared;
     volatile sig_atomic_t counting;
@@ -70,16 +70,16 @@ static int tick_signal;
 /* The key whose destructor deletes the timer of a thread that ends. */
 static pthread_key_t timer_key;
 
-/* Makes the next step exceed the limit. Only a new evaluation sets the limit, whereas the count may
- * be read and written back around an interruption. */
+/* Makes the next step exceed the limit. This changes the limit, which only a new evaluation sets,
+ * and not the count, which the interrupted code may be about to write back. */
 static void stop_steps(xmlXPathContextPtr xpath) {
     if (xpath != NULL)
         xpath->opLimit = 1;
 }
 
-/* Stops the current work of this thread at its next instruction or step. A parser checks for this
- * itself, and a validation stops at its next allocation. A signal handler may call this function,
- * because it only writes a few words. */
+/* Stops the current work of this thread at its next instruction or step. A parser checks by itself
+ * whether the budget is spent, and a validation stops at its next allocation. A signal handler may
+ * call this function, because it only writes a few words. */
 static void end_by(int reason) {
     xsltTransformContextPtr transform = here.transform;
     if (here.ended_by == 0)
@@ -91,7 +91,7 @@ static void end_by(int reason) {
     stop_steps(here.xpath);
 }
 
-/* The CPU time of this thread. */
+/* Returns the CPU time of this thread. */
 static long long cpu_ns(void) {
     struct timespec time;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
@@ -108,8 +108,8 @@ static void set_tick(long interval_ns) {
     timer_settime(here.timer, 0, &time, NULL);
 }
 
-/* Handles the timer signal. It stops evaluations that compare many nodes without allocating memory.
- * If the thread no longer works within a budget, it stops the timer. */
+/* Handles the timer signal. Stops evaluations that compare many nodes without allocating memory. If
+ * the thread no longer works within a budget, stops the timer. */
 static void on_tick(int signal) {
     int error = errno;
     (void)signal;
@@ -145,8 +145,8 @@ static void make_timer(void) {
         timer_delete(here.timer);
 }
 
-/* Starts the timer unless it is running. It continues from one budget to the next, so a message
- * rarely costs a system call. */
+/* Starts the timer unless it is running. The timer continues from one budget to the next, so a
+ * message rarely costs a system call. */
 static void keep_ticking(void) {
     if (!here.has_timer)
         make_timer();
@@ -159,7 +159,7 @@ static void keep_ticking(void) {
 static int claim_signal(void) {
     const struct sigaction ticks = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
     struct sigaction others;
-    /* The last signal is left to valgrind. */
+    /* Leave the last signal to valgrind. */
     for (int signal = SIGRTMAX - 1; signal >= SIGRTMIN && tick_signal == 0; signal--)
         if (sigaction(signal, NULL, &others) == 0 && others.sa_handler == SIG_DFL &&
             sigaction(signal, &ticks, NULL) == 0)
@@ -185,7 +185,8 @@ static int allowed(size_t bytes) {
     return bytes < LARGE_BYTES;
 }
 
-/* Reports whether this thread may allocate this many bytes at once; if not, its work has ended. */
+/* Reports whether this thread may allocate this many bytes at once. If it may not, its work has
+ * ended. */
 int shim_may_hold(size_t bytes) { return allowed(bytes); }
 
 static void *counted_malloc(size_t bytes) { return allowed(bytes) ? shim_allocate(bytes) : NULL; }
@@ -211,8 +212,8 @@ static uintptr_t stack_floor_of_thread(void) {
     return (uintptr_t)lowest + (bytes > 2 * STACK_RESERVE_BYTES ? STACK_RESERVE_BYTES : bytes / 2);
 }
 
-/* Limits the additional memory that libxml2 and libxslt may use on this thread, and its CPU time,
- * until shim_budget_end; `time_ns` 0 means no time limit. */
+/* Limits the CPU time of this thread, and the additional memory that libxml2 and libxslt may use on
+ * it, until shim_budget_end. A `time_ns` of 0 means no time limit. */
 void shim_budget_begin(size_t held_bytes, long long time_ns) {
     if (here.stack_floor == 0) {
         here.stack_floor = stack_floor_of_thread();
@@ -244,7 +245,7 @@ void shim_in_background(void) {
     setpriority(PRIO_PROCESS, 0, 19);
 }
 
-/* Sets the transformation and the expression that a spent budget stops; both are NULL when the
+/* Sets the transformation and the expression that a spent budget stops. Pass NULL for both when the
  * evaluation is over. */
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath) {
     here.transform = transform;
@@ -253,8 +254,8 @@ void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath) {
         end_by(here.ended_by);
 }
 
-/* Sets the document whose validation a spent budget stops; NULL when the validation is over, which
- * restores the document. */
+/* Sets the document whose validation a spent budget stops. Pass NULL when the validation is over,
+ * which restores the document. */
 void shim_validating(xmlDocPtr document) {
     here.validated = document;
     if (document == NULL)
@@ -279,14 +280,14 @@ void shim_forward(const shim_report *report, shim_xml_error error) {
         .node = error->node,
     };
     const xmlNode *node = error->node;
-    /* In libxml2 the name is at the same offset in every kind of node that errors refer to. */
+    /* In libxml2, the name is at the same offset in every kind of node that errors refer to. */
     if (node != NULL)
         copy.node_name = (const char *)node->name;
     if (report->sink != NULL)
         report->sink(report->data, &copy);
 }
 
-/* The error handler of one context, whose user data is the report. */
+/* The error handler of a context, whose user data is the report. */
 void shim_structured(void *report, shim_xml_error error) { shim_forward(report, error); }
 
 /* The error handlers of the thread, for code in the libraries that has no context. */
@@ -318,8 +319,8 @@ shim_report shim_listen(shim_report report) {
     return before;
 }
 
-/* The loader of other documents for both libraries: it reads no file and no network, only the texts
- * that are provided. */
+/* Loads other documents for both libraries. Only texts that are provided can be loaded, neither
+ * files nor network resources. */
 static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr parser) {
     size_t length = 0;
     const char *bytes = url == NULL ? NULL : fetch_import(url, &length);
@@ -336,13 +337,13 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
     }
     snprintf(message, sizeof message, "failed to load external entity \"%s\"\n", url == NULL ? "" : url);
     shim_tell(&here.report, XML_FROM_IO, XML_IO_LOAD_ERROR, XML_ERR_WARNING, message);
-    /* Lets the schema parser distinguish a missing document from one that cannot be parsed. */
+    /* Let the schema parser distinguish a missing document from one that cannot be parsed. */
     xmlLastError.domain = XML_FROM_IO;
     xmlLastError.code = XML_IO_LOAD_ERROR;
     return NULL;
 }
 
-/* Initializes the libraries; must be called once, before any other function. Returns 0 if the
+/* Initializes the libraries. Must be called once, before any other function. Returns 0 if the
  * libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;
@@ -350,11 +351,12 @@ int shim_start(shim_fetch fetch) {
         xmlMemSetup(shim_release, counted_malloc, counted_realloc, counted_strdup) != 0)
         return 0;
     xmlInitParser();
-    /* Otherwise the first schema would build the types, without a lock. */
+    /* Otherwise, the first schema would build the types without a lock. */
     xmlSchemaInitTypes();
     xmlSetExternalEntityLoader(gate);
     xsltInit();
-    /* libxslt has one handler per process; ours sends each message to the thread that caused it. */
+    /* libxslt has one handler per process. This one sends each message to the thread that caused
+     * it. */
     xsltSetGenericErrorFunc(NULL, generic_of_thread);
     if (!shim_forbid_access())
         return 0;

@@ -1,7 +1,7 @@
 /* The interface to libxml2 and libxslt for Rust. The shim is compiled against the libraries'
  * headers, so it contains all code that depends on their struct layouts, on variadic handlers and
- * on macros. Its only state is per thread (native/process.c), and every function may be called on
- * any thread after shim_start. */
+ * on macros. All state that changes after shim_start is per thread (native/process.c), so every
+ * function may be called on any thread from then on. */
 #ifndef GATEBENCH_XML_SHIM_H
 #define GATEBENCH_XML_SHIM_H
 
@@ -20,7 +20,7 @@ typedef const xmlError *shim_xml_error;
 typedef xmlErrorPtr shim_xml_error;
 #endif
 
-/* One message of a library; all texts end with a zero byte and live until the sink returns. */
+/* A library's message. All texts end with a zero byte and live until the sink returns. */
 typedef struct {
     int domain;
     int code;

@@ -1,4 +1,4 @@
-/* Reads a tree, and makes the two edits that the policies need. */
+/* Reads trees, and makes the two edits that the policies need. */
 #include "shim.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ xmlDocPtr shim_document_of(const xmlNode *node, const char *url) {
     if (url != NULL)
         document->URL = xmlStrdup((const xmlChar *)url);
     in_scope = xmlGetNsList(node->doc, (xmlNode *)node);
-    /* The nearest namespaces come first, and xmlNewNs refuses a prefix that the element already
+    /* The nearest namespaces come first, and xmlNewNs rejects a prefix that the element already
      * has. */
     for (xmlNsPtr *ns = in_scope; ns != NULL && *ns != NULL; ns++)
         xmlNewNs(root, (*ns)->href, (*ns)->prefix);
@@ -100,8 +100,8 @@ static xmlNsPtr own_default(const xmlNode *element) {
 
 static int is_empty(const xmlNs *ns) { return ns == NULL || ns->href == NULL || ns->href[0] == 0; }
 
-/* Returns the default namespace in scope for the children of `element`, with or without regard to
- * undeclarations. */
+/* Returns the default namespace in scope for the children of `element`. Undeclarations (`xmlns=""`)
+ * count only if `with_undeclarations` is set. */
 static xmlNsPtr default_at(const xmlNode *element, int with_undeclarations) {
     for (; element != NULL && element->type == XML_ELEMENT_NODE; element = element->parent) {
         xmlNsPtr ns = own_default(element);
@@ -134,7 +134,7 @@ static xmlNodePtr following(xmlNodePtr node, int into) {
     return node == NULL ? NULL : node->next;
 }
 
-/* Returns the sum of the squares of the lengths of all sequences of texts, comments and processing
+/* Returns the sum of the squared lengths of all sequences of texts, comments and processing
  * instructions without an element between them. To sort such nodes, libxml2 walks back from each
  * one to the nearest element. */
 unsigned long shim_rows(xmlDocPtr document) {
@@ -221,7 +221,7 @@ static void drop_own_undeclaration(xmlNodePtr element) {
 int shim_drop_empty_namespaces(xmlDocPtr document) {
     if (!can_be_edited(document))
         return 0;
-    /* The references to empty namespaces are removed before the namespaces are freed. */
+    /* Remove the references to empty namespaces before freeing the namespaces. */
     for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1))
         if (node->type == XML_ELEMENT_NODE && is_empty(node->ns))
             node->ns = NULL;

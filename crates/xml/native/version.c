@@ -1,5 +1,5 @@
-/* The versions of the loaded libraries. They may differ from those of the headers with which the
-   shim was compiled. */
+/* Returns the versions of the loaded libraries, which may differ from those of the headers that the
+ * shim was compiled with. */
 #include "shim.h"
 
 #include <libxslt/xslt.h>

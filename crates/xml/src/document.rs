@@ -26,18 +26,18 @@ impl Document {
     /// Parses a message in any encoding that XML allows. CDATA sections become text.
     ///
     /// # Errors
-    /// The text is not well-formed, or the message exceeds a limit. A document type is refused,
-    /// because SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid it.
+    /// Fails if the text is not well-formed, exceeds a limit, or has a document type, which SOAP
+    /// 1.1 (section 3) and SOAP 1.2 (section 5) forbid.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
         precheck::message(bytes, limits)?;
         Self::read(bytes, limits, None, true)
     }
 
-    /// Parses a definition (a WSDL, a schema or a stylesheet) from a location against which its
-    /// references are resolved. Internal entities are replaced; nothing outside `bytes` is read.
+    /// Parses a definition: a WSDL, a schema or a stylesheet. Its references are resolved relative
+    /// to the location. Internal entities are replaced, and nothing outside `bytes` is read.
     ///
     /// # Errors
-    /// The text is not well-formed, or the definition exceeds a limit.
+    /// Fails if the text is not well-formed or exceeds a limit.
     pub fn parse_definition(
         bytes: &[u8],
         limits: &Limits,
@@ -97,13 +97,13 @@ impl Document {
         self.raw.as_ptr()
     }
 
-    /// The root element; the result of a transformation may have none.
+    /// Returns the root element, or `None` if the result of a transformation has none.
     pub fn root(&self) -> Option<Node<'_>> {
         // SAFETY: the document outlives the borrow that the node gets.
         unsafe { Node::from(ffi::xmlDocGetRootElement(self.raw())) }
     }
 
-    /// A new document with a copy of `node`, in which the namespaces in scope are bound.
+    /// Creates a document with a copy of `node`, in which all namespaces in scope are bound.
     pub(crate) fn of(node: Node<'_>, location: Option<&str>) -> Option<Self> {
         let location = location.and_then(|location| CString::new(location).ok());
         let url = pointer_to(location.as_deref());
@@ -153,7 +153,7 @@ impl Document {
 
 impl Drop for Document {
     fn drop(&mut self) {
-        // SAFETY: owned, and no node outlives its borrow.
+        // SAFETY: this value owns the document, and no node outlives its borrow of it.
         unsafe { ffi::xmlFreeDoc(self.raw()) }
     }
 }
@@ -169,7 +169,7 @@ impl<'a> Node<'a> {
     /// # Safety
     /// `raw` is null or an element of a document that is valid for `'a`.
     unsafe fn from(raw: *const ffi::RawNode) -> Option<Self> {
-        // SAFETY: not null when read.
+        // SAFETY: the pointer is read only if it is not null.
         if raw.is_null() || unsafe { ffi::shim_node_is_element(raw) } == 0 {
             return None;
         }
@@ -183,19 +183,19 @@ impl<'a> Node<'a> {
         self.raw
     }
 
-    /// Local name.
+    /// Returns the local name.
     pub fn name(self) -> &'a str {
         // SAFETY: an element has a name, and the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_name(self.raw)) }.unwrap_or_default()
     }
 
-    /// Namespace name.
+    /// Returns the namespace name.
     pub fn namespace(self) -> Option<&'a str> {
         // SAFETY: the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_namespace(self.raw)) }
     }
 
-    /// The prefix of the element's name.
+    /// Returns the prefix of the element's name.
     pub fn prefix(self) -> Option<&'a str> {
         // SAFETY: the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_prefix(self.raw)) }
@@ -206,7 +206,7 @@ impl<'a> Node<'a> {
         self.name() == name && self.namespace() == Some(namespace)
     }
 
-    /// The child elements.
+    /// Returns the child elements.
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
         // SAFETY: children and siblings are valid as long as their document.
         let first = unsafe { Self::from(ffi::shim_node_first_element(self.raw)) };
@@ -216,27 +216,28 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The value of an attribute without a namespace.
+    /// Returns the value of an attribute without a namespace.
     pub fn attribute(self, name: &str) -> Option<String> {
         let name = CString::new(name).ok()?;
         // SAFETY: the node is valid; the name is read only during the call.
         owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
     }
 
-    /// All text in the element.
+    /// Returns all text in the element.
     pub fn text(self) -> String {
         // SAFETY: the node is valid.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
     }
 
-    /// Line number of the start tag, from 1; 0 if the element was not parsed from text.
+    /// Returns the line number of the start tag, from 1, or 0 if the element was not parsed from
+    /// text.
     pub fn line(self) -> u32 {
         // SAFETY: the node is valid.
         u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)
     }
 }
 
-/// A pointer to the beginning of a string, or null.
+/// Returns a pointer to the beginning of a string, or null.
 fn pointer_to(text: Option<&CStr>) -> *const c_char {
     text.map_or(std::ptr::null(), CStr::as_ptr)
 }
@@ -254,12 +255,12 @@ unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
 /// Copies a string that must be freed, and frees it.
 pub(crate) fn owned(text: *mut c_char) -> Option<String> {
     let copy = text_of(text)?;
-    // SAFETY: not null, allocated by libxml2, and owned.
+    // SAFETY: the string is not null, was allocated by libxml2, and is owned by this function.
     unsafe { ffi::shim_free(text) };
     Some(copy)
 }
 
-/// The message of libxml2 if it cannot create a context for a document.
+/// Returns libxml2's message for an empty document, for which it cannot create a context.
 fn empty() -> Complaints {
     const DOCUMENT_EMPTY: i32 = 4;
     let mut complaints = Complaints::own(DOCUMENT_EMPTY, "Document is empty");

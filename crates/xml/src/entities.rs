@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Nesting depth of entities; libxml2 itself stops at 40.
+/// The maximum nesting depth of entities, which is also libxml2's limit.
 const DEPTH_MAX: u32 = 40;
 
-/// The maximum total size to which the entity references of one definition expand, in bytes.
+/// The maximum number of bytes that the entity references of one definition may expand to in total.
 pub(crate) const EXPANDED_BYTES_MAX: usize = 64 << 10;
 
-/// The kinds of entities, which have separate names.
+/// The kinds of entities. Each kind has its own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Referred to as `&name;`.
@@ -29,8 +29,8 @@ pub(crate) struct Entities {
 #[derive(Debug)]
 struct Entity {
     content: Rc<[u8]>,
-    /// The size with all references expanded; unknown before the first reference, because an entity
-    /// may refer to one that is declared later.
+    /// The size with all references expanded. The size is unknown until the first reference,
+    /// because an entity may refer to one that is declared later.
     expanded_bytes: Option<usize>,
 }
 
@@ -43,8 +43,8 @@ impl Entities {
         }
     }
 
-    /// Records a declaration. As in XML, the first declaration of a name takes effect. Returns
-    /// false if a reference to it would exceed the limit.
+    /// Records a declaration. As in XML, the first declaration of a name counts. Returns false if
+    /// even one reference to the entity would exceed the limit.
     pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) -> bool {
         if content.len() > self.bytes_left {
             return false;
@@ -91,7 +91,7 @@ impl Entities {
         let mut bytes = content.len();
         for within in references(&content) {
             bytes = bytes.saturating_add(self.expanded(within, depth + 1));
-            // Every limit is exceeded, so further references change nothing.
+            // The size already exceeds every limit, so further references change nothing.
             if bytes == usize::MAX {
                 break;
             }
@@ -103,7 +103,7 @@ impl Entities {
     }
 }
 
-/// Names between `&` and `;`.
+/// Returns the names between `&` and `;`.
 fn references(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     let after = content.split(|&byte| byte == b'&').skip(1);
     after.filter_map(|rest| rest.split(|&byte| byte == b';').next())
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn billion_laughs_and_loops_are_beyond_every_budget() {
+    fn billion_laughs_and_loops_exceed_every_budget() {
         let mut entities = Entities::with_budget(usize::MAX - 1);
         entities.declare(General, b"l0", b"ha");
         for i in 1..=30 {

@@ -7,23 +7,23 @@ use std::fmt;
 
 use crate::ffi;
 
-/// libxml2's code for a validation root that the schema does not declare.
+/// libxml2's error code for a validation root that the schema does not declare.
 pub const NO_DECLARATION: i32 = 1845;
 
-/// libxml2's code for a referenced document that cannot be parsed.
+/// libxml2's error code for a referenced document that cannot be parsed.
 pub const NOT_PARSED: i32 = 3067;
 
-/// The maximum number of messages kept per call; further ones are dropped.
+/// The maximum number of messages kept per call. Further ones are dropped.
 const MESSAGES_MAX: usize = 64;
 
-/// One message of a library.
+/// A library's message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
-    /// libxml2's error code; 0 if the message has none, like those of libxslt.
+    /// libxml2's error code; 0 if the message has none, as from libxslt.
     pub code: i32,
-    /// Line number in the document or definition, from 1; 0 if unknown.
+    /// The line number in the document or definition, from 1; 0 if unknown.
     pub line: u32,
-    /// Local name of the element at fault.
+    /// The local name of the element at fault.
     pub node: Option<String>,
     /// The message without its final newline.
     pub message: String,
@@ -32,7 +32,7 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// A message that is not from a library.
+    /// Creates a message that does not come from a library.
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -42,7 +42,8 @@ impl Complaint {
     }
 }
 
-/// `Error Node: X, Error code: N, Line: L, Message: ...`; only the text if there is no code.
+/// Writes `Error Node: X, Error code: N, Line: L, Message: ...`, or only the text if there is no
+/// code.
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.code == 0 {
@@ -59,18 +60,18 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// The reasons why a call failed: at least one message.
+/// The reasons why a call failed, at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaints(pub Vec<Complaint>);
 
 impl Complaints {
-    /// A single message that is not from a library.
+    /// Creates a single message that does not come from a library.
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self(vec![Complaint::own(code, message)])
     }
 
-    /// Reports whether the only mistake is that the schema does not declare the element to be
-    /// validated; another schema may declare it.
+    /// Reports whether the only mistake is that this schema does not declare the element to be
+    /// validated. Another schema may declare it.
     pub fn is_wrong_schema(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)
@@ -85,7 +86,7 @@ impl Complaints {
     }
 }
 
-/// All messages, joined with `. `.
+/// Writes all messages, joined with `. `.
 impl fmt::Display for Complaints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let messages: Vec<String> = self.0.iter().map(Complaint::to_string).collect();
@@ -95,12 +96,12 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// Collects the messages of one call. It must not move while a library can access it, so it is
-/// created and used within one function each time.
+/// Collects the messages of one call. A collector must not move while a library can access it, so
+/// each one is created and used within a single function.
 #[derive(Default)]
 pub(crate) struct Collector {
     pub complaints: Complaints,
-    /// The node that is being validated; see [`Complaint::at_root`].
+    /// The node that is being validated (see [`Complaint::at_root`]).
     pub root: *const c_void,
 }
 
@@ -112,7 +113,7 @@ impl Collector {
         }
     }
 
-    /// Runs `work` while this thread's messages without a context are also sent here.
+    /// Runs `work`, and meanwhile also collects this thread's messages that have no context.
     pub fn listen<T>(&mut self, work: impl FnOnce(&mut ffi::Report) -> T) -> T {
         let mut report = self.report();
         // SAFETY: the previous report is restored before `self` ends, even if `work` unwinds,
@@ -154,12 +155,12 @@ extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
     });
 }
 
-/// Copies a string of the C side, and replaces bytes that are not UTF-8.
+/// Copies a C string, and replaces bytes that are not UTF-8.
 pub(crate) fn text_of(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: not null, and every string of the shim is NUL-terminated.
+    // SAFETY: the pointer is not null, and every string of the shim is NUL-terminated.
     let text = unsafe { CStr::from_ptr(text) };
     Some(text.to_string_lossy().into_owned())
 }

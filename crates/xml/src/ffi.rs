@@ -1,7 +1,7 @@
-//! The declarations of the C shim (`native/shim.h`) and of the few functions that free its objects.
+//! Declares the C shim (`native/shim.h`) and the few library functions that free its objects.
 //!
-//! libxml2's objects are opaque here: only the shim, compiled against the libraries' own headers,
-//! knows their layout.
+//! libxml2's objects are opaque here. Only the shim, which is compiled against the libraries'
+//! headers, knows their layout.
 
 use std::ffi::{c_char, c_int, c_long, c_longlong, c_ulong, c_void};
 
@@ -33,7 +33,7 @@ opaque! {
     XPathContext
 }
 
-/// One message; its pointers are valid until the sink returns.
+/// A message, whose pointers are valid until the sink returns.
 #[repr(C)]
 pub(crate) struct Message {
     pub domain: c_int,

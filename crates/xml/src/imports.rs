@@ -10,13 +10,13 @@ use crate::limits::Limits;
 use crate::loader;
 use crate::precheck::REFUSED;
 
-/// The source of definitions by location: a path from the configuration, or the address in an
+/// A source of definitions by location, which is a path from the configuration or the address in an
 /// import.
 pub trait Files {
-    /// The bytes at a location.
+    /// Reads the bytes at a location.
     ///
     /// # Errors
-    /// The reason why they cannot be read.
+    /// Returns the reason why the bytes cannot be read.
     fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable>;
 }
 
@@ -25,7 +25,7 @@ pub trait Files {
 pub enum Unreadable {
     #[error("{0} is not among the included definitions")]
     NotIncluded(String),
-    /// It is an address on the network.
+    /// The location is an address on the network.
     #[error(
         "{0} is not among the includes, and nothing is fetched over the network; add it to the includes"
     )]
@@ -34,7 +34,7 @@ pub enum Unreadable {
     Io { location: String, error: io::Error },
 }
 
-/// A source without any definitions.
+/// A source that contains no definitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -56,12 +56,14 @@ impl Files for HashMap<String, String> {
 /// Runs `compile` with the imports that `files` provides.
 ///
 /// # Errors
-/// Imports exceed a limit on definitions that the libraries' own parsers do not enforce.
+/// Fails if an import exceeds a limit on definitions that the libraries' own parsers do not
+/// enforce.
 pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     loader::lend(Rc::new(|location: &str| read(files, location)), compile)
 }
 
-/// Reads an import. The error is the limit that it exceeds; none if there is nothing to read.
+/// Reads an import. The error is the limit that the import exceeds, or `None` if there is nothing
+/// to read.
 fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>> {
     let bytes = files.read(location).map_err(|_| None)?;
     match refusal(location, &bytes) {
@@ -70,7 +72,8 @@ fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>
     }
 }
 
-/// The limit that an import exceeds, if any. The library itself reports other mistakes in it.
+/// Returns the limit that an import exceeds, if any. The library itself reports other mistakes in
+/// the import.
 fn refusal(location: &str, bytes: &[u8]) -> Option<Complaints> {
     let read = Document::parse_definition(bytes, &Limits::DEFINITIONS, Some(location));
     let mut why = read.err()?;

@@ -1,12 +1,16 @@
 //! XML for the reference gateway: safe wrappers for libxml2 and libxslt, and the SOAP/XML policies
-//! built on them, which take and return messages. This crate uses neither HTTP nor the file system.
+//! built on them, which transform messages. Stylesheets in XSLT 2.0 and 3.0 are run by SaxonC in
+//! separate processes ([`saxon`]). This crate does not use HTTP, and uses the file system only to
+//! communicate with these processes.
 //!
-//! The only process-wide state is what the libraries require (their allocator, their loader, one
-//! message handler of libxslt), set once before their first use; each of these delegates to the
-//! calling thread. A library's message goes to the collector of the one call that caused it.
+//! The only process-wide state consists of the libraries' allocator, their loader, a message
+//! handler of libxslt, and the handler of the timer signal that limits CPU time. This state is set
+//! once before the libraries are first used, and each part acts on the state of the calling thread.
+//! A library's message goes to the collector of the call that caused it.
 //!
-//! No message can cause anything to be read: it may have no document type, the loader provides only
-//! the files lent to the compiling thread, and stylesheets may neither read nor write.
+//! No message can cause anything to be read: messages must not have a document type, the loader
+//! provides only the files lent to the compiling thread, and stylesheets may neither read nor
+//! write.
 
 mod document;
 mod entities;

@@ -1,47 +1,48 @@
-//! The limits of a document and of the work on it.
+//! Limits on documents and on the work on them.
 
-/// Limits of parsing and evaluation. Exceeding one ends the work with a message that names it.
+/// Limits on parsing and evaluation. Exceeding a limit ends the work with a message that names the
+/// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of a message's body in bytes, after decompression.
+    /// The size of a message's body, after decompression.
     pub body_bytes: usize,
-    /// Size of a document in bytes: a body, the result of a transformation, or a definition.
+    /// The size of a document: a body, the result of a transformation, or a definition.
     pub document_bytes: usize,
-    /// Nesting depth of elements; libxml2 itself stops at 256.
+    /// The nesting depth of elements. libxml2's own limit is 256.
     pub depth: u16,
-    /// Number of elements, attributes, namespace declarations, comments and processing
+    /// The number of elements, attributes, namespace declarations, comments and processing
     /// instructions.
     pub nodes: u32,
-    /// Number of attributes and namespace declarations of one element.
+    /// The number of attributes and namespace declarations per element.
     pub attributes: u16,
-    /// Size of one attribute's value in bytes.
+    /// The size of an attribute's value.
     pub attribute_bytes: usize,
-    /// Number of namespaces in scope at one element.
+    /// The number of namespaces in scope at any element.
     pub namespaces: u16,
-    /// Length of one namespace's name in bytes.
+    /// The length of a namespace's name.
     pub namespace_bytes: usize,
-    /// Nesting depth of a transformation's instructions.
+    /// The nesting depth of a transformation's instructions.
     pub transform_depth: u16,
-    /// Number of instructions of a transformation, and of steps of XPath expressions in it or in a
-    /// route.
+    /// The number of instructions that a transformation executes, plus the steps of XPath
+    /// expressions, in a transformation or in a route.
     pub operations: u32,
-    /// The sum of the squared lengths of all rows on which a transformation or an expression works.
-    /// A row consists of text nodes, comments and processing instructions without an element
-    /// between them.
+    /// The sum of the squared lengths of all rows in the input of a transformation or expression. A
+    /// row consists of text nodes, comments and processing instructions without an element between
+    /// them.
     pub rows: u32,
-    /// Number of nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
+    /// The number of nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
     pub sorted: u16,
-    /// Number of bytes that the libraries hold at a time for one chain.
+    /// The number of bytes that the libraries hold at any time for one chain.
     pub held_bytes: usize,
-    /// CPU time of one chain in milliseconds; none for definitions, which the operator has written.
+    /// The CPU time of one chain; `None` for definitions, which the operator has written.
     pub time_ms: Option<u32>,
 }
 
-/// The size of the bodies for which [`Limits::MESSAGES`] is intended.
+/// The maximum size of the bodies that [`Limits::MESSAGES`] is intended for.
 const BODY_BYTES: usize = 1 << 20;
 
 impl Limits {
-    /// The usual limits for messages, whose bodies have at most 1 MiB.
+    /// The usual limits for messages with bodies of at most 1 MiB.
     pub const MESSAGES: Self = Self {
         body_bytes: BODY_BYTES,
         document_bytes: 8 << 20,
@@ -70,9 +71,8 @@ impl Limits {
         ..Self::MESSAGES
     };
 
-    /// The usual limits for messages whose bodies may have this number of bytes, before and after
-    /// decompression. A limit that depends on the size of a message is raised by the same factor as
-    /// the size.
+    /// Returns the usual limits for messages whose bodies may have this number of bytes, before and
+    /// after decompression. Limits that depend on the size of a message are scaled with it.
     #[must_use]
     pub fn for_bodies_of(body_bytes: usize) -> Self {
         let usual = Self::MESSAGES;

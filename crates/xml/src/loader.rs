@@ -1,8 +1,8 @@
-//! The only loader of both libraries. It returns documents in memory that are lent to a thread
-//! while it compiles.
+//! The only loader of both libraries, which returns documents that are lent to a thread while it
+//! compiles.
 //!
-//! libxml2 and libxslt have one loader per process. Ours returns only the documents that the
-//! compiling thread has lent. A document that refers to a file or a URL loads nothing, because
+//! libxml2 and libxslt have one loader per process. This one returns only documents that are lent
+//! to the calling thread. If a message refers to a file or a URL, nothing is loaded, because
 //! nothing is lent while requests are served.
 
 #![allow(unsafe_code)]
@@ -13,8 +13,8 @@ use std::rc::Rc;
 
 use crate::errors::Complaints;
 
-/// Reads the text at a location. The error is the reason for refusing an existing text; none if
-/// there is no text.
+/// Reads the text at a location. The error is the reason for refusing an existing text, or `None`
+/// if there is no text.
 pub(crate) type Reader<'a> = dyn Fn(&str) -> Result<Vec<u8>, Option<Complaints>> + 'a;
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ const IMPORTS_MAX: usize = 1_000;
 /// Runs `compile` with the documents that `read` provides.
 ///
 /// # Errors
-/// The last reason for which `read` refused a document.
+/// Returns the last reason for which `read` refused a document.
 pub(crate) fn lend<T>(read: Rc<Reader<'_>>, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     // SAFETY: only the lifetime is extended. `Return` takes the reader back before its borrow ends,
     // even if `compile` panics, and no clone of it leaves `fetch`.

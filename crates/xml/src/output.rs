@@ -9,7 +9,7 @@ use crate::errors::{Collector, Complaints};
 use crate::ffi;
 use crate::limits::Limits;
 
-/// The destination of a result, up to a maximum size.
+/// The destination of a result of limited size.
 pub(crate) struct Sink<'a> {
     out: &'a mut Vec<u8>,
     bytes_left: usize,
@@ -27,7 +27,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The result of writing.
+    /// Finishes writing. Returns an error if the result was too long or could not be written.
     pub fn end(self, is_written: bool, complaints: Complaints) -> Result<(), Complaints> {
         if self.is_full {
             let message = format!("The result has more than {} bytes", self.bytes_max);
@@ -40,7 +40,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Appends to the [`Sink`] that `data` points to; returns a negative number if it is full.
+/// Appends to the [`Sink`] that `data` points to. Returns a negative number if the sink is full.
 pub(crate) extern "C" fn append(data: *mut c_void, bytes: *const c_char, length: c_int) -> c_int {
     let Ok(count) = usize::try_from(length) else {
         return -1;
@@ -64,8 +64,8 @@ impl Document {
     /// Appends Canonical XML 1.0 with comments, which has no XML declaration.
     ///
     /// # Errors
-    /// The tree has no canonical form, because a namespace name is relative; there is not enough
-    /// memory; or the text is longer than a document may be.
+    /// Fails if the tree has no canonical form because a namespace name is relative, if memory runs
+    /// out, or if the text is longer than a document may be.
     pub fn write_canonical(&self, out: &mut Vec<u8>, limits: &Limits) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);

@@ -1,8 +1,8 @@
-//! Contexts that are expensive to create and can be reused, by one user at a time.
+//! A pool of contexts that are expensive to create, each of which is used by one thread at a time.
 
 use std::sync::Mutex;
 
-/// The maximum number of idle contexts; each thread uses at most one at a time.
+/// The maximum number of idle contexts. Each thread uses at most one at a time.
 const IDLE_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -19,13 +19,13 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Takes an idle context. The lock is held only for a push or a pop, never while a context is
-    /// in use.
+    /// Takes an idle context, if there is one. The lock is held only for a push or a pop, never
+    /// while a context is in use.
     pub fn take(&self) -> Option<T> {
         self.idle.lock().ok()?.pop()
     }
 
-    /// Returns a context for reuse.
+    /// Gives back a context for reuse.
     pub fn give(&self, context: T) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < IDLE_MAX

@@ -1,4 +1,4 @@
-//! Checks a document before it is parsed, because the parser itself would take too long to refuse
+//! Checks a document before it is parsed, because the parser itself would take too long to reject
 //! it.
 
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::errors::Complaints;
 use crate::limits::Limits;
 
-/// Below this size even the parser's worst case is fast.
+/// The size below which even the parser's worst case is fast.
 const SMALL_BYTES: usize = 16 << 10;
 
 /// Encodings in which markup characters are encoded as in ASCII.
@@ -19,24 +19,25 @@ const ENCODINGS: [&str; 6] = [
     "windows-125",
 ];
 
-/// The encoding names for which the parser still uses UTF-16 if the document's first bytes indicate
-/// UTF-16.
+/// The declared encodings under which the parser keeps using UTF-16 if the document's first bytes
+/// indicate it.
 const WIDE_ENCODINGS: [&str; 6] = ["utf-16", "utf16", "utf-16le", "utf-16be", "utf-8", "utf8"];
 
 /// The maximum number of names that the document type of a definition may list for one attribute.
 const TOKENS_MAX: usize = 256;
 
-/// libxml2's code for a document whose parsing was stopped.
+/// libxml2's error code for a document whose parsing was stopped.
 pub(crate) const REFUSED: i32 = 111;
 
-/// Refuses documents that are too large, markup hidden in a rare encoding, and start tags with too
-/// many attributes. The parser compares each attribute with every other; this may take seconds.
+/// Refuses messages that are too large, that could hide markup in a rare encoding, or that have a
+/// start tag with too many attributes. The parser compares each attribute with every other, which
+/// may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// Refuses the same in definitions, and also enumerations in a document type that would take the
-/// parser equally long.
+/// Refuses a definition for the same reasons for which [`message`] refuses a message, and also if
+/// it contains an enumeration in a document type that would take the parser equally long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
         let message =
@@ -46,8 +47,8 @@ pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints
     Ok(())
 }
 
-/// Checks messages and definitions alike. Returns the characters if there are enough of them to
-/// check.
+/// Performs the checks that messages and definitions have in common. Returns the characters for
+/// further checks, unless there are too few to matter.
 fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, Complaints> {
     if bytes.len() > limits.document_bytes {
         let message = format!(
@@ -65,7 +66,7 @@ fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, C
     if let Some(encoding) = declared_encoding(&text) {
         let is_known = match is_wide {
             true => WIDE_ENCODINGS.contains(&&*encoding),
-            // The parser itself refuses single-byte characters if UTF-16 is declared.
+            // The parser itself rejects single-byte characters if UTF-16 is declared.
             false => {
                 matches!(&*encoding, "utf-16" | "utf16")
                     || ENCODINGS.iter().any(|known| encoding.starts_with(known))
@@ -90,8 +91,8 @@ fn unsupported(encoding: &str) -> Complaints {
 /// `<?xm` in EBCDIC, which libxml2 recognizes by these four bytes.
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
-/// A document with one byte for each markup character. UTF-16 is recognized by its first bytes, as
-/// in libxml2, and is narrowed, with 0x80 for units above 0xFF.
+/// Returns the document with one byte per markup character. As in libxml2, the first bytes identify
+/// UTF-16, which is narrowed, with 0x80 for units above 0xFF.
 fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     let narrow = |unit: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -104,7 +105,7 @@ fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
         [0xff, 0xfe, ..] | [b'<', 0, b'?', 0, ..] => Ok(narrow(u16::from_le_bytes)),
         [0xfe, 0xff, ..] | [0, b'<', 0, b'?', ..] => Ok(narrow(u16::from_be_bytes)),
         _ if bytes.starts_with(EBCDIC) => Err(unsupported("EBCDIC")),
-        // Four bytes per character, or an unknown encoding.
+        // The document has four bytes per character or an unknown encoding.
         [0, ..] | [_, 0, ..] | [_, _, 0, ..] | [_, _, _, 0, ..] => {
             Err(unsupported("of its first bytes"))
         }
@@ -112,9 +113,10 @@ fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     }
 }
 
-/// The encoding in the XML declaration at the beginning, in lower case; `None` if there is none.
+/// Returns the encoding in the XML declaration at the beginning, in lowercase, or `None` if there
+/// is none.
 fn declared_encoding(text: &[u8]) -> Option<String> {
-    // The byte order mark of UTF-8; that of UTF-16 has become one character.
+    // Skip the byte order mark of UTF-8, or that of UTF-16, which has become one character.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = text.strip_prefix(b"\x80").unwrap_or(text);
     let declaration = text.strip_prefix(b"<?xml")?;
@@ -130,19 +132,19 @@ fn declared_encoding(text: &[u8]) -> Option<String> {
     Some(name.to_ascii_lowercase())
 }
 
-/// The largest number of attributes of a start tag.
+/// Returns the largest number of attributes in a start tag.
 ///
-/// Each `<` before a name counts as a tag, even in comments and entities, because a parser that has
-/// found a mistake continues and finds tags where a well-formed document has none. A tag ends at
-/// the next `<`.
+/// Each `<` before a name counts as a tag, even in comments and entities, because the parser
+/// continues after a mistake and then finds tags where a well-formed document has none. A tag ends
+/// at the next `<`.
 fn most_attributes(text: &[u8]) -> usize {
     let tags = text.split(|&byte| byte == b'<').skip(1);
     let named = tags.filter(|tag| !matches!(tag.first(), Some(b'!' | b'?' | b'/')));
     named.map(attributes).max().unwrap_or(0)
 }
 
-/// The largest number of names between parentheses in an attribute list of a document type. The
-/// parser compares each with every other.
+/// Returns the largest number of names between parentheses in an attribute list of a document type.
+/// The parser compares each name with every other.
 fn most_tokens(text: &[u8]) -> usize {
     let parts = text.split(|&byte| byte == b'<');
     let lists = parts.filter(|part| part.starts_with(b"!ATTLIST"));
@@ -151,7 +153,7 @@ fn most_tokens(text: &[u8]) -> usize {
     enumerations.map(|names| bars(names) + 1).max().unwrap_or(0)
 }
 
-/// Number of attributes of the tag in which `text` begins: values in quotes after a `=`.
+/// Returns the number of attributes of the tag that `text` begins in: quoted values after a `=`.
 fn attributes(text: &[u8]) -> usize {
     let mut count = 0;
     let mut quote = None;
@@ -194,7 +196,7 @@ mod tests {
     }
 
     /// Each of these beginnings would hide the tag after it from a reader that takes the beginning
-    /// literally. libxml2 continues after all of them.
+    /// literally, but libxml2 continues after all of them.
     #[test]
     fn attributes_cannot_be_hidden() {
         let limits = Limits::default();

@@ -1,4 +1,4 @@
-//! Starts the libraries, and limits the memory and time that a thread may use in them.
+//! Initializes the libraries, and limits the memory and time that a thread may spend in them.
 
 #![allow(unsafe_code)]
 
@@ -14,7 +14,7 @@ use crate::{ffi, loader};
 /// Initializes both libraries once per process, before their first use.
 ///
 /// # Panics
-/// The system's libxml2 was built without threads or schemas; no distribution builds it this way.
+/// Panics if the system's libxml2 was built without threads or schemas, which no distribution does.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock admits one thread, and blocks the others until it is done.
@@ -25,12 +25,12 @@ pub(crate) fn start() {
     );
 }
 
-/// The stack size of a thread that compiles. Compilation recurses into the nesting of a definition,
-/// which may be deep; a shallow definition uses little of the stack.
+/// The stack size of a thread that compiles. Compilation recurses as deep as a definition is
+/// nested; a shallow definition uses little of the stack.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
-/// Runs `compile` on a thread that has a stack of [`STACK_BYTES`]; none if the machine cannot start
-/// a thread.
+/// Runs `compile` on a thread with a stack of [`STACK_BYTES`]. Returns `None` if the machine cannot
+/// start a thread.
 pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         std::thread::Builder::new()
@@ -42,7 +42,8 @@ pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<
     })
 }
 
-/// A thread with a channel. The thread ends when this value is dropped, because the channel closes.
+/// A thread that receives messages over a channel. The channel closes when this value is dropped,
+/// which ends the thread.
 #[derive(Debug)]
 pub(crate) struct Background<T> {
     sender: Option<Sender<T>>,
@@ -75,10 +76,10 @@ impl<T> Drop for Background<T> {
     }
 }
 
-/// The limit that ended the work on a thread.
+/// The limit that ended a thread's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
-    /// More memory was held than allowed.
+    /// The work held more memory than allowed.
     Memory,
     /// The evaluation was nested too deeply for the thread's stack.
     Stack,
@@ -87,7 +88,7 @@ pub enum Spent {
 }
 
 impl Spent {
-    /// The description for the sender of the message.
+    /// Returns a description of the limit for the sender of the message.
     pub(crate) fn words(self, limits: &Limits) -> String {
         match self {
             Self::Memory => format!(
@@ -103,13 +104,13 @@ impl Spent {
     }
 }
 
-/// Limits the memory of the libraries on this thread, and the CPU time, while it exists. Budgets do
-/// not nest: the inner one would end the count of the outer one.
+/// Limits the libraries' memory on this thread, and the thread's CPU time, while the budget exists.
+/// Budgets do not nest: an inner one would end the outer one.
 ///
-/// With a time limit, a timer interrupts this thread every 10 ms of its CPU time with a real-time
-/// signal that restarts system calls; those that are never restarted, such as `epoll_wait`, may
-/// fail with `EINTR`. The timer stops once the thread works without a budget, and is deleted when
-/// the thread ends.
+/// With a time limit, a timer interrupts this thread with a real-time signal after every 10 ms of
+/// CPU time. Interrupted system calls are restarted, except for calls that the kernel never
+/// restarts, such as `epoll_wait`, which may fail with `EINTR`. The timer stops once the thread
+/// works without a budget, and is deleted when the thread ends.
 pub struct Budget {
     /// Ties the budget to its thread.
     _thread: PhantomData<*mut ()>,
@@ -119,10 +120,10 @@ impl Budget {
     /// Starts counting.
     pub fn begin(limits: &Limits) -> Self {
         start();
-        // Under valgrind, everything takes 30 times as long.
+        // Ignore the time limit under valgrind, where everything takes 30 times as long.
         let time_ms = limits.time_ms.filter(|_| !cfg!(feature = "plain-memory"));
         let time_ns = time_ms.map_or(0, |ms| c_longlong::from(ms) * 1_000_000);
-        // SAFETY: sets counters of this thread.
+        // SAFETY: the call only sets counters of this thread.
         unsafe { ffi::shim_budget_begin(limits.held_bytes, time_ns) };
         Self {
             _thread: PhantomData,
@@ -148,13 +149,13 @@ impl Drop for Budget {
     }
 }
 
-/// Lowers the priority of this thread below all others.
+/// Gives this thread the lowest priority.
 pub(crate) fn in_background() {
-    // SAFETY: sets the priority of this thread.
+    // SAFETY: the call only sets the priority of this thread.
     unsafe { ffi::shim_in_background() }
 }
 
 fn end() -> std::ffi::c_int {
-    // SAFETY: reads and sets counters of this thread.
+    // SAFETY: the call only reads and sets counters of this thread.
     unsafe { ffi::shim_budget_end() }
 }

@@ -1,4 +1,4 @@
-//! XML Schema 1.0.
+//! Validates documents against XML Schema 1.0.
 
 #![allow(unsafe_code)]
 
@@ -23,7 +23,7 @@ pub struct Schema {
 #[derive(Debug)]
 struct Compiled {
     raw: NonNull<ffi::RawSchema>,
-    /// Not accessed, and dropped only after the schema.
+    /// Never accessed, but must outlive the schema.
     _document: Document,
 }
 
@@ -38,7 +38,7 @@ unsafe impl Sync for Compiled {}
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // SAFETY: owned; the validators have been dropped.
+        // SAFETY: this value owns the schema, and the validators have been dropped.
         unsafe { ffi::xmlSchemaFree(self.raw.as_ptr()) }
     }
 }
@@ -51,17 +51,17 @@ unsafe impl Send for Validator {}
 
 impl Drop for Validator {
     fn drop(&mut self) {
-        // SAFETY: owned; the schema is still valid, since the pool is dropped before it.
+        // SAFETY: this value owns the validator, and the schema is still valid, since the pool is
+        // dropped before it.
         unsafe { ffi::xmlSchemaFreeValidCtxt(self.0.as_ptr()) }
     }
 }
 
 impl Schema {
-    /// Compiles the text of a schema, located at `location`; imports and includes come from
-    /// `files`.
+    /// Compiles the text of a schema at `location`. Imports and includes come from `files`.
     ///
     /// # Errors
-    /// The mistakes in the schema or its imports.
+    /// Returns the mistakes in the schema or its imports.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,
@@ -71,7 +71,7 @@ impl Schema {
         match Document::parse_definition(text, limits, location) {
             Ok(document) => Self::compile(document, files),
             Err(mut complaints) => {
-                // The message of libxml2 for a string that it parses itself.
+                // This is libxml2's message for a string that it parses itself.
                 let message = "Failed to parse the XML resource 'in_memory_buffer'.";
                 complaints.0.push(Complaint::own(NOT_PARSED, message));
                 Err(complaints)
@@ -103,7 +103,7 @@ impl Schema {
     /// Validates a whole document.
     ///
     /// # Errors
-    /// The invalid parts.
+    /// Returns a message for each invalid part.
     pub fn validate(&self, document: &Document) -> Result<(), Complaints> {
         let root = document.root().map_or(std::ptr::null(), Node::raw);
         self.run(document, std::ptr::null(), root)
@@ -112,7 +112,7 @@ impl Schema {
     /// Validates an element of `document` as if it were a separate document.
     ///
     /// # Errors
-    /// The invalid parts.
+    /// Returns a message for each invalid part.
     pub fn validate_element(&self, document: &Document, node: Node<'_>) -> Result<(), Complaints> {
         self.run(document, node.raw(), node.raw())
     }

@@ -1,4 +1,4 @@
-//! XSLT 1.0 by libxslt, without any extensions, and without access to anything but its input.
+//! XSLT 1.0 by libxslt, without extensions and without access to anything but the input.
 
 #![allow(unsafe_code)]
 
@@ -23,13 +23,13 @@ pub struct Stylesheet {
 /// The settings of `xsl:output`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// True if the method is text or html, so that the result is not XML.
+    /// True if the method is `text` or `html`, so that the result is not XML.
     pub is_text_or_html: bool,
-    /// The declaration at the beginning of an XML result; empty if it must be omitted.
+    /// The declaration at the beginning of an XML result; empty if it is omitted.
     pub declaration: String,
-    /// The requested encoding.
+    /// The encoding, if one is set.
     pub encoding: Option<String>,
-    /// The media type of the result.
+    /// The media type of the result, if one is set.
     pub media_type: Option<String>,
 }
 
@@ -45,17 +45,17 @@ unsafe impl Sync for Stylesheet {}
 
 impl Drop for Stylesheet {
     fn drop(&mut self) {
-        // SAFETY: owned; results do not refer to it, since their names are in reference-counted
-        // dictionaries.
+        // SAFETY: this value owns the stylesheet, and results do not refer to it, since their names
+        // are in reference-counted dictionaries.
         unsafe { ffi::xsltFreeStylesheet(self.raw.as_ptr()) }
     }
 }
 
 impl Stylesheet {
-    /// Compiles a stylesheet located at `location`; imports and includes come from `files`.
+    /// Compiles a stylesheet at `location`. Imports and includes come from `files`.
     ///
     /// # Errors
-    /// The mistakes in the stylesheet; a version above 1.1 is also a mistake.
+    /// Returns the mistakes in the stylesheet. A version above 1.1 is also a mistake.
     pub fn parse(
         text: &[u8],
         location: Option<&str>,
@@ -73,7 +73,7 @@ impl Stylesheet {
             })
         })?;
         match style {
-            // libxslt only warns about unknown instructions and continues; the results would be
+            // libxslt only warns about unknown instructions and continues, but the results would be
             // wrong.
             Some(style) if collector.complaints.0.is_empty() => Ok(style),
             _ => Err(collector
@@ -86,8 +86,8 @@ impl Stylesheet {
     /// edits it.
     ///
     /// # Errors
-    /// The failure, or the limit that ended it. `xsl:message` with `terminate` is an error; other
-    /// messages are not kept.
+    /// Returns the failure, or the limit that ended the transformation. `xsl:message` with
+    /// `terminate` is an error; other messages are dropped.
     pub fn apply(
         &self,
         input: &mut Document,
@@ -118,10 +118,11 @@ impl Stylesheet {
         })
     }
 
-    /// Appends a result in the form set by `xsl:output`, which for text and html is not XML.
+    /// Appends a result in the form that `xsl:output` sets, which is not XML for the methods `text`
+    /// and `html`.
     ///
     /// # Errors
-    /// There is not enough memory, or the result is longer than a document may be.
+    /// Fails if memory runs out or the result is longer than a document may be.
     pub fn write(
         &self,
         result: &Document,
@@ -130,7 +131,8 @@ impl Stylesheet {
     ) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);
-        // SAFETY: both are valid; the sink is what `append` expects, and outlives the call.
+        // SAFETY: the result and the stylesheet are valid; the sink is what `append` expects, and
+        // outlives the call.
         let written = collector.listen(|_| unsafe {
             let data = std::ptr::from_mut(&mut sink).cast();
             ffi::shim_save_result(result.raw(), self.raw.as_ptr(), append, data)
@@ -155,8 +157,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
     let mut declaration = String::new();
     if !is_text_or_html && facts.omit_declaration == 0 {
         let version = text_of(facts.version).unwrap_or_else(|| "1.0".into());
-        // The canonical form is UTF-8, even if the stylesheet sets another encoding; its spelling
-        // is kept.
+        // The canonical form is always UTF-8. Keep the stylesheet's spelling if it also sets UTF-8.
         let encoding = text_of(facts.encoding)
             .filter(|encoding| encoding.eq_ignore_ascii_case("utf-8"))
             .unwrap_or_else(|| "utf-8".into());
@@ -176,10 +177,10 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
     }
 }
 
-/// Named strings for a stylesheet. They are plain strings and never evaluated.
+/// The parameters of a stylesheet: plain strings, which are never evaluated.
 #[derive(Debug)]
 pub struct Parameters {
-    /// Keeps the strings.
+    /// Owns the strings that `pointers` refers to.
     _texts: Vec<CString>,
     /// Alternating names and values, terminated by a null pointer.
     pointers: Vec<*const c_char>,
@@ -191,7 +192,7 @@ unsafe impl Send for Parameters {}
 unsafe impl Sync for Parameters {}
 
 impl Default for Parameters {
-    /// No parameters. libxslt reads the list up to the null pointer, even if nothing precedes it.
+    /// Creates an empty list, which still needs the null pointer that libxslt reads up to.
     fn default() -> Self {
         Self {
             _texts: Vec::new(),
@@ -212,7 +213,7 @@ impl Parameters {
     /// Creates parameters from pairs of name and value.
     ///
     /// # Errors
-    /// A string contains a NUL character.
+    /// Fails if a string contains a NUL character.
     pub fn new<'a>(
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, NulCharacter> {

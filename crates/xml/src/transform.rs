@@ -1,4 +1,4 @@
-//! A single stylesheet that converts text to text, as a gateway applies it to responses.
+//! A single stylesheet that converts text to text, for a gateway to apply to responses.
 
 use crate::document::Document;
 use crate::errors::Complaints;
@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::process::{Budget, Spent, with_stack};
 use crate::stylesheet::{NulCharacter, Parameters, Stylesheet};
 
-/// A compiled stylesheet with the values of its parameters. Shared by all workers.
+/// A compiled stylesheet with the values of its parameters, which all workers share.
 #[derive(Debug)]
 pub struct Transform {
     stylesheet: Stylesheet,
@@ -15,14 +15,14 @@ pub struct Transform {
     limits: Limits,
 }
 
-/// The transformed message.
+/// A transformed message, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transformed {
     /// The text, in UTF-8.
     pub body: Vec<u8>,
-    /// The new media type, if it has changed: the `media-type` of the stylesheet, or `text/html`.
+    /// The new media type if the stylesheet changes it: its `media-type`, or `text/html`.
     pub media_type: Option<String>,
-    /// The encoding, in the stylesheet's spelling; none if the stylesheet does not state one.
+    /// The encoding, in the stylesheet's spelling; `None` if the stylesheet states none.
     pub charset: Option<String>,
 }
 
@@ -31,9 +31,9 @@ pub struct Transformed {
 pub enum CompileError {
     #[error(transparent)]
     Parameter(#[from] NulCharacter),
-    #[error("no thread could be started to compile it")]
+    #[error("the system could not start a thread to compile it")]
     NoThread,
-    /// Mistakes in the stylesheet or in its imports.
+    /// The stylesheet or its imports contain mistakes.
     #[error(transparent)]
     Mistakes(#[from] Complaints),
     /// The result would be in this encoding, but a gateway needs UTF-8.
@@ -53,17 +53,17 @@ pub enum TransformError {
     #[error("{}", .spent.words(.limits))]
     Spent {
         spent: Spent,
-        /// The limits of the work.
+        /// The limits that applied to the work.
         limits: Limits,
     },
 }
 
 impl Transform {
-    /// Compiles a stylesheet for messages within these limits; its imports and includes come from
+    /// Compiles a stylesheet for messages within these limits. Imports and includes come from
     /// `files`.
     ///
     /// # Errors
-    /// The mistakes in the stylesheet or in the parameters.
+    /// Returns the mistakes in the stylesheet or in the parameters.
     pub fn compile<'a>(
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -95,12 +95,12 @@ impl Transform {
         Self::apply_all(std::slice::from_ref(self), message)
     }
 
-    /// Transforms a message with several stylesheets, one after another, all within the limits of
-    /// the first.
+    /// Transforms a message with several stylesheets, one after another. The limits of the first
+    /// apply to all of them together.
     ///
     /// # Errors
-    /// The message is not well-formed, a stylesheet cannot be applied to it or has an empty result,
-    /// or the work on it reached a limit.
+    /// Fails if the message is not well-formed, if a stylesheet cannot be applied or has an empty
+    /// result, or if the work reaches a limit.
     pub fn apply_all(all: &[Self], message: &[u8]) -> Result<Transformed, TransformError> {
         let limits = all.first().map_or(Limits::MESSAGES, |first| first.limits);
         let budget = Budget::begin(&limits);
@@ -117,8 +117,8 @@ impl Transform {
         }
     }
 
-    /// Transforms the output of another stylesheet. The type and encoding of that output are kept
-    /// unless this stylesheet sets them too.
+    /// Transforms the output of another stylesheet, whose media type and encoding remain unless
+    /// this stylesheet also sets them.
     fn continue_from(&self, before: Transformed) -> Result<Transformed, TransformError> {
         let (stylesheet, limits) = (&self.stylesheet, &self.limits);
         let mut document = Document::parse(&before.body, limits)?;

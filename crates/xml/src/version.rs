@@ -1,4 +1,4 @@
-//! The libraries that parse and transform. They are part of the system, so their versions are
+//! The versions of libxml2 and libxslt. The libraries are part of the system, so their versions are
 //! conditions of a measurement, and determine which of their defects apply.
 
 #![allow(unsafe_code)]
@@ -13,7 +13,7 @@ unsafe extern "C" {
     fn shim_libxslt_version() -> *const c_char;
 }
 
-/// The loaded versions of the libraries, by name.
+/// Returns the names and loaded versions of the libraries.
 pub fn library_versions() -> [(&'static str, String); 2] {
     process::start();
     // SAFETY: each returns a string of its library that is never changed and is NUL-terminated.
@@ -27,7 +27,7 @@ pub fn library_versions() -> [(&'static str, String); 2] {
         .map(|(name, version)| (name, in_words(&version.to_string_lossy())))
 }
 
-/// Formats `20914` as `2.9.14`, with the suffix of a vendor.
+/// Formats `20914` as `2.9.14`, and keeps a vendor's suffix.
 fn in_words(version: &str) -> String {
     let end = version.find(|c: char| !c.is_ascii_digit());
     let (number, rest) = version.split_at(end.unwrap_or(version.len()));

@@ -1,4 +1,4 @@
-//! XPath 1.0.
+//! Evaluates XPath 1.0 expressions.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +13,7 @@ use crate::{ffi, process};
 
 const EXPRESSION_BYTES_MAX: usize = 8 << 10;
 
-/// The nesting depth of parentheses and predicates; libxml2 compiles them recursively.
+/// The maximum nesting depth of parentheses and predicates, which libxml2 compiles recursively.
 const NESTING_MAX: usize = 100;
 
 /// A compiled expression with the namespaces of its prefixes.
@@ -35,7 +35,7 @@ unsafe impl Sync for Expression {}
 
 impl Drop for Expression {
     fn drop(&mut self) {
-        // SAFETY: owned.
+        // SAFETY: this value owns the expression.
         unsafe { ffi::xmlXPathFreeCompExpr(self.0.as_ptr()) }
     }
 }
@@ -48,7 +48,7 @@ unsafe impl Send for Context {}
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: owned.
+        // SAFETY: this value owns the context.
         unsafe { ffi::xmlXPathFreeContext(self.0.as_ptr()) }
     }
 }
@@ -65,11 +65,11 @@ pub enum Unevaluated {
 }
 
 impl XPath {
-    /// Compiles an expression; `namespaces` are pairs of prefix and name.
+    /// Compiles an expression. `namespaces` contains pairs of prefix and name.
     ///
     /// # Errors
-    /// The expression is malformed, too long or too deeply nested. An unknown prefix is detected
-    /// only during evaluation.
+    /// Fails if the expression is malformed, too long or too deeply nested. An unknown prefix is
+    /// detected only during evaluation.
     pub fn compile(expression: &str, namespaces: &[(String, String)]) -> Result<Self, Complaints> {
         process::start();
         check(expression)?;
@@ -91,10 +91,10 @@ impl XPath {
         })
     }
 
-    /// The text of the first node, in document order, that the expression selects.
+    /// Returns the text of the first node, in document order, that the expression selects.
     ///
     /// # Errors
-    /// The evaluation failed or took too long.
+    /// Fails if the evaluation fails or exceeds a limit.
     pub fn first_text(
         &self,
         document: &Document,
@@ -133,7 +133,7 @@ impl XPath {
     }
 
     fn context(&self) -> Option<Context> {
-        // SAFETY: creates an object that refers to no other.
+        // SAFETY: the call creates an object that refers to no other.
         let context = NonNull::new(unsafe { ffi::shim_xpath_context() }).map(Context)?;
         for (prefix, uri) in &self.namespaces {
             // SAFETY: the context is valid and not shared; both strings are copied.

@@ -1,8 +1,8 @@
-//! The timers that limit the work of a thread. This is a separate binary, because timers are
+//! Tests the timers that limit a thread's work. This is a separate binary because timers are
 //! counted for the whole process.
 #![allow(clippy::unwrap_used)]
 
-// Only one of its two functions is used here.
+// Only one of the module's two functions is used here.
 #[allow(dead_code)]
 #[path = "it/common/processor.rs"]
 mod processor;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use gatebench_xml::{Budget, Document, Limits, Spent};
 use processor::cpu;
 
-/// Under valgrind, no time is bounded, and reading the clock of a thread ends the process.
+/// True under valgrind, where no time is limited and reading a thread's clock ends the process.
 const IS_UNDER_VALGRIND: bool = cfg!(feature = "plain-memory");
 
-/// The timers of this process, as the kernel lists them.
+/// Returns the number of this process's timers, as the kernel lists them.
 fn timers() -> usize {
     let list = fs::read_to_string("/proc/self/timers").unwrap();
     list.lines().filter(|line| line.starts_with("ID:")).count()
@@ -47,7 +47,7 @@ fn a_thread_has_one_timer_until_it_ends() {
                 assert!(Document::parse(b"<a/>", &Limits::default()).is_ok());
                 assert_eq!(budget.end(), None);
                 assert_eq!(timers(), before + 1);
-                // The timer has stopped, and a budget restarts it.
+                // The timer stops, and a budget restarts it.
                 burn(Duration::from_millis(30));
                 let budget = Budget::begin(&late);
                 burn(Duration::from_millis(50));

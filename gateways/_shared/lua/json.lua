@@ -1,5 +1,5 @@
 -- Edits JSON in one pass over its text, without a tree: text that is not edited is checked and
--- copied unchanged. For LuaJIT (nginx, Envoy) and for Lua 5.3 (HAProxy).
+-- copied unchanged. Runs on LuaJIT (nginx, Envoy, Kong), on Lua 5.3 (HAProxy) and on KrakenD's Lua.
 local json = {}
 
 local byte, find, sub = string.byte, string.find, string.sub
@@ -17,7 +17,7 @@ local function space(text, at)
     return find(text, "[^ \t\r\n]", at) or #text + 1
 end
 
--- The position of the closing quote of the string that begins at `at`.
+-- Returns the position of the closing quote of the string at `at`.
 local function string_end(text, at)
     local from = at + 1
     while true do
@@ -41,7 +41,7 @@ end
 
 local WORDS = { ["true"] = true, ["false"] = true, ["null"] = true }
 
--- The position after a number or a word.
+-- Returns the position after a number or a word.
 local function scalar_end(text, at)
     local stop = find(text, "[,%]} \t\r\n]", at) or #text + 1
     local token = sub(text, at, stop - 1)
@@ -53,7 +53,7 @@ local function scalar_end(text, at)
     return stop
 end
 
--- The position at which the member's value begins and the position at which its name ends.
+-- Returns the position where the member's value begins and the one where its name ends.
 local function member(text, at)
     if byte(text, at) ~= QUOTE then
         not_json()
@@ -66,7 +66,7 @@ local function member(text, at)
     return space(text, colon + 1), name_end
 end
 
--- The position after a value.
+-- Returns the position after a value.
 local function value_end(text, at, depth)
     local char = byte(text, at)
     if char == QUOTE then
@@ -111,7 +111,7 @@ end
 
 local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
 
--- A name without its escapes.
+-- Returns a name without its escapes.
 local function unescaped(name)
     if not find(name, "\\", 1, true) then
         return name
@@ -130,8 +130,8 @@ end
 
 local edited
 
--- The parts between the brackets that open at `at`, and the closing position. `part` returns the
--- end of a part.
+-- Returns the parts between the brackets that open at `at`, and the position of the closing
+-- bracket. `part` returns the end of a part.
 local function parts(text, at, depth, part)
     if depth > DEPTH_MAX then
         not_json()
@@ -217,7 +217,7 @@ local function edited_list(text, at, plan, depth)
     return "[" .. table.concat(out, ",") .. "]", stop
 end
 
--- The value at `at` with its edits, and its end.
+-- Returns the edited value at `at`, and its end.
 function edited(text, at, plan, depth)
     local char = byte(text, at)
     if char == OPEN_OBJECT then
@@ -240,7 +240,8 @@ end
 local Edits = {}
 Edits.__index = Edits
 
--- Edits at the places that JSON Pointers (RFC 6901) name in the text as received.
+-- Returns an empty list of edits. Their places are JSON Pointers (RFC 6901) into the text as
+-- received.
 function json.edits()
     return setmetatable({ plan = {} }, Edits)
 end
@@ -280,7 +281,7 @@ function Edits:default(pointer, text)
     return put(self, pointer, { json = text })
 end
 
--- The text with its edits; nil if it is not JSON.
+-- Returns the edited text; nil if the text is not JSON.
 function Edits:of(text)
     local is_json, out = pcall(whole, text, self.plan)
     return is_json and out or nil

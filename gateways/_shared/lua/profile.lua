@@ -10,7 +10,7 @@ local DEPTH_MAX = 200
 local INNERMOST = { G = "garbage collection", J = "JIT compiler" }
 local OUTSIDE = "nginx outside Lua"
 
--- The file and its folder, so that stacks of two installations are comparable.
+-- Returns the file with only its own folder, so that stacks of two installations are comparable.
 local function file_of(source)
   local path = source:match("^[@=](.*)") or "string"
   return path:match("[^/]+/[^/]+$") or path
@@ -25,7 +25,7 @@ local function frame_of(info)
   return ("%s (%s:%d)"):format(info.name or "function", file_of(info.source), info.linedefined)
 end
 
--- The functions on the stack, outermost first.
+-- Returns the functions on the stack, outermost first.
 local function stack_of(thread, state)
   local inwards = { INNERMOST[state] }
   for level = 0, DEPTH_MAX - 1 do

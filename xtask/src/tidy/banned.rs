@@ -2,7 +2,7 @@
 
 use super::{Finding, SourceFile};
 
-/// A word and its replacement.
+/// Words that no file may contain, each with its replacement.
 const BANNED: [(&str, &str); 12] = [
     ("todo!", "write it, or leave the feature out"),
     ("unimplemented!", "write it, or leave the feature out"),
@@ -65,7 +65,7 @@ fn stands_alone(line: &str, word: &str) -> bool {
     })
 }
 
-/// A line in lowercase, without quoted code.
+/// Returns a line in lowercase, without quoted code.
 fn without_code(prose: &str) -> String {
     prose.to_lowercase().split('`').step_by(2).collect()
 }

@@ -32,7 +32,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     findings.collect()
 }
 
-/// The message about the cycles of a crate, if it has any.
+/// Returns the message about the cycles of a crate, if it has any.
 fn complaint(cycles: &[Vec<&str>]) -> Option<String> {
     let listed: Vec<String> = cycles.iter().map(|cycle| cycle.join(", ")).collect();
     (!listed.is_empty()).then(|| {
@@ -44,7 +44,7 @@ fn complaint(cycles: &[Vec<&str>]) -> Option<String> {
     })
 }
 
-/// The path of a file's module from the root of its crate; none for tests and for files in
+/// Returns the path of a file's module from the root of its crate; none for tests and for files in
 /// `src/bin`.
 fn module_of(file: &SourceFile) -> Option<Vec<String>> {
     if !file.is_rust() || file.is_test() {
@@ -68,7 +68,7 @@ fn module_of(file: &SourceFile) -> Option<Vec<String>> {
 }
 
 /// Finds out which top-level modules of a crate use which others. A name that the root imports
-/// counts as the module from which it comes; items of the root itself are ignored.
+/// counts as the module that it comes from; items of the root itself are ignored.
 fn uses(mut sources: Vec<(Vec<String>, Product)>) -> Uses {
     let for_tests: Vec<Vec<String>> = sources
         .iter()
@@ -100,7 +100,7 @@ fn uses(mut sources: Vec<(Vec<String>, Product)>) -> Uses {
     uses
 }
 
-/// The sets of modules that use each other, directly or through others.
+/// Returns the sets of modules that use each other, directly or through others.
 fn cycles(uses: &Uses) -> Vec<Vec<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> = uses
         .keys()

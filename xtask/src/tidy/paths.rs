@@ -1,4 +1,4 @@
-//! The paths in Rust code that lead to the root of its crate.
+//! Finds the paths in Rust code that lead to the root of its crate.
 
 use super::scan::Code;
 
@@ -56,12 +56,12 @@ impl Product {
         product
     }
 
-    /// The names that the code uses from the root of the crate. `module` is the path of the file's
-    /// module.
+    /// Returns the names that the code uses from the root of the crate. `module` is the path of the
+    /// file's module.
     pub(crate) fn names_of_root(&self, module: &[String]) -> Vec<String> {
         let tokens = tokens(&self.code);
         let mut names = Vec::new();
-        // For each open brace, whether it begins a module.
+        // For each open brace, true if it begins a module.
         let mut open = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
@@ -86,7 +86,7 @@ impl Product {
         names
     }
 
-    /// The names that the root of a crate imports, each with the module from which it comes.
+    /// Returns the names that the root of a crate imports, each with the module that it comes from.
     pub(crate) fn imports_of_root(&self) -> Vec<(String, String)> {
         let tokens = tokens(&self.code);
         let mut paths = Vec::new();
@@ -109,8 +109,8 @@ impl Product {
 }
 
 impl Path<'_> {
-    /// The first name below the root of the crate, if the path leads to the root from a module at
-    /// this depth.
+    /// Returns the first name below the root of the crate, if the path leads to the root from a
+    /// module at this depth.
     fn name_of_root(&self, mut depth: usize) -> Option<String> {
         for segment in &self.segments {
             match *segment {
@@ -124,8 +124,8 @@ impl Path<'_> {
     }
 }
 
-/// Reads the path at `at`, or the paths of a group, each with `prefix` before it. Returns the
-/// position at which they end.
+/// Parses the path at `at`, or the paths of a group, each with `prefix` before it, and returns the
+/// position after them.
 fn read_paths<'a>(
     tokens: &[Token<'a>],
     at: usize,
@@ -160,7 +160,7 @@ fn read_paths<'a>(
     }
 }
 
-/// The length in bytes of the item at the beginning of the code.
+/// Returns the length in bytes of the item at the beginning of the code.
 fn item_end(code: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in code.char_indices() {
@@ -205,8 +205,8 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The text without the quotes around paths, as in `schema_with = "crate::text::name"`, because
-/// such a path is code.
+/// Returns the text without the quotes around paths, as in `schema_with = "crate::text::name"`,
+/// because these paths are code.
 fn with_paths_of_attributes(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;

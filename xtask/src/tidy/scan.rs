@@ -54,8 +54,7 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(move |word| (word.as_ptr() as usize - code.as_ptr() as usize, word))
 }
 
-/// The length in bytes of the comment or literal with which `rest` begins; 0 if it begins with
-/// code.
+/// The length in bytes of the comment or literal that `rest` begins with; 0 if it begins with code.
 fn quoted_length(rest: &str, word_begins: bool) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());

@@ -16,9 +16,9 @@ const TEXT_ENDINGS: [&str; 15] = [
 /// A text file of the repository.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Its path relative to the repository.
+    /// The path relative to the repository.
     pub path: PathBuf,
-    /// Its contents.
+    /// The whole contents of the file.
     pub text: String,
 }
 

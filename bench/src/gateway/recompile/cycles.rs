@@ -4,26 +4,26 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Second {
     pub p99_ms: f64,
-    /// CPU time of compiling.
+    /// CPU time spent on compiling.
     pub compiling_ns: u64,
 }
 
 /// The results of one process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// The 99th percentile, as the median over the seconds in which nothing is compiled.
+    /// The median of the 99th percentiles of the seconds in which nothing is compiled.
     pub idle_p99_ms: f64,
-    /// The 99th percentile, as the median over the seconds in which definitions are compiled.
+    /// The median of the 99th percentiles of the seconds in which definitions are compiled.
     pub compiling_p99_ms: f64,
-    /// The share of CPU time for compiling in these seconds.
+    /// The median share of these seconds that was spent on compiling.
     pub compiling_share: f64,
 }
 
-/// The largest CPU time for compiling in a second that counts as one without compiling.
+/// A second with at most this CPU time for compiling counts as one without compiling.
 const IDLE_MAX_NS: u64 = 1_000_000;
 
-/// The smallest CPU time for compiling in a second that counts as one with compiling, as a share of
-/// the largest. Seconds in between are at the edge of a sweep and belong to neither kind.
+/// A second with at least this share of the largest CPU time for compiling counts as one with
+/// compiling. Seconds in between are at the edge of a sweep and belong to neither kind.
 const COMPILING_MIN: f64 = 0.25;
 
 /// Splits the seconds of a process by kind; none if one kind is missing.

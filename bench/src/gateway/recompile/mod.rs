@@ -1,11 +1,11 @@
 //! Measures how much the traffic slows down while the definitions of 200 policy instances are
 //! compiled again, and how much memory an instance takes.
 //!
-//! The definitions of a hundred routes are due every three seconds, all at about the same time,
-//! under a fixed rate far below the gateway's capacity. Each block has a fresh process. In a block,
-//! seconds with and without compiling alternate, so that disturbances of the machine affect both.
-//! The value of a block is the difference between their median 99th percentiles, and the interval
-//! over the blocks decides.
+//! The definitions of a hundred routes are due for compiling every three seconds, all at about the
+//! same time, under a fixed rate far below the gateway's capacity. Each block has a fresh process.
+//! In a block, seconds with and without compiling alternate, so that disturbances of the machine
+//! affect both. The value of a block is the difference between their median 99th percentiles, and
+//! the interval over the blocks decides.
 
 mod cycles;
 mod watch;
@@ -33,8 +33,8 @@ const RATE_PER_SECOND: u32 = 1_500;
 /// instances would no longer be due at the same time.
 const BLOCK_SECONDS: u32 = 13;
 
-/// The approximate time for the start, the proofs, the warm-up and the end of a block.
-const BESIDE_SECONDS: u32 = 10;
+/// The approximate duration of a block's start, proofs, warm-up and end.
+const OVERHEAD_SECONDS: u32 = 10;
 
 /// The number of policy instances that a hundred routes have in addition to those of one route.
 const INSTANCES_MORE: f64 = 198.0;
@@ -59,7 +59,7 @@ const ALONE: Variant = Variant {
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;
-    let count = (settings.minutes * 60 / (BLOCK_SECONDS + BESIDE_SECONDS)).max(1);
+    let count = (settings.minutes * 60 / (BLOCK_SECONDS + OVERHEAD_SECONDS)).max(1);
     println!(
         "{RATE_PER_SECOND} requests/s on 100 routes, {count} processes of {BLOCK_SECONDS} s; 99th percentile of each second"
     );
@@ -91,7 +91,7 @@ fn lost(record: &Value) -> Option<String> {
 
 /// A run directory, with the CPU time of the compiling thread during the run.
 struct Run {
-    /// Record and folder of each trial.
+    /// Each trial's record and folder.
     trials: Vec<(Value, PathBuf)>,
     readings: Vec<Reading>,
 }
@@ -139,13 +139,13 @@ impl Run {
         Ok(Self { trials, readings })
     }
 
-    /// Memory of the gateway before its load, in bytes.
+    /// The gateway's memory before its load, in bytes.
     fn memory(&self) -> Result<f64, String> {
         let of = |(record, _): &(Value, PathBuf)| {
             record["phases"][0]["usage"]["gateway"]["pss_before_bytes"].as_f64()
         };
         let known: Vec<f64> = self.trials.iter().filter_map(of).collect();
-        gatebench_stats::median(&known).ok_or_else(|| "its records have no memory".into())
+        gatebench_stats::median(&known).ok_or_else(|| "the trials' records have no memory".into())
     }
 
     fn blocks(&self) -> Result<Vec<Block>, String> {
@@ -162,7 +162,7 @@ impl Run {
             let block = cycles::block(&seconds.collect::<Vec<_>>());
             if block.is_none() {
                 println!(
-                    "omitted: {}: it does not have both seconds with compiling and seconds without",
+                    "omitted: {}: it has no seconds with compiling, or none without",
                     folder.display()
                 );
             }
@@ -175,7 +175,7 @@ impl Run {
     }
 }
 
-/// The start of the measurement, since the Unix epoch.
+/// Returns the start of the measurement, in nanoseconds since the Unix epoch.
 fn began_unix_ns(record: &Value) -> Result<i128, String> {
     let started = record["started"]
         .as_str()
@@ -184,7 +184,7 @@ fn began_unix_ns(record: &Value) -> Result<i128, String> {
     let known = started.zip(began_ns);
     known
         .map(|(started, began_ns)| started.as_nanosecond() + i128::from(began_ns))
-        .ok_or_else(|| "a record has no start of its measurement".into())
+        .ok_or_else(|| "a record does not state when its measurement began".into())
 }
 
 /// Judges the blocks of this number of processes. A process that lost requests shows that
@@ -197,7 +197,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     for (what, values) in [
         ("99th percentile of seconds without compiling, ms", &idle),
         ("99th percentile of seconds with compiling, ms", &compiling),
-        ("share of such a second spent on compiling", &share),
+        ("share of these seconds spent on compiling", &share),
     ] {
         println!(
             "{what}: {}",

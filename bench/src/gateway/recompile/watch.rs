@@ -1,4 +1,4 @@
-//! The CPU time of the gateway's thread that compiles definitions again.
+//! Reads the CPU time of the gateway's thread that compiles definitions again.
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -9,7 +9,7 @@ use gatebench_testbed::probe::processes::tree;
 /// The name of the thread.
 const THREAD: &str = "xml-refresher";
 
-/// The interval of the readings, which is short compared with a second.
+/// The interval between readings, which is short compared with a second.
 const REST: Duration = Duration::from_millis(20);
 
 /// CPU time of a thread at a point in time.
@@ -50,7 +50,7 @@ pub fn until_end(child: &mut Child) -> Result<Vec<Reading>, String> {
     }
 }
 
-/// The CPU time between two points in time, interpolated from the readings around them.
+/// Returns the CPU time from the last reading before `from_ns` to the last reading before `to_ns`.
 pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
     let inside = readings
         .iter()

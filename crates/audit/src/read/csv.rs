@@ -1,4 +1,4 @@
-//! Reads comma-separated values (RFC 4180) with a line of headings.
+//! Parses comma-separated values (RFC 4180) with a line of headings.
 
 use crate::AuditError;
 use crate::table::Table;
@@ -24,8 +24,8 @@ pub(super) fn table(text: &str) -> Result<Table, AuditError> {
     })
 }
 
-/// The line on which a record begins. `position` is the end of the previous record, after which
-/// there may be empty lines and comments.
+/// Returns the line that a record begins on. `position` is the end of the previous record, which
+/// empty lines and comments may follow.
 fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
     let ended = position.map_or(0, |it| usize::try_from(it.byte()).unwrap_or(usize::MAX));
     let (before, rest) = text.split_at_checked(ended).unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! Reads the tables in a JSON document. A table is a list of objects or an object of equally long
+//! Finds the tables in a JSON document. A table is a list of objects or an object of equally long
 //! lists, anywhere in the document.
 
 use serde_json::{Map, Value};
@@ -33,7 +33,8 @@ fn search(value: &Value, name: &str, found: &mut Vec<Table>) {
     }
 }
 
-/// Reads a list of objects as rows. The column of a nested value is named after its path.
+/// Converts a list of objects to rows. The column of a nested value is named after the value's
+/// path.
 fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     let rows: Option<Vec<Vec<(String, String)>>> = items.iter().map(flattened).collect();
     let rows = rows.filter(|it| !it.is_empty())?;
@@ -53,7 +54,7 @@ fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     Some(of_items(name, &headings, rows.iter().map(cells)))
 }
 
-/// A table whose rows are numbered as items, because the whole list may be on one line.
+/// Creates a table whose rows are numbered as items, because the whole list may be on one line.
 fn of_items(name: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
     Table {
         numbering: Numbering::Item,

@@ -1,4 +1,4 @@
-//! Reads Markdown tables (GitHub Flavored Markdown 0.29, section 4.10).
+//! Parses Markdown tables (GitHub Flavored Markdown 0.29, section 4.10).
 
 use crate::table::Table;
 
@@ -30,14 +30,14 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
     tables
 }
 
-/// Reports whether this is the line between headings and rows, which consists of dashes, and of
-/// colons for the alignment.
+/// Reports whether this is the line between headings and rows, which consists of dashes and, for
+/// alignment, colons.
 fn is_delimiter(line: &str) -> bool {
     let line = line.trim();
     line.contains('-') && line.contains('|') && line.chars().all(|it| "|:- \t".contains(it))
 }
 
-/// The cells of a row; `\|` does not end a cell.
+/// Splits a row into cells. An escaped bar, `\|`, does not end a cell.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);

@@ -16,12 +16,12 @@ pub enum Form {
     Csv,
     /// JSON: a list of objects, or an object of lists.
     Json,
-    /// Text that contains Markdown tables or output of wrk and siege.
+    /// Text that contains Markdown tables, or output of wrk or siege.
     Markdown,
 }
 
 impl Form {
-    /// Derives the format from the extension of a file. Files with an unknown extension are read as
+    /// Derives the format from a file's extension. Files with an unknown extension are treated as
     /// Markdown.
     pub fn of_name(name: &str) -> Self {
         match name.rsplit('.').next() {

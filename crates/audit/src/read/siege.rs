@@ -1,9 +1,9 @@
-//! Reads the output of siege that a document quotes. Each run becomes a row.
+//! Parses siege output that a document quotes. Each run becomes a row.
 
 use crate::table::Table;
 
 /// The names that siege prints, each with the heading for its column. `Concurrency` is left out,
-/// because siege measures it; it is not the configured number of users.
+/// because siege measures it rather than repeating the configured number of users.
 const FIGURES: [(&str, &str); 6] = [
     ("Transactions:", "Requests"),
     ("Elapsed time:", "Duration"),

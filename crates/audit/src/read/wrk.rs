@@ -1,4 +1,4 @@
-//! Reads the output of wrk that a document quotes. Each run becomes a row.
+//! Parses wrk output that a document quotes. Each run becomes a row.
 
 use crate::table::Table;
 
@@ -22,7 +22,7 @@ pub(super) fn table(text: &str) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::of("what wrk printed", &HEADINGS, rows))
 }
 
-/// Reads one run, which extends from `Running 10s test` to `Transfer/sec`.
+/// Parses one run, which extends from `Running 10s test` to `Transfer/sec`.
 fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     let rest = &lines[start..];
     let end = rest.iter().position(|it| it.starts_with("Transfer/sec"))?;
@@ -61,7 +61,7 @@ fn errors(line: Option<&str>) -> u64 {
     words.filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// The heading on one of the three lines before the run, or else the first line of the run.
+/// Returns the heading on one of the three lines before the run, or else the first line of the run.
 fn name<'l>(lines: &[&'l str], start: usize) -> &'l str {
     let mut before = lines[..start].iter().rev().take(3);
     let heading = before.find(|it| it.starts_with('#'));

@@ -12,11 +12,11 @@ use crate::table::Row;
 /// The bounds of the lowest buckets that gateways and client libraries use by default, in seconds.
 const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
 
-/// The smallest quantile that is judged. The possible values of a lower quantile vary too widely to
-/// indicate interpolation.
+/// The lowest quantile that is judged. The range of a lower quantile is too wide to indicate
+/// interpolation.
 const QUANTILE_MIN: f64 = 0.9;
 
-/// The smallest ratio between the rates of rows at which equal percentiles are suspicious.
+/// The smallest ratio between rows' rates that makes equal percentiles suspicious.
 const LOAD_APART_MIN: f64 = 1.5;
 
 const ROWS_MIN: usize = 3;
@@ -65,7 +65,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 }
 
 fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
-    // Rounding to the usual number of digits may move a value by this much.
+    // Allow for rounding to the usual number of digits.
     let slack = bound * 0.005;
     let range = quantile * bound - slack..=bound + slack;
     values.iter().all(|it| range.contains(it))

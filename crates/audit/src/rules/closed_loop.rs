@@ -1,16 +1,16 @@
-//! Finds latencies of a closed loop at saturation. There, the mean is the number of users divided
-//! by the rate, so it adds no information beyond the rate.
+//! Finds latencies of a closed loop at saturation, where the mean is the number of users divided by
+//! the rate and therefore adds no information beyond the rate.
 
 use super::in_flight::all_in_flight;
 use super::{Judge, digits, median, ratio};
 use crate::finding::Severity;
 use crate::table::Row;
 
-/// If the number of requests in flight in several rows differs from the median by at most this
-/// share, these rows had the same number of users, all of whom were always busy.
+/// The maximum deviation from the median at which rows count as having the same number of requests
+/// in flight. Such rows have the same number of users, each of whom always has a request in flight.
 const SAME: f64 = 0.08;
 
-/// The smallest ratio between the rates of rows at which equal numbers of requests in flight are
+/// The smallest ratio between rows' rates that makes equal numbers of requests in flight
 /// suspicious.
 const RATES_APART_MIN: f64 = 1.3;
 

@@ -8,7 +8,7 @@ use crate::heading::Meaning;
 use crate::quantity::Unit;
 use crate::table::{Row, Table};
 
-/// The tolerated difference between the rate and requests ÷ duration, because requests may end
+/// The tolerated relative difference between the rate and requests ÷ duration. Requests may end
 /// after the load.
 const RATE_TOLERANCE: f64 = 0.03;
 

@@ -4,7 +4,7 @@ use super::{Judge, digits};
 use crate::heading::Meaning;
 use crate::quantity::Unit;
 
-/// The tolerance for both figures.
+/// The relative tolerance for rounding in the rate and the CPU time.
 const TOLERANCE: f64 = 0.02;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -18,7 +18,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         ) else {
             continue;
         };
-        // Without a unit, the figure is in microseconds, as in gatebench's headings.
+        // A figure without a unit is in microseconds, as in gatebench's headings.
         let seconds = match cpu.unit {
             Unit::Seconds => cpu.value,
             _ => cpu.value * 1e-6,

@@ -1,7 +1,7 @@
 //! Applies Little's law: the number of requests in flight is the number of requests per second
-//! times the mean time of a request. It cannot exceed the number of users if each user sends one
-//! request at a time and the mean is that of the requests sent. A mean that includes added samples
-//! is higher. Rows with different numbers of requests in flight are not comparable.
+//! times the mean time of a request. The product cannot exceed the number of users if each user
+//! sends one request at a time and the mean covers exactly the requests sent. A mean that includes
+//! added samples is higher. Rows with different numbers of requests in flight are not comparable.
 
 use gatebench_stats::concurrency;
 
@@ -12,18 +12,18 @@ use crate::quantity::Quantity;
 use crate::table::{Row, Table, Users};
 use crate::tool::Mean;
 
-/// The tolerance for a rate and a mean that were measured over different periods.
+/// The tolerance for a rate and a mean that were measured over slightly different periods.
 const TOLERANCE: f64 = 0.02;
 
-/// If the number of requests in flight is less than this share of the number of users, most users
-/// were not waiting for a response.
+/// The share of users with a request in flight below which most users were evidently not waiting
+/// for a response.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
-/// If the numbers of requests in flight differ by more than this factor, the rows were measured at
-/// different levels of concurrency.
+/// The maximum factor between the numbers of requests in flight of rows that were measured at the
+/// same level of concurrency.
 const ALIKE_MAX: f64 = 1.25;
 
-/// The mean number of requests in flight in a row, computed from its rate and its mean time.
+/// The mean number of requests in flight in a row, computed from the row's rate and mean time.
 pub(super) struct InFlight {
     pub(super) count: f64,
     /// The relative rounding error of both figures.
@@ -33,7 +33,7 @@ pub(super) struct InFlight {
     pub(super) columns: [usize; 2],
 }
 
-/// The rows for which the mean number of requests in flight can be computed.
+/// Returns the rows for which the mean number of requests in flight can be computed.
 pub(super) fn all_in_flight(table: &Table) -> Vec<(&Row, InFlight)> {
     let rows = table.rows.iter();
     let rows = rows.filter_map(|row| Some((row, in_flight(table, row)?)));

@@ -1,6 +1,6 @@
-//! Finds a mean that contradicts the percentiles. The times of the requests between two percentiles
-//! are between the values of these percentiles. These requests therefore contribute at least their
-//! share times the lower value to the mean, and at most their share times the upper value.
+//! Finds a mean that contradicts the percentiles. The requests between two percentiles take between
+//! the values of these percentiles. They therefore contribute at least their share times the lower
+//! value to the mean, and at most their share times the upper value.
 
 use super::{Judge, time};
 use crate::heading::Meaning;
@@ -35,7 +35,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
 }
 
-/// The mean time of a family in a row, and its column.
+/// Returns the mean time of a family in a row, with its column.
 fn mean_of(table: &Table, row: &Row, family: &str) -> Option<(usize, Quantity)> {
     let mut columns = table.columns_of(|it| it == Meaning::Mean);
     columns.find_map(|at| {
@@ -44,8 +44,8 @@ fn mean_of(table: &Table, row: &Row, family: &str) -> Option<(usize, Quantity)> 
     })
 }
 
-/// Returns the lower bound of the mean and, if the longest time is known, the upper bound. Both
-/// bounds allow for rounding.
+/// Returns the lower bound of the mean and, if the longest time is known, the upper bound, both
+/// with a margin for rounding.
 fn bounds(known: &[(f64, usize, Quantity)]) -> (f64, Option<f64>) {
     let mut least = 0.0;
     let mut most = 0.0;

@@ -1,4 +1,4 @@
-//! The rules for a table, one per file. A rule reports only what the table itself shows.
+//! The rules for a table, one per file. A rule reports only problems that the table itself shows.
 
 mod bucket;
 mod closed_loop;
@@ -19,7 +19,7 @@ pub(crate) struct Judge<'t> {
     findings: Vec<Finding>,
 }
 
-/// Returns all findings in a table, by line.
+/// Returns all findings in a table, ordered by line.
 pub(crate) fn judge(table: &Table) -> Vec<Finding> {
     let mut judge = Judge {
         table,
@@ -101,7 +101,7 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// Formats a number with three digits, or with all digits of its integer part if those are more.
+/// Formats a number with three digits, or more if its integer part has more.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         it if it >= 100.0 => 0,
@@ -115,8 +115,8 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The ratio of the largest number to the smallest; 1 if there are no numbers or one of them is not
-/// positive.
+/// Returns the ratio of the largest number to the smallest, or 1 if there are no numbers or one of
+/// them is not positive.
 fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
     let least = values.fold(f64::INFINITY, f64::min);

@@ -1,5 +1,5 @@
-//! Checks that percentiles of the same times rise with their rank and are between the minimum and
-//! the maximum.
+//! Checks that the percentiles of a set of times rise with their rank and lie between the minimum
+//! and the maximum.
 
 use super::{Judge, time};
 

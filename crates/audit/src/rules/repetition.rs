@@ -10,12 +10,12 @@ use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::Row;
 
-/// If the rates of successive repetitions steadily rise or fall by more than this share in total,
-/// the measurement was not in a steady state.
+/// The maximum share by which the rates of successive repetitions may steadily rise or fall in
+/// total. Beyond it, the measurement was not in a steady state.
 const DRIFT_MAX: f64 = 0.05;
 
-/// Figures that are written in steps smaller than this share of their spread suggest a precision
-/// that they do not have.
+/// The minimum step of a figure, as a share of its spread. Smaller steps suggest a precision that
+/// the figure does not have.
 const STEP_OF_SPREAD_MIN: f64 = 0.001;
 
 const RUNS_MIN: usize = 3;

@@ -5,7 +5,7 @@ use crate::heading::Meaning;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Row;
 
-/// If a step exceeds this share of the time, it hides relevant differences.
+/// The maximum share of a time that one step may take up. Larger steps hide relevant differences.
 const STEP_SHARE_MAX: f64 = 0.1;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {

@@ -1,4 +1,4 @@
-//! Tests that the problems in tables like those of published benchmarks are found.
+//! Tests that the audit finds the problems in tables like those of published benchmarks.
 
 use gatebench_audit::{Audit, Finding, Form, Numbering, Severity, audit, audit_rows};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn found(text: &str) -> Audit {
     audit_of(text, Form::Markdown)
 }
 
-/// The rule, severity and line of each finding.
+/// Returns the rule, severity and line of each finding.
 fn rules(audit: &Audit) -> Vec<(&str, Severity, usize)> {
     let seen = |it: &Finding| (it.rule, it.severity, it.line);
     let mut rules: Vec<_> = audit.findings.iter().map(seen).collect();
@@ -230,7 +230,7 @@ fn each_coarse_cell_is_named_with_its_row() {
     );
 }
 
-/// The line, row, column and text of each cell of a finding.
+/// Returns the line, row, column and text of each cell of a finding.
 fn places(finding: &Finding) -> Vec<String> {
     let cells = finding.cells.iter();
     let place = cells.map(|it| format!("{} {}, {}: {}", it.line, it.row, it.column, it.written));
@@ -240,7 +240,7 @@ fn places(finding: &Finding) -> Vec<String> {
 /// A table, a rule, and the cells that the rule's only finding in the table must name.
 type Located = (String, &'static str, &'static [&'static str]);
 
-/// For each rule, a table in which it finds something.
+/// Returns, for each rule, a table in which the rule finds something.
 fn located() -> Vec<Located> {
     let clean = |from: &str, to: &str| CLEAN.replace(from, to);
     let cpu = "|x|rps|cpu per request (µs)|cores|errors|runs|\n|-|-|-|-|-|-|\n|a|9000|441|4|0|3|\n|b|9900|441|4|0|3|\n";
@@ -371,7 +371,7 @@ fn every_finding_names_its_row_and_its_cells() {
             );
         }
     }
-    // Missing information is on no line, so the finding names the line of the headings.
+    // Missing information has no line, so the finding names the line of the headings.
     let audit = found("# A\n\n|x|rps|\n|-|-|\n|a|900|\n");
     let missing = [
         ("errors-not-reported", Severity::Missing, 3),
@@ -450,7 +450,7 @@ fn more_cpu_time_than_cores_is_reported() {
     );
 }
 
-/// The output of three runs of wrk.
+/// Returns the output of three wrk runs.
 fn wrk_runs(rates: [&str; 3]) -> String {
     let run = |(number, rate): (usize, &&str)| {
         format!(

@@ -25,7 +25,7 @@ const INDENT: usize = 4;
         missing information: percentiles out of order, more requests in flight than connections \
         (for load generators that keep one request in flight per connection and report the mean \
         over all requests), means that contradict the percentiles, percentiles in a histogram's \
-        lowest bucket, rows at different concurrency, timers that are too coarse, peaks reported \
+        lowest bucket, rows with different concurrency, timers that are too coarse, peaks reported \
         as means, more CPU time than cores, and others. The command reads CSV, JSON, the tables \
         of a Markdown document, and the output of wrk and siege. It runs nothing. For a run \
         directory, it checks each trial.",
@@ -37,7 +37,7 @@ const INDENT: usize = 4;
 pub struct Audit {
     /// The document or run directory to check; `-` reads standard input
     file: PathBuf,
-    /// Read the document in this format [default: according to the extension of the file name]
+    /// Read the document in this format [default: derived from the file extension]
     #[arg(long, value_name = "FORM", value_parser = one_of(&FORMS))]
     form: Option<Form>,
     /// Print the findings as JSON
@@ -158,9 +158,9 @@ fn paragraph(finding: &Finding) -> String {
     format!("{head}\n{:INDENT$}{says}\n\n", "")
 }
 
-/// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. If the
-/// cells are in several rows, returns all these rows; if there are no cells, returns only the line
-/// of the headings.
+/// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. Cells in
+/// several rows are listed row by row. A finding without cells concerns the header, whose line
+/// number is returned.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

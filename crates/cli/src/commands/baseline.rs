@@ -74,7 +74,6 @@ pub struct Folder {
 }
 
 impl Baseline {
-    /// Runs the action.
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
             Action::Set { runs, name, folder } => folder.set(&name, &runs),
@@ -90,7 +89,7 @@ impl Baseline {
 }
 
 impl Folder {
-    /// The directories of a baseline's runs.
+    /// Returns the directories of a baseline's runs.
     pub fn runs_of(&self, name: &str) -> Result<Vec<PathBuf>, Failure> {
         let known = Baselines::read(&self.dir)?;
         known
@@ -99,7 +98,7 @@ impl Folder {
     }
 
     fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
-        // Reports a run that cannot be opened before anything is written.
+        // A run that cannot be opened is reported before anything is written.
         for run in runs {
             Run::open(run)?;
         }

@@ -25,13 +25,13 @@ Examples:
   gatebench capacity --resume gatebench-runs/capacity-20260102T030405Z
 
 Each repeat starts a fresh process. The search raises the rate until a step misses the objective,
-bisects, and then moves up and down near the result. Each step is on disk before the next starts.
-The result is the rate at which a step meets the objective with 95 % probability. Next to it is the
-rate at which half of the steps meet the objective. If the load generator or the upstream was the
-limit, the result is marked as limited and is a lower bound.
+bisects, and then moves up and down near the result. Each step is written to disk before the next
+one starts. The result is the rate at which a step meets the objective with 95 % probability. The
+report also states the rate at which half of the steps meet the objective. If the load generator or
+the upstream was the limit, the result is marked as limited and is a lower bound.
 
-Exit code: 0 if there is a result for every gateway, 4 if one has none, otherwise as for
-`gatebench run`.";
+Exit code: 0 if there is a result for every gateway; 4 if a gateway has no result, or if a number of
+cores cannot be computed; otherwise as for `gatebench run`.";
 
 /// Find the rate that a gateway sustains, and the cores needed for a rate
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub struct Capacity {
     /// Try at most this rate, in requests/s [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<f64>,
-    /// How to space the arrivals
+    /// Spacing of the arrivals
     #[arg(long, value_name = "SPACING", default_value = "poisson", value_parser = one_of(&SPREADS))]
     arrivals: Spread,
     /// Measure each step for this long; the result is valid for steps of this length
@@ -68,7 +68,7 @@ pub struct Capacity {
     #[arg(long, value_name = "N", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
-    /// Search with each of these numbers of cores for the gateway [default: 1]
+    /// Run a separate search with each of these numbers of gateway cores [default: 1]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = cores, conflicts_with = "resume")]
     cores: Vec<usize>,
     /// Report how many cores are needed for this rate, in requests/s
@@ -139,7 +139,7 @@ fn rate(word: &str) -> Result<f64, String> {
         .ok_or_else(|| "write requests per second, at least 1, for example 20000 or 20k".into())
 }
 
-/// Reads the length of a step.
+/// Parses the length of a step, which must be at least [`STEP_MIN`].
 fn step(word: &str) -> Result<HumanDuration, String> {
     let span = duration(word)?;
     if span < STEP_MIN {
@@ -150,7 +150,7 @@ fn step(word: &str) -> Result<HumanDuration, String> {
     Ok(span)
 }
 
-/// Reads a number of cores.
+/// Parses a number of cores, at least one.
 fn cores(word: &str) -> Result<usize, String> {
     let cores = word.trim().parse::<usize>().ok();
     cores
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_read_as_people_write_them() {
+    fn a_rate_may_end_with_k() {
         assert_eq!(rate("20000"), Ok(20_000.0));
         assert_eq!(rate("2.5k"), Ok(2_500.0));
         for wrong in ["", "0", "-1", "k", "fast", "inf", "nan", "1e9", "20 k"] {

@@ -8,7 +8,7 @@ use gatebench_report::json;
 use gatebench_store::Run;
 use gatebench_studies::across_runs::compare::facts::CompareFindings;
 use gatebench_studies::across_runs::{
-    RunSummary, compare as against_one, compare_with_baseline, summarise,
+    RunSummary, compare as against_one, compare_with_baseline, summarize,
 };
 
 use super::baseline;
@@ -104,8 +104,8 @@ impl Compare {
     }
 }
 
-/// Summarizes a run, and names the summary after the directory of the run.
+/// Summarizes a run, and names the summary after the run's directory.
 fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
-    Ok(summarise(name.to_string_lossy(), &Run::open(dir)?)?)
+    Ok(summarize(name.to_string_lossy(), &Run::open(dir)?)?)
 }

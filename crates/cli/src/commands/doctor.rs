@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The column at which an observation begins.
+/// The column where an observation begins.
 const INDENT: usize = 19;
 
 /// Check this machine, and show how to install what is missing
@@ -57,7 +57,7 @@ impl Doctor {
         Ok(if able { Exit::Fine } else { Exit::Environment })
     }
 
-    /// Tests the outputs.
+    /// Tests the outputs that --out names.
     fn outputs(&self) -> Result<Vec<Check>, Failure> {
         let targets = self.outs.iter().map(|word| outputs::out(word));
         let targets: Vec<_> = targets.collect::<Result<_, _>>()?;
@@ -65,7 +65,7 @@ impl Doctor {
     }
 }
 
-/// The line of a check, with its remedy.
+/// Formats a check as a line, followed by its remedy if it has one.
 pub fn line(check: &Check) -> String {
     let style = terminal::stdout_style();
     let mark = match check.state {
@@ -79,7 +79,6 @@ pub fn line(check: &Check) -> String {
     format!("{mark} {:<16} {says}{remedy}", check.name)
 }
 
-/// A check as JSON.
 pub fn as_json(check: &Check) -> serde_json::Value {
     let state = match check.state {
         State::Good => "good",

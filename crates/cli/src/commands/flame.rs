@@ -49,7 +49,7 @@ pub struct Flame {
     /// Take N samples per second of CPU time
     #[arg(long, value_name = "N", default_value = "499", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// How to find the callers of a function
+    /// Sample stacks with this method
     #[arg(long, default_value = "own", value_parser = one_of(&STACKS))]
     stacks: Stacks,
     /// Give the gateway N cores and N workers [default: 1]

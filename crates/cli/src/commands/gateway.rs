@@ -14,7 +14,7 @@ use super::values::{BACKENDS, Cores, one_of};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// Serve the reference gateway with a configuration until Ctrl-C
+/// Run the reference gateway with a configuration until Ctrl-C
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\

@@ -102,7 +102,7 @@ struct Made {
 fn factor(word: &str) -> Result<f64, String> {
     let factor = word.parse::<f64>().ok();
     let factor = factor.filter(|it| (0.001..=1_000.0).contains(it));
-    factor.ok_or_else(|| format!("'{word}' is not a factor from 0.001 to 1000"))
+    factor.ok_or_else(|| "write a factor from 0.001 to 1000".into())
 }
 
 impl Import {
@@ -125,7 +125,7 @@ impl Import {
 }
 
 impl OfTraffic {
-    /// The folder and the options for importing these files.
+    /// Returns the folder to write and the options for importing these files.
     fn options(&self) -> Result<(PathBuf, Options), Failure> {
         let (dir, mut options) = self.made.options(&self.files[0])?;
         options.replay = Replay {
@@ -158,8 +158,8 @@ impl OfTraffic {
             let Progress { lines, bytes } = progress;
             bar.set_message(format!("{lines} lines, {} MiB", bytes >> 20));
         };
-        // Rotated files are read from the oldest to the newest, so that pauses of clients are seen
-        // in order.
+        // Rotated files are read from the oldest to the newest, because the pauses between a
+        // client's requests are computed in the order in which the requests are read.
         let mut files = self.files.clone();
         files.sort_by_key(|file| fs::metadata(file).and_then(|it| it.modified()).ok());
         for file in &files {
@@ -171,8 +171,8 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// The folder for the result, and the default options. The default folder is the input's name
-    /// without extensions.
+    /// Returns the folder to write and the default options. Without --dir, the folder is named
+    /// after the input, without extensions.
     fn options(&self, file: &Path) -> Result<(PathBuf, Options), Failure> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let mut parts = name.split('.');

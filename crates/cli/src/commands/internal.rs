@@ -56,7 +56,7 @@ pub struct RemoteEnd {
     /// Copy lines between a `kubectl exec` and the process that outlives it
     #[arg(long)]
     line: bool,
-    /// Do not start that process; it must still be running, with the lines of an earlier connection
+    /// Reconnect to the process that an earlier connection started, instead of starting one
     #[arg(long, requires = "line")]
     further: bool,
     /// Act as the process that outlives a `kubectl exec`
@@ -74,7 +74,7 @@ impl RemoteEnd {
             _ => remote::serve(launcher, Agent::default()),
         };
         served.map_err(|error| {
-            let remedy = "`gatebench run --gateway-on USER@HOST` starts this over ssh";
+            let remedy = "do not run this by hand: `gatebench run --gateway-on USER@HOST` starts it over ssh";
             Failure::environment(error.to_string(), remedy)
         })
     }

@@ -18,10 +18,11 @@ Examples:
   gatebench isolation kong --scenario good-and-failing --rate 5000
   gatebench isolation ./mine --scenario mine.yaml --group paying --blocks 20
 
-Each block runs three fresh processes in random order: one with the good group and the failing
-groups, and two in which the other groups send the requests of the good group instead. The rates
-are the same in all three. The good group must pass every check; its latency and its rate are
-compared by paired blocks.
+In each block, gatebench starts three fresh gateway processes in random order. One of them receives
+the requests of the good group and of the failing groups. For the other two, every group sends the
+requests of the good group. All three receive requests at the same rates. Every response to the good
+group must pass its checks. The latency and the rate of the good group with and without failing
+requests are compared block by block.
 
 Exit code: 1 if the good group is harmed, 4 if the verdict is inconclusive, 0 otherwise.";
 
@@ -49,7 +50,7 @@ pub struct Isolation {
     /// [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// Run 3 blocks of 2 s: verify the checks, without a verdict on latency
+    /// Run only 3 blocks of 2 s, to verify the checks without a verdict on latency
     #[arg(long)]
     quick: bool,
     /// Seed for the random order

@@ -23,7 +23,7 @@ const KINDS: [&str; 9] = [
     "experimental-prometheus-rw",
 ];
 
-/// Labels that gatebench sets.
+/// Labels that gatebench sets itself, so that `--tag` cannot set them.
 const OWN_LABELS: [&str; 18] = [
     "testid",
     "run",
@@ -50,7 +50,8 @@ const OWN_LABELS: [&str; 18] = [
 #[command(next_help_heading = "Outputs")]
 pub struct OutputArgs {
     /// Send the metrics of each second to prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE
-    /// (repeatable); secrets come from the environment variables of k6 and OpenTelemetry
+    /// (repeatable); gatebench reads secrets from the environment variables that k6 and
+    /// OpenTelemetry define
     #[arg(long = "out", value_name = "KIND=TARGET")]
     outs: Vec<String>,
     /// Fail before the first trial if an output does not accept data
@@ -62,8 +63,8 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The outputs. If one of them is standard output, human-readable text moves to standard
-    /// error.
+    /// Returns the outputs. If one of them is standard output, human-readable text moves to
+    /// standard error.
     ///
     /// # Errors
     /// A target or an environment variable is not valid.
@@ -80,10 +81,10 @@ impl OutputArgs {
         })
     }
 
-    /// The run directory; `--out DIR` is the earlier form of `--dir DIR`.
+    /// Returns the run directory; `--out DIR` is the earlier form of `--dir DIR`.
     ///
     /// # Errors
-    /// The argument is the name of an output.
+    /// The argument names a kind of output, but has no target.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         let mut dirs = self.outs.iter().filter(|word| !word.contains('='));
         let dir = dirs.next();
@@ -118,7 +119,7 @@ pub fn target(word: &str, option: String) -> Result<Target, Failure> {
     target.map_err(|error| Failure::words(option, error.to_string(), error.remedy()))
 }
 
-/// Reads a label: NAME=VALUE.
+/// Parses a label: NAME=VALUE.
 pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
     let (name, value) = word
         .split_once('=')
@@ -136,13 +137,13 @@ pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
     }
     if OWN_LABELS.contains(&name) {
         return Err(format!(
-            "gatebench sets '{name}' itself: choose another name"
+            "gatebench sets the label '{name}' itself: choose another name"
         ));
     }
     Ok((name.into(), value.into()))
 }
 
-/// The failure of a command that requires an output which refuses data.
+/// Returns the failure of a command whose required output refuses data.
 pub fn refused(refusal: &Refusal) -> Failure {
     let culprit = format!("output {}", refusal.target);
     Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)

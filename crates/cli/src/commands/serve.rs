@@ -29,7 +29,7 @@ Examples:
 The command prints a URL with a token, which keeps other users of this machine from reading the
 pages. The server reads the files of the run directories, even while another process is measuring.
 It runs at the lowest priority and, if possible, on cores that the measurement does not use. Ctrl-C
-ends it.";
+ends the server.";
 
 /// Show runs in the browser, including runs in progress
 #[derive(Debug, Args)]
@@ -102,7 +102,7 @@ impl Serve {
         Failure::words(self.dir.display().to_string(), what, remedy)
     }
 
-    /// The choices of the form: the suites, and the gateways installed on this machine.
+    /// Returns the choices of the form: the suites, and the gateways installed on this machine.
     fn launch(&self, folder: &Folder) -> Result<Launch, Failure> {
         if folder.only().is_some() {
             return Err(Failure::words(
@@ -154,7 +154,7 @@ fn cannot(error: &ServeError) -> Failure {
     Failure::environment(error.to_string(), remedy)
 }
 
-/// Returns the arguments that start a server for the run in `dir`, to run alongside it.
+/// Returns the arguments that start a server next to the run in `dir`.
 pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
     let name = dir.file_name()?.to_str()?;
     let folder = match dir.parent() {

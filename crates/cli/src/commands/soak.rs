@@ -26,10 +26,10 @@ judges memory by its lower envelope: the memory that remains after the gateway h
 Ctrl-C, gatebench keeps and reports the data collected so far; --resume then measures the remaining
 time with a fresh process and judges the two parts separately.
 
-Exit code: 1 if something leaks, if a process ended or if responses failed; 4 if it is uncertain
-whether memory leaks; 0 otherwise.";
+Exit code: 1 if memory, descriptors, connections or a pool of the gateway leak, if a process ended
+or if responses failed; 4 if it is uncertain whether memory leaks; 0 otherwise.";
 
-/// Load a gateway for a long time, and report whether it leaks
+/// Load a gateway for a long time, and report whether it leaks memory or other resources
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Soak {
@@ -39,7 +39,7 @@ pub struct Soak {
     /// Measure this scenario (name or file) [default: proxy-json]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
-    /// Measure for this long, after a warm-up of a tenth of it, at most 1m [default: 1h]
+    /// Measure for this long, after a warm-up of a tenth of this time, at most 1m [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<HumanDuration>,
     /// Send N requests per second, whether or not responses arrive [default: 2000]
@@ -99,7 +99,7 @@ impl Soak {
     }
 }
 
-/// Reads a size: `512KiB`, `4MiB`, `1GiB`, or bytes.
+/// Parses a size: `512KiB`, `4MiB`, `1GiB`, or bytes.
 fn bytes(word: &str) -> Result<u64, String> {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)];
     in_units(word, &units).ok_or_else(|| {

@@ -18,14 +18,14 @@ Examples:
   gatebench upstream ping --listen 127.0.0.1:8080
   gatebench upstream go-bench --listen '[::1]:0' --cores 0,1
   gatebench upstream ping --listen 127.0.0.1:8443 --tls";
-/// The column at which the paths of an upstream begin.
+/// The column where the paths of an upstream begin.
 const PATHS_INDENT: usize = 20;
 
-/// Serve an embedded upstream until Ctrl-C
+/// Run an embedded upstream until Ctrl-C
 #[derive(Debug, Args)]
 #[command(after_help = paths_and_examples())]
 pub struct Upstream {
-    /// The upstream to serve
+    /// The upstream to run
     #[arg(value_parser = kind_parser())]
     kind: Kind,
     /// Listen on this address; port 0 chooses a free port
@@ -85,7 +85,7 @@ impl Tls {
         Ok(Some(settings))
     }
 
-    /// The option that makes curl accept the certificate.
+    /// Returns the option that makes curl accept the certificate, followed by a space.
     fn curl_option(&self) -> String {
         match &self.cert {
             None => "--insecure ".to_owned(),
@@ -94,7 +94,7 @@ impl Tls {
     }
 }
 
-/// The last part of the help.
+/// Returns the text that `--help` prints after the options.
 fn paths_and_examples() -> String {
     let paths = Kind::NAMES.map(|(name, kind)| {
         let paths = terminal::column(kind.paths(), terminal::WIDTH, PATHS_INDENT);
@@ -160,7 +160,7 @@ impl Upstream {
     }
 }
 
-/// A path of the upstream that returns a typical response.
+/// Returns a path of the upstream that has a typical response.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",

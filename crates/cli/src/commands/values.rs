@@ -19,13 +19,12 @@ use crate::failure::Failure;
 /// The minimum length of a measurement. A shorter one permits no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
-/// Reads a duration.
 pub(crate) fn duration(word: &str) -> Result<HumanDuration, String> {
     let parsed = word.parse::<HumanDuration>();
     parsed.map_err(|error| error.to_string())
 }
 
-/// Reads the length of a measurement.
+/// Parses the length of a measurement, at least [`MEASURED_MIN`].
 pub(crate) fn measured(word: &str) -> Result<HumanDuration, String> {
     let span = duration(word)?;
     if span < MEASURED_MIN {
@@ -36,7 +35,7 @@ pub(crate) fn measured(word: &str) -> Result<HumanDuration, String> {
     Ok(span)
 }
 
-/// Reads a rate, in requests or connections per second.
+/// Parses a rate, in requests or connections per second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok();
     rate.filter(|rate| (0.001..=1e8).contains(rate))
@@ -45,8 +44,8 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
         })
 }
 
-/// Reads a number of bytes with one of these units, each given with its power of two; none if the
-/// text is not a number with a unit.
+/// Parses a number of bytes with one of these units, each given with its power of two. Returns none
+/// if the text is not a number with a unit.
 pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
     units.iter().find_map(|(unit, power)| {
         let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
@@ -73,7 +72,7 @@ pub const SPREADS: [Named<Spread>; 2] = [
     ("uniform", "Evenly spaced", Spread::Uniform),
     (
         "poisson",
-        "Randomly, like the requests of many independent users",
+        "Randomly spaced, like requests from many independent users",
         Spread::Poisson,
     ),
 ];
@@ -92,12 +91,12 @@ impl Overlay {
         Catalogue::new(self.below("gateways"))
     }
 
-    /// The scenarios, suites and loads.
+    /// Returns the library of scenarios, suites and loads.
     pub fn scenarios(&self) -> Library {
         Library::new(self.below("scenarios"))
     }
 
-    /// The arguments that give another command the same overlay.
+    /// Returns the arguments that pass the same overlay to another command.
     pub fn words(&self) -> Vec<String> {
         let dir = self.overlay.as_ref().map(|dir| dir.display().to_string());
         dir.map_or_else(Vec::new, |dir| vec!["--overlay".to_owned(), dir])
@@ -117,7 +116,7 @@ pub fn launcher() -> Result<Launcher, Failure> {
     Launcher::own().map_err(no_program)
 }
 
-/// The failure to read the path of the running program.
+/// Returns the failure to read the path of the running program.
 pub fn no_program(error: io::Error) -> Failure {
     let what = format!("cannot read the path of the running program: {error}");
     Failure::environment(what, "mount /proc")
@@ -150,7 +149,7 @@ pub const ENGINES: [Named<Engine>; 4] = [
     ),
 ];
 
-/// The metrics on which a verdict can be based.
+/// The metrics that a verdict can be based on.
 pub const METRICS: [Named<DecisiveMetric>; 5] = [
     (
         "cpu",
@@ -183,7 +182,8 @@ pub const METRICS: [Named<DecisiveMetric>; 5] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// The maximum number of cores, which no machine exceeds, so that a typo does not exhaust memory.
+/// The maximum number of cores, which no machine exceeds. The limit keeps a typo from exhausting
+/// memory.
 const CORES_MAX: usize = 4096;
 
 impl FromStr for Cores {

@@ -23,7 +23,7 @@ fn git(folder: &Path, words: &[&str]) {
     assert!(status.success(), "git {words:?}");
 }
 
-/// A repository with two commits, both with the gateway's folder.
+/// Creates a repository with two commits, both of which contain the gateway's folder.
 fn repository() -> TempDir {
     let folder = TempDir::new().unwrap();
     let gateway = folder.path().join("deploy/gw");
@@ -72,7 +72,10 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
         (&ab_test["blocks_max"], &plan["blocks"]),
         (&40.into(), &50.into())
     );
-    assert_eq!(ab_test["decides_first"], true, "ten blocks follow");
+    assert_eq!(
+        ab_test["decides_first"], true,
+        "ten blocks for the other metrics follow"
+    );
     let built = |folder: &Value| {
         let top = Path::new(folder.as_str().unwrap())
             .ancestors()

@@ -58,8 +58,8 @@ while True:
     threading.Thread(target=copy, args=(server, client, 0.020), daemon=True).start()
 ";
 
-/// A connection that misbehaves as `kubectl exec` may: `repeat` sends each line twice, `end` exits
-/// without an error after some lines, and `stall` passes on no further lines.
+/// A connection with the faults that `kubectl exec` can have: `repeat` sends each line twice, `end`
+/// exits without an error after some lines, and `stall` passes on no further lines.
 const CARRIER: &str = r"
 import subprocess, sys, time
 how, lines = sys.argv[1], int(sys.argv[2])
@@ -130,7 +130,8 @@ impl Machines {
         format!("gbt{}x{index}", self.net)
     }
 
-    /// The address of a machine. That of the other end of its cable ends in 1.
+    /// Returns the address of a machine. The address of the other end of its cable differs only in
+    /// the last number, which is 1.
     fn address(&self, index: usize) -> String {
         format!("10.{}.{index}.2", self.net)
     }
@@ -199,7 +200,7 @@ impl Machines {
         self.spawn(index, &words);
     }
 
-    /// Writes a configuration of ssh, and a wrapper on PATH that uses it instead of the user's.
+    /// Writes an ssh configuration, and a wrapper on PATH that uses it instead of the user's.
     fn configure(&self, bench: &Bench) {
         let at = |name: &str| bench.path(name).display().to_string();
         let host = |index: usize, name: &str| {
@@ -215,7 +216,7 @@ impl Machines {
     }
 }
 
-/// Replaces `ssh` with a program that gets further arguments.
+/// Replaces `ssh` with a script that runs `program` with the additional arguments `words`.
 fn wrapper(bench: &Bench, program: &str, words: &str) {
     let conf = bench.path("ssh.conf");
     let text = format!(
@@ -236,7 +237,7 @@ fn keys(bench: &Bench) {
         assert!(made.unwrap().success());
     }
     if !Path::new(PRIVILEGE_SEPARATION).exists() {
-        // sshd needs this folder if it runs as root, which namespaces require anyway.
+        // sshd needs this folder if it runs as root. Namespaces require root, so it does here.
         let _ = fs::DirBuilder::new()
             .mode(0o755)
             .create(PRIVILEGE_SEPARATION);
@@ -256,7 +257,8 @@ impl Drop for Machines {
     }
 }
 
-/// gatebench next to a stripped gatebench-agent, because debug information would be sent as well.
+/// Returns a gatebench that is next to a stripped gatebench-agent. Without stripping, its debug
+/// information would also be sent to the machines.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -277,7 +279,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// Two machines, and an upstream that they can reach.
+/// Two machines and an upstream that they can reach.
 struct Field {
     bench: Bench,
     machines: Machines,
@@ -289,7 +291,7 @@ impl Field {
         Self::with_clock("")
     }
 
-    /// A field whose machine `b` has a time namespace with these options of unshare(1).
+    /// Creates a field whose machine `b` has a time namespace with these options of unshare(1).
     fn with_clock(unshare: &str) -> Option<Self> {
         let bench = Bench::new();
         let machines = Machines::start(&bench, unshare)?;
@@ -330,7 +332,7 @@ impl Field {
     }
 
     fn assert_nothing_left(&self) {
-        self.bench.wait_for("all agents to have ended", || {
+        self.bench.wait_for("all agents to end", || {
             let mut left = self.bench.processes();
             left.retain(|process| !process.command.iter().any(|word| word == "upstream"));
             left.is_empty().then_some(())
@@ -404,7 +406,8 @@ fn histograms_are_added_and_percentiles_are_not_averaged() {
     let each = &results["agents"]["each"];
     let (a, b) = (time(&each[0], "p99"), time(&each[1], "p99"));
     assert!(time(&each[1], "p50") > 20e6, "{results:#}");
-    // Half of all requests are b's, so the 99th percentile of all is b's 98th.
+    // Half of all requests come from b and are the slower half, so the 99th percentile of all
+    // requests is the 98th percentile of b's.
     let all = time(&results, "p99");
     assert!(
         all >= time(&each[1], "p95") && all <= b * 1.001,
@@ -505,7 +508,8 @@ fn a_connection_that_repeats_ends_or_stalls_never_shortens_the_record() {
         (&results["sent"], &results["completed"]),
         (&600.into(), &600.into())
     );
-    // The greeting and at most 30 messages come before the load, and then ten per second.
+    // The greeting and at most 30 messages come before the load, which adds ten messages per
+    // second.
     for how in ["end", "stall"] {
         let (failed, took) = load(how, 50);
         let results = json(&failed, 3);
@@ -533,8 +537,8 @@ fn a_run_from_several_machines_counts_every_request() {
 #[test]
 fn the_hosts_of_an_inventory_run_the_gateway_the_upstream_and_the_load() {
     let Some(field) = Field::new() else { return };
-    // The namespaces cannot reach each other. A host with an address of this machine is this
-    // machine.
+    // The namespaces cannot reach each other. gatebench recognizes a host with an address of this
+    // machine as this machine.
     let address = field.machines.address(1);
     let target = field.machines.target();
     let hosts = format!(
@@ -568,7 +572,7 @@ fn assert_all_counted(bench: &Bench, run: &str) {
         let each = phase["agents"]["each"].as_array().unwrap();
         let sent: u64 = each.iter().map(|it| it["sent"].as_u64().unwrap()).sum();
         assert_eq!(phase["counts"]["sent"], sent, "{phase:#}");
-        // There is no warm-up, so the upstream must have received nothing else, and nothing twice.
+        // There is no warm-up, so the upstream must have received no other request, and none twice.
         assert_eq!(phase["ledger"]["unique"], sent, "{phase:#}");
         assert_eq!(phase["ledger"]["repeated"], 0);
         assert_eq!(

@@ -15,7 +15,7 @@ pub const PATIENCE: Duration = Duration::from_secs(480);
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// The pause between two polls, most of which read all of `/proc`.
+/// The pause between two polls, needed because most polls read all of `/proc`.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The environment variable that marks every process started by a test.
@@ -66,14 +66,14 @@ parity:
 ";
 
 impl Bench {
-    /// A bench whose suite is one block of the reference gateway with the scenario `ping`, without
-    /// the direct variant.
+    /// Creates a bench whose suite runs one block of the reference gateway with the scenario
+    /// `ping`, without the direct variant.
     pub fn new() -> Self {
         Self::in_folder(tempfile::tempdir().unwrap())
     }
 
-    /// A bench for tests with containers. Temporary folders may be in `/dev/shm`, which containers
-    /// do not share with the machine, so this folder is elsewhere.
+    /// Creates a bench for tests with containers. Temporary folders may be in `/dev/shm`, which
+    /// containers do not share with the machine, so this folder is elsewhere.
     pub fn for_containers() -> Self {
         Self::in_folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -101,7 +101,7 @@ impl Bench {
         );
     }
 
-    /// Replaces the suite: its gateways, separated by commas, and its number of blocks.
+    /// Replaces the suite. The gateways are separated by commas.
     pub fn suite(&self, gateways: &str, blocks: u32) {
         let text = format!(
             "suite: small\ntitle: Small\ngateways: [{gateways}]\nscenarios: [./ping.yaml]\nload: ./load.yaml\n\
@@ -111,14 +111,14 @@ impl Bench {
     }
 
     /// Creates the folder `./faulty`, a gateway with this behavior.
-    pub fn faulty(&self, behaviour: &str) {
+    pub fn faulty(&self, behavior: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
         // Only a gateway that never becomes ready reaches this timeout; Python starts slowly on a
         // busy machine.
-        let ready_timeout = if behaviour == "hang:1" { "2s" } else { "20s" };
+        let ready_timeout = if behavior == "hang:1" { "2s" } else { "20s" };
         let spec = include_str!("faulty/gateway.yaml")
             .replace("READY_TIMEOUT", ready_timeout)
-            .replace("BEHAVIOUR", &format!("{behaviour:?}"));
+            .replace("BEHAVIOR", &format!("{behavior:?}"));
         self.write("faulty/gateway.yaml", &spec);
         self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
     }
@@ -139,12 +139,10 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// Writes a file.
     pub fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// Reads a file.
     #[track_caller]
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -163,7 +161,7 @@ impl Bench {
         self.spawn(command)
     }
 
-    /// A command that runs `gatebench` in the bench's folder, with the mark.
+    /// Returns a command that runs `gatebench` in the bench's folder, with the mark.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
         command
@@ -173,7 +171,8 @@ impl Bench {
         command
     }
 
-    /// The environment variable that marks the processes of this bench, and its value.
+    /// Returns the name and value of the environment variable that marks the processes of this
+    /// bench.
     pub fn mark(&self) -> (&str, &str) {
         (MARK, &self.mark)
     }
@@ -188,17 +187,17 @@ impl Bench {
         Session::new(self, child.unwrap())
     }
 
-    /// The `gatebench` processes of this bench, and the processes that they started.
+    /// Returns the `gatebench` processes of this bench and the processes that they started.
     pub fn processes(&self) -> Vec<processes::Process> {
         processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
     }
 
-    /// The folders of a run's completed trials.
+    /// Returns the folders of a run's completed trials.
     pub fn kept_trials(&self, run: &str) -> Vec<String> {
         self.kept_trials_in(&format!("{run}/trials"))
     }
 
-    /// The folders of the completed trials below a folder.
+    /// Returns the folders of the completed trials below a folder.
     pub fn kept_trials_in(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
         // A folder without a record belongs to a trial that is running or was interrupted.
@@ -211,8 +210,8 @@ impl Bench {
         names
     }
 
-    /// Asserts the state after a run has ended in any way: no process is left, and the report has
-    /// the completed trials.
+    /// Asserts the state after a run has ended in any way: the completed trials are stored, and the
+    /// report can be rebuilt.
     #[track_caller]
     pub fn assert_reportable(&self, run: &str, trials: usize) {
         assert_eq!(
@@ -260,7 +259,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The process ID.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -291,7 +289,7 @@ impl<'a> Session<'a> {
         let left = bench.processes();
         assert!(
             left.is_empty(),
-            "left running: {left:#?}\n{}",
+            "processes are still running: {left:#?}\n{}",
             finished.stderr
         );
         finished
@@ -342,7 +340,7 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
     })
 }
 
-/// The output and the exit code of a `gatebench`.
+/// The output and exit code of a `gatebench` process.
 #[derive(Debug)]
 pub struct Finished {
     /// The exit code; none if a signal ended the process.

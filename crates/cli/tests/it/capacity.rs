@@ -30,7 +30,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The steps of a trial's record.
+/// Returns the steps in a trial's record.
 fn steps(trial: &Value) -> Vec<&Value> {
     let phases = trial["phases"].as_array().unwrap();
     phases
@@ -150,10 +150,13 @@ fn invalid_values_are_reported_with_their_option() {
     let folder = TempDir::new().unwrap();
     for (words, expected) in [
         (["--slo", "p99<10"], "column 5: '10' is not a duration"),
-        (["--threshold", "p99>1s"], "column 1: 'p99>1s' has no '<'"),
+        (
+            ["--threshold", "p99>1s"],
+            "column 1: the bound 'p99>1s' has no '<'",
+        ),
         (
             ["--slo", "p99<10ms, mean<1ms"],
-            "column 11: 'mean' is neither",
+            "column 11: the quantity 'mean' is neither",
         ),
         (["--for", "fast"], "for example 20000 or 20k"),
         (["--cores", "0"], "whole numbers of cores"),

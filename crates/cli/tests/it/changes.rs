@@ -110,10 +110,10 @@ fn each_target_is_seen_to_fail_and_to_recover() {
     let errors = |index: usize| record["phases"][index]["counts"]["checks_failed"].to_string();
     assert!(
         errors(1).contains("status is 200"),
-        "a reset is not hidden: {}",
+        "a reset is reported as a failed check: {}",
         errors(1)
     );
-    assert_eq!(errors(0), "{}", "a slow upstream responds");
+    assert_eq!(errors(0), "{}", "responses of a slow upstream are correct");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn lists_show_all_entries_and_their_sources() {
     let spec = include_str!("faulty/gateway.yaml")
         .replace("READY_TIMEOUT", "2s")
         .replace("gateway: faulty", "gateway: mine")
-        .replace("BEHAVIOUR", "honest");
+        .replace("BEHAVIOR", "honest");
     bench.write("over/gateways/mine/gateway.yaml", &spec);
     bench.write("over/gateways/mine/faulty.py", "");
     let gateways = bench
@@ -330,7 +330,7 @@ fn an_upstream_serves_until_a_signal_and_mistakes_are_reported() {
         .assert_code(2)
         .assert_says(&[
             "mistaken.yaml:1:9",
-            "nothing to listen on",
+            "there is nothing to listen on",
             "mistaken.yaml:4:3",
             "did you mean `connect_ms`?",
             "a timeout of 0 would always expire",
@@ -341,7 +341,7 @@ fn an_upstream_serves_until_a_signal_and_mistakes_are_reported() {
     assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
 }
 
-/// The response to a single request: head and body.
+/// Sends a single request and returns the response, head and body.
 fn get(address: &str, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();

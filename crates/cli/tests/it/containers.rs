@@ -1,5 +1,5 @@
-//! A gateway in a container of a real podman. Each test has its own socket, and builds the image
-//! from this program and its libraries, so it needs no registry.
+//! A gateway in a container of a real podman. Each test starts its own podman service, and builds
+//! the image from this program and its libraries, so it needs no registry.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,6 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Bench, LONG_MEASURE, Session};
 use crate::processes;
 
-/// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
 /// A container engine for one test. On drop, the engine and all its containers are ended.
@@ -173,8 +172,8 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
 }
 
-/// The program exists only in the image; the file is in the working folder, which is mounted in the
-/// container.
+/// The program of the command exists only in the image. The file that it checks is in the working
+/// folder, which is mounted in the container.
 fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
     let reload = |file: &str, out: &str| {
         boxed(bench, IMAGE);
@@ -301,8 +300,8 @@ fn images_of_another_version_are_reported(bench: &Bench, podman: &Podman) {
     bench.write("boxed/gateway.yaml", &spec);
 }
 
-/// A container ends when gatebench ends. If its supervisor is killed too, the next start removes
-/// it.
+/// A container ends when gatebench ends. If the supervisor of the container is killed too, the next
+/// start of gatebench removes the container.
 fn killed(bench: &Bench, podman: &Podman) {
     bench.load(LONG_MEASURE);
     let session = start(bench, podman, "run suite.yaml --dir killed");
@@ -312,8 +311,8 @@ fn killed(bench: &Bench, podman: &Podman) {
         podman.containers().is_empty().then_some(())
     });
     drop(session);
-    // Otherwise, a process of this run could be mistaken for one of the next.
-    bench.wait_for("its processes to be gone", || {
+    // Otherwise, a process of this run could be mistaken for a process of the next run.
+    bench.wait_for("the processes of gatebench to be gone", || {
         bench.processes().is_empty().then_some(())
     });
     let session = start(bench, podman, "run suite.yaml --dir left");

@@ -27,7 +27,7 @@ fn gatebench(folder: &Path, words: &str) -> Output {
     command(folder, words).output().unwrap()
 }
 
-/// A folder with the gateway `flawed`, started with these flags.
+/// Creates a folder with the gateway `flawed`, which starts with these flags.
 fn flawed(flags: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     crate::flawed::flawed(folder.path(), "flawed", flags);
@@ -103,7 +103,7 @@ fn a_scenario_without_failing_groups_is_refused() {
     assert!(said.contains("no second group"), "{said}");
 }
 
-/// The verdict on memory after five minutes at full rate.
+/// Returns the verdict on memory after five minutes at full rate.
 fn five_minutes(folder: &TempDir, gateway: &str) -> Value {
     let words = format!("soak {gateway} --connections 64 --duration 5m --dir run");
     let output = gatebench(folder.path(), &words);
@@ -116,7 +116,7 @@ fn five_minutes(folder: &TempDir, gateway: &str) -> Value {
 
 #[test]
 #[ignore = "takes 6 minutes; make test-full"]
-fn a_leak_of_a_kibibyte_for_a_thousand_requests_is_found_in_five_minutes() {
+fn a_leak_of_a_kibibyte_per_thousand_requests_is_found_in_five_minutes() {
     let folder = flawed("--leak, 1KiB/1000");
     assert_eq!(five_minutes(&folder, "./flawed"), "leak");
 }

@@ -14,7 +14,7 @@ const CLOSED: &str =
 
 const OPEN: &str = "- {name: latency, open: {rate_per_second: 100, connections_max: 8}, measure: 1s, timeout: 2s}\n";
 
-/// A scenario whose requests differ: paths, headers, bodies, checks.
+/// A scenario whose requests differ in path, headers, body and checks.
 const MANY: &str = r#"
 scenario: many
 title: Requests that differ
@@ -43,13 +43,13 @@ pub fn installed(program: &str) -> bool {
         .is_ok_and(|output| output.status.success());
     if !found {
         eprintln!(
-            "skipped: {program} is not installed (`make test` installs wrk and h2load, `make k6` k6)"
+            "skipped: {program} is not installed (`make test` installs wrk and h2load, `make k6` builds k6)"
         );
     }
     found
 }
 
-/// A bench in which gatebench finds the k6 that `make k6` built.
+/// Creates a bench where gatebench finds the k6 that `make k6` built.
 fn bench(load: &str) -> Bench {
     let bench = Bench::new();
     bench.load(load);
@@ -61,7 +61,7 @@ fn bench(load: &str) -> Bench {
     bench
 }
 
-/// The record of the only trial.
+/// Reads the record of the only trial.
 fn record(bench: &Bench) -> Value {
     let trials = bench.kept_trials("run");
     let text = bench.read(&format!("run/trials/{}/trial.json", trials[0]));
@@ -194,7 +194,7 @@ fn k6_fills_and_checks_requests() {
 }
 
 #[test]
-fn wrk_runs_a_script_of_the_user() {
+fn wrk_runs_a_users_script() {
     if !installed("wrk") {
         return;
     }
@@ -212,7 +212,7 @@ fn wrk_runs_a_script_of_the_user() {
 }
 
 #[test]
-fn k6_runs_a_script_of_the_user_with_thresholds_groups_and_metrics() {
+fn k6_runs_a_users_script_with_thresholds_groups_and_metrics() {
     if !installed("k6") {
         return;
     }

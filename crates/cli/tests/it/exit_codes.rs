@@ -1,14 +1,14 @@
-//! Exit codes of `gatebench run` that do not describe a gateway: 3 if a trial could not be kept,
+//! Exit codes of `gatebench run` that do not describe a gateway: 3 if a trial could not be stored,
 //! and 4 if nothing valid was measured. Other tests cover the codes 0, 1, 2 and 130.
 
 use crate::bench::{Bench, UNHURRIED};
 
-/// More arrivals than one connection can carry, without a queue, so that every machine drops most
-/// of them.
+/// More arrivals than one connection can carry, with a queue for only one of them, so that every
+/// machine drops most of them.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 #[test]
-fn nothing_valid_is_code_4() {
+fn a_run_without_a_valid_trial_exits_with_code_4() {
     let bench = Bench::new();
     bench.load(FLOOD);
     let finished = bench.gatebench("run suite.yaml --dir run");
@@ -20,13 +20,13 @@ fn nothing_valid_is_code_4() {
     ] {
         assert!(finished.stdout.contains(words), "{}", finished.stdout);
     }
-    // This is not an error: nothing failed, and the trial is kept with the reason.
+    // An invalid trial is not an error: nothing failed, and the trial is kept with the reason.
     assert!(!finished.stderr.contains("error"), "{}", finished.stderr);
     bench.assert_reportable("run", 1);
 }
 
 #[test]
-fn a_trial_that_cannot_be_kept_is_code_3() {
+fn a_trial_that_cannot_be_stored_causes_code_3() {
     let bench = Bench::new();
     bench.load(UNHURRIED);
     bench.suite("reference", 2);
@@ -36,7 +36,7 @@ fn a_trial_that_cannot_be_kept_is_code_3() {
     });
     // Even root cannot write to a deleted folder, or create a folder where a file exists.
     let trials = bench.path("run/trials");
-    bench.wait_for("its folder to be out of the way", || {
+    bench.wait_for("the folder of trials to be moved", || {
         std::fs::rename(&trials, bench.path("run/moved")).ok()
     });
     bench.write("run/trials", "");

@@ -1,5 +1,5 @@
-//! Faulty gateways and upstreams. The error names the culprit and a remedy and is stored with the
-//! trial, the run continues with the other gateways, and no process is left.
+//! Faulty gateways and upstreams. The error names the culprit and a remedy, and is stored with the
+//! trial. The run continues with the other gateways, and no process is left.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -13,15 +13,15 @@ const SECOND: &str = "- {name: throughput, closed: {connections: 8}, measure: 1s
 
 /// Runs the misbehaving gateway and the reference gateway, whose trial must still complete.
 #[track_caller]
-fn next_to_a_good_one(behaviour: &str, words: &[&str]) {
-    next_to_a_good_one_under(QUICK, behaviour, words);
+fn next_to_a_good_one(behavior: &str, words: &[&str]) {
+    next_to_a_good_one_under(QUICK, behavior, words);
 }
 
 #[track_caller]
-fn next_to_a_good_one_under(load: &str, behaviour: &str, words: &[&str]) {
+fn next_to_a_good_one_under(load: &str, behavior: &str, words: &[&str]) {
     let bench = Bench::new();
     bench.load(load);
-    bench.faulty(behaviour);
+    bench.faulty(behavior);
     let finished =
         bench.gatebench("run suite.yaml --gateway ./faulty --gateway reference --dir run");
     finished.assert_code(1).assert_says(&[
@@ -127,7 +127,7 @@ fn a_gateway_that_crashes_under_load_after_a_while() {
     let waited = begun.elapsed();
     assert!(
         waited < Duration::from_secs(50),
-        "only reported after {waited:?}"
+        "reported only after {waited:?}"
     );
     bench.assert_reportable("run", 1);
 }
@@ -185,7 +185,7 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
         .assert_prints(&["a request gets a response", wrote]);
 }
 
-/// The path of a Unix socket has at most 107 bytes.
+/// The path of a Unix socket can have at most 107 bytes.
 #[test]
 fn a_gateway_with_a_unix_socket_below_a_long_run_directory() {
     let bench = Bench::new();

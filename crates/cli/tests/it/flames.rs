@@ -94,7 +94,7 @@ fn assert_lua_is_named(folded: &str) {
     assert!(named * 5 >= inside * 4, "{named} of {inside} ns:\n{folded}");
 }
 
-/// LuaJIT's own profiler needs neither perf nor its permission.
+/// LuaJIT's own profiler needs neither perf nor the permission that perf needs.
 #[track_caller]
 fn assert_shows_lua(gateway: &str, function: &str) {
     let _turn = turn();
@@ -140,7 +140,7 @@ fn an_interrupted_profile_is_reported_soon() {
                  --frequency 4000 --overlay over --dir run";
     let session = bench.start(words);
     session.until_load();
-    // Long enough for the warm-up and a few seconds of sampling.
+    // Long enough for a few seconds of sampling.
     thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();

@@ -43,7 +43,7 @@ impl Gateway {
         assert!(sent.success());
     }
 
-    /// The lines of the gateway's standard error.
+    /// Returns the lines of the gateway's standard error.
     pub fn complaints(&mut self) -> impl Iterator<Item = String> + use<> {
         let lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
         lines.map_while(Result::ok)

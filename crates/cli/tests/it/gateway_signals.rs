@@ -86,7 +86,8 @@ fn after_the_first_signal_open_requests_are_finished() {
     gateway.signal("-TERM");
     let shown = gateway.complaints().next().unwrap();
     assert!(shown.starts_with("gateway is finishing requests in flight"));
-    // Once the port is closed, the gateway announces that the response is the last one.
+    // Once the port is closed, the gateway announces that the response is the last one on its
+    // connection.
     while TcpStream::connect(&gateway.address).is_ok() {}
     peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         .unwrap();
@@ -149,9 +150,9 @@ fn the_second_signal_ends_the_gateway_while_a_worker_is_busy() {
     gateway.signal("-TERM");
     gateway.complaints().next().unwrap();
     gateway.signal("-TERM");
-    let signalled = Instant::now();
+    let signaled = Instant::now();
     assert!(gateway.child.wait().unwrap().success());
-    let waited = signalled.elapsed();
+    let waited = signaled.elapsed();
     assert!(waited < Duration::from_secs(2), "{waited:?}");
 }
 
@@ -165,8 +166,8 @@ fn signals_end_the_gateway_while_it_reloads_its_file() {
     let made = Command::new("mkfifo").arg(&file).status().unwrap();
     assert!(made.success());
     gateway.signal("-HUP");
-    // Opening returns when the gateway has opened the other end; the gateway then waits for text
-    // that never comes.
+    // Opening the pipe blocks until the gateway has opened the other end. The gateway then waits
+    // for text that never comes.
     let pipe = std::fs::File::options().write(true).open(&file).unwrap();
     let mut client = TcpStream::connect(&gateway.address).unwrap();
     assert!(ask(&mut client).ends_with("first"));
@@ -178,10 +179,10 @@ fn signals_end_the_gateway_while_it_reloads_its_file() {
             .unwrap()
             .starts_with("gateway is finishing")
     );
-    let signalled = Instant::now();
+    let signaled = Instant::now();
     gateway.signal("-TERM");
     assert!(gateway.child.wait().unwrap().success());
-    let waited = signalled.elapsed();
+    let waited = signaled.elapsed();
     assert!(waited < Duration::from_secs(2), "{waited:?}");
     drop(pipe);
 }

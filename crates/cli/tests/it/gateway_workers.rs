@@ -107,7 +107,8 @@ fn assert_right(response: &Response, checks: &[Check]) {
     }
 }
 
-/// Alternates between the two kinds, each over its own connections; each response must be correct.
+/// Sends good and failing requests in turn, each kind over its own connections, and asserts that
+/// each response is correct.
 fn load(scenario: &Scenario, address: &str) {
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -128,7 +129,7 @@ fn load(scenario: &Scenario, address: &str) {
     });
 }
 
-/// The responses of each worker by status class.
+/// Returns the number of responses per worker and status class.
 fn by_worker(address: &str) -> BTreeMap<(String, String), usize> {
     let asked = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
     let text = Connection::open(address).ask(asked).body;

@@ -68,8 +68,8 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
-/// Reports whether a gateway that `gatebench install` cannot install here is on PATH; if it is not,
-/// prints that the test is skipped.
+/// Reports whether the program of a gateway is on PATH; if it is not, prints that the test is
+/// skipped. Used for gateways that the tests do not install.
 pub fn is_on_path(program: &str) -> bool {
     let find = format!("command -v {program}");
     let found = Command::new("sh").args(["-c", &find]).output();
@@ -171,7 +171,7 @@ fn a_failed_installation_does_not_prevent_others() {
 }
 
 /// Writes a gateway whose vendor publishes installation steps for this system. The steps create a
-/// program that prints this version.
+/// program that prints the version `installed`.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
     let value = |name: &str| {
@@ -499,7 +499,7 @@ fn another_version_and_another_program_are_refused() {
         .gatebench("check gateway ./mine")
         .assert_code(1)
         .assert_says(&[
-            "did not print its version: 'Envoy (\\S+)' does not match its output: Python 3.",
+            "did not print its version: version_pattern 'Envoy (\\S+)' does not match its output: Python 3.",
         ]);
     bench.write(
         "mine/gateway.yaml",

@@ -28,7 +28,8 @@ fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
     )
 }
 
-/// Eighteen nights with one block each; from the seventh on, haproxy uses 1.3 times the CPU time.
+/// Writes the runs of eighteen nights with one block each. From the seventh night on, haproxy uses
+/// 1.3 times the CPU time.
 pub fn nights() -> TempDir {
     let folder = TempDir::new().unwrap();
     for night in 1..=18_u32 {
@@ -68,7 +69,7 @@ fn many_nights_have_a_history_and_a_baseline() {
     assert_eq!(found["runs"].as_array().unwrap().len(), 18);
     let (_, page, _) = gatebench(folder.path(), "history --gateway haproxy --format html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("class=\"change worse\""));
-    assert!(!page.contains("nginx"), "only the given gateway");
+    assert!(!page.contains("nginx"), "only the given gateway is shown");
 
     let runs: Vec<String> = (1..=6)
         .map(|night| format!("gatebench-runs/night-{night:02}"))
@@ -144,7 +145,7 @@ fn two_runs_are_compared_in_every_form() {
     assert_eq!(
         gatebench(folder.path(), "compare before before").0,
         0,
-        "a run compared with itself"
+        "a run is not worse than itself"
     );
     assert_eq!(gatebench(folder.path(), "compare before").0, 2);
     assert_eq!(gatebench(folder.path(), "compare before nothing").0, 2);
@@ -168,5 +169,8 @@ fn manipulated_figures_are_found() {
     assert_eq!(code, 1);
     assert!(said.contains("keep 2 cores busy, more than"), "{said}");
     let (_, page, _) = gatebench(folder.path(), "report run --format html");
-    assert!(page.contains("cannot be true"), "the report states it, too");
+    assert!(
+        page.contains("cannot be true"),
+        "the report also states this"
+    );
 }

@@ -92,7 +92,7 @@ fn what_is_not_understood_is_not_supported_by_other_gateways() {
 }
 
 #[test]
-fn a_configuration_of_the_user_runs_unchanged() {
+fn a_users_configuration_runs_as_a_copy() {
     let bench = Bench::new();
     bench.write("nginx.conf", NGINX);
     let plan = bench.gatebench("run --config nginx.conf --smoke --dry-run");

@@ -100,7 +100,7 @@ fn an_interrupted_run_is_completed_with_resume() {
             bench.kept_trials("run")[0]
         )),
         first,
-        "it is not measured again"
+        "the first trial is not measured again"
     );
     bench.assert_reportable("run", 3);
     assert!(bench.read("run/manifest.json").contains("\"finished\""));

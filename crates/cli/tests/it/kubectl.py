@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A `kubectl` for tests that responds as a cluster of three nodes would.
 
-Objects are files in FAKE_CLUSTER. FAKE_BEHAVIOUR selects what goes wrong. `exec` runs the program on
+Objects are files in FAKE_CLUSTER. FAKE_BEHAVIOR selects what goes wrong. `exec` runs the program on
 this machine, with a folder in FAKE_POD as the home of the pod.
 """
 
@@ -13,7 +13,7 @@ import sys
 import time
 
 CLUSTER = os.environ["FAKE_CLUSTER"]
-BEHAVIOUR = os.environ.get("FAKE_BEHAVIOUR", "")
+BEHAVIOR = os.environ.get("FAKE_BEHAVIOR", "")
 REFUSED = (
     "The connection to the server 198.18.0.10:6443 was refused - did you specify the right host or port?"
 )
@@ -49,19 +49,19 @@ def documents(text):
 def review(asked):
     attributes = asked["spec"]["resourceAttributes"]
     is_exec = attributes["subresource"] == "exec"
-    asked["status"] = {"allowed": not (BEHAVIOUR == "no-exec" and is_exec)}
+    asked["status"] = {"allowed": not (BEHAVIOR == "no-exec" and is_exec)}
     return asked
 
 
 def status_of_pod():
-    if BEHAVIOUR == "unschedulable":
+    if BEHAVIOR == "unschedulable":
         said = "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available."
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
         return {"phase": "Pending", "conditions": [{**condition, "message": said}]}
-    if BEHAVIOUR == "no-image":
+    if BEHAVIOR == "no-image":
         waiting = {"reason": "ErrImagePull", "message": "pull access denied, repository does not exist"}
         return {"phase": "Pending", "containerStatuses": [{"state": {"waiting": waiting}}]}
-    if BEHAVIOUR == "slow":
+    if BEHAVIOR == "slow":
         return {"phase": "Pending", "conditions": []}
     return {"phase": "Running", "podIP": "127.0.0.1"}
 
@@ -73,14 +73,14 @@ def create():
         if kind == "SelfSubjectAccessReview":
             created.append(review(made))
             continue
-        if BEHAVIOUR == "forbidden" and kind == "Pod":
+        if BEHAVIOR == "forbidden" and kind == "Pod":
             fail(
                 'Error from server (Forbidden): pods is forbidden: User "u" cannot create resource "pods" '
                 'in API group "" in the namespace "gb"'
             )
         made["metadata"]["uid"] = f"uid-of-{made['metadata']['name']}"
         for pod in pods_of(made) if kind == "Job" else [made] if kind == "Pod" else []:
-            if BEHAVIOUR != "unschedulable":
+            if BEHAVIOR != "unschedulable":
                 pod["spec"]["nodeName"] = node_of(pod)
             pod["status"] = status_of_pod()
             if kind == "Job":
@@ -185,8 +185,8 @@ def delete(words):
 
 
 def execute(words):
-    if BEHAVIOUR == "exec-ends":
-        # As in kubernetes#124571: the stream ends early, with the exit code 0.
+    if BEHAVIOR == "exec-ends":
+        # As in kubernetes#124571: the stream ends early, with exit code 0.
         sys.exit(0)
     shared = os.environ["FAKE_POD"]
     pod = os.path.join(shared, words[words.index("--container") - 1])
@@ -196,7 +196,7 @@ def execute(words):
     extra = {"POD_IP": "127.0.0.1", "NODE_NAME": node, "XDG_CACHE_HOME": shared, "TMPDIR": pod, "HOME": pod}
     command = words[words.index("--") + 1 :]
     environment = {**os.environ, **extra}
-    if not BEHAVIOUR.startswith("line-"):
+    if not BEHAVIOR.startswith("line-"):
         sys.exit(subprocess.call(command, env=environment))
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     carry(child, is_first=not os.path.exists(os.path.join(CLUSTER, "carried")))
@@ -205,18 +205,18 @@ def execute(words):
 
 
 def carry(child, is_first):
-    """Copies the output of a program, with the fault that FAKE_BEHAVIOUR names."""
+    """Copies the output of a program, with the fault that FAKE_BEHAVIOR names."""
     for line in child.stdout:
         is_line = line.startswith(b"L ")
-        if is_line and is_first and BEHAVIOUR in ("line-cut", "line-stall"):
+        if is_line and is_first and BEHAVIOR in ("line-cut", "line-stall"):
             open(os.path.join(CLUSTER, "carried"), "w").close()
             # Sends half of a line, and then either stalls or ends with exit code 0.
             sys.stdout.buffer.write(line[: len(line) // 2])
             sys.stdout.flush()
-            if BEHAVIOUR == "line-stall":
+            if BEHAVIOR == "line-stall":
                 time.sleep(120)
             return
-        sys.stdout.buffer.write(line * 2 if is_line and BEHAVIOUR == "line-repeat" else line)
+        sys.stdout.buffer.write(line * 2 if is_line and BEHAVIOR == "line-repeat" else line)
         sys.stdout.flush()
 
 
@@ -224,7 +224,7 @@ def main():
     words = sys.argv[1:]
     with open(os.path.join(CLUSTER, "requests.log"), "a") as log:
         log.write(" ".join(words).splitlines()[0] + "\n")
-    if BEHAVIOUR == "unreachable":
+    if BEHAVIOR == "unreachable":
         fail(REFUSED)
     while words[0].startswith("--"):
         words = words[1:] if "=" in words[0] else words[2:]

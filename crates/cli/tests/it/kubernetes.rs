@@ -14,8 +14,8 @@ use crate::remote::stripped;
 /// The program `kubectl` of these tests.
 const KUBECTL: &str = include_str!("kubectl.py");
 
-/// Starts gatebench with the `kubectl` of these tests. `behaviour` selects what goes wrong.
-fn start<'a>(bench: &'a Bench, behaviour: &str, words: &str) -> Session<'a> {
+/// Starts gatebench with the `kubectl` of these tests. `behavior` selects what goes wrong.
+fn start<'a>(bench: &'a Bench, behavior: &str, words: &str) -> Session<'a> {
     for folder in ["bin", "cluster", "pod"] {
         fs::create_dir_all(bench.path(folder)).unwrap();
     }
@@ -33,11 +33,11 @@ fn start<'a>(bench: &'a Bench, behaviour: &str, words: &str) -> Session<'a> {
         .env("PATH", format!("{}:{path}", bench.path("bin").display()))
         .env("FAKE_CLUSTER", bench.path("cluster"))
         .env("FAKE_POD", bench.path("pod"))
-        .env("FAKE_BEHAVIOUR", behaviour);
+        .env("FAKE_BEHAVIOR", behavior);
     bench.spawn(command)
 }
 
-/// The objects of the cluster, as `KIND NAME`.
+/// Returns the cluster's objects, as `KIND NAME.json`.
 fn objects(bench: &Bench) -> Vec<String> {
     let entries = fs::read_dir(bench.path("cluster")).unwrap().flatten();
     let names = entries.map(|entry| entry.file_name().into_string().unwrap());
@@ -89,7 +89,7 @@ fn a_pod_runs_gatebench_and_nothing_is_left() {
     assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
     let sent = fs::read_dir(bench.path("pod/gatebench")).unwrap();
     assert_eq!(sent.count(), 1, "the program was sent once");
-    bench.wait_for("everything to have ended", || {
+    bench.wait_for("all processes to end", || {
         bench.processes().is_empty().then_some(())
     });
 }
@@ -110,18 +110,18 @@ fn a_run_in_pods_reports_their_nodes_and_leaves_nothing() {
     let pods = manifest["environment"]["pods"].as_array().unwrap();
     // The fifth pod is the null gateway, which shows the cost of another hop in the network.
     assert_eq!(pods.len(), 5, "{pods:?}");
-    bench.wait_for("everything to have ended", || {
+    bench.wait_for("all processes to end", || {
         bench.processes().is_empty().then_some(())
     });
 }
 
 #[test]
 fn a_run_is_complete_although_connections_are_cut_or_repeat_lines() {
-    for behaviour in ["line-cut", "line-repeat"] {
+    for behavior in ["line-cut", "line-repeat"] {
         let bench = Bench::new();
         let words = "run proxy-json --gateway reference --kubernetes gb --agents 2 --no-direct \
                      --load smoke --blocks 1 --dir out";
-        let ran = start(&bench, behaviour, words).wait();
+        let ran = start(&bench, behavior, words).wait();
         ran.assert_code(0);
         assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
         let trial = bench.read("out/trials/0001-proxy-json-reference-b1/trial.json");
@@ -145,17 +145,17 @@ fn only_the_built_in_load_generator_runs_in_pods() {
 
 #[test]
 fn a_connection_that_is_cut_or_repeats_lines_is_resumed() {
-    for behaviour in ["line-cut", "line-repeat"] {
+    for behavior in ["line-cut", "line-repeat"] {
         let bench = Bench::new();
-        let checked = start(&bench, behaviour, "kubernetes check gb --image agent:1").wait();
+        let checked = start(&bench, behavior, "kubernetes check gb --image agent:1").wait();
         checked
             .assert_code(0)
             .assert_prints(&["gatebench ran on node1", "event loop"]);
         assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
         let log = requests(&bench);
         let connections = log.lines().filter(|line| line.contains(" exec ")).count();
-        assert_eq!(connections > 1, behaviour == "line-cut", "{log}");
-        bench.wait_for("everything to have ended", || {
+        assert_eq!(connections > 1, behavior == "line-cut", "{log}");
+        bench.wait_for("all processes to end", || {
             bench.processes().is_empty().then_some(())
         });
     }
@@ -174,7 +174,7 @@ fn a_connection_that_stalls_is_resumed() {
 
 #[test]
 fn what_the_cluster_refuses_is_reported_with_a_remedy() {
-    for (behaviour, said) in [
+    for (behavior, said) in [
         (
             "unschedulable",
             [
@@ -206,10 +206,10 @@ fn what_the_cluster_refuses_is_reported_with_a_remedy() {
         ),
     ] {
         let bench = Bench::new();
-        let failed = start(&bench, behaviour, "kubernetes check gb --image agent:1").wait();
+        let failed = start(&bench, behavior, "kubernetes check gb --image agent:1").wait();
         failed.assert_code(3).assert_says(&said);
         let left = objects(&bench);
-        assert!(left.is_empty(), "{behaviour}: {left:?}");
+        assert!(left.is_empty(), "{behavior}: {left:?}");
     }
 }
 
@@ -340,7 +340,7 @@ fn testruns_become_the_plan_of_the_published_document() {
     let read = bench.gatebench(&words);
     read.assert_code(0).assert_prints(&[
         "TestRuns: 6",
-        "parallelism is 4 to 8",
+        "the TestRuns have a parallelism of 4 to 8",
         "--agents 8 --agent-node tier=k6-runner,dedicated=k6:NoSchedule --agent-cpus 2 --agent-memory 1Gi",
     ]);
     let ours = plan(&bench, "run ./ours --gateway reference --dry-run --json");

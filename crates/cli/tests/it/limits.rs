@@ -1,4 +1,4 @@
-//! Limits of gateways on machines where they cannot be set.
+//! Limits on gateways, on a machine that cannot enforce them.
 
 use std::process::Command;
 

@@ -15,7 +15,7 @@ use crate::serving::Serving;
 
 const PATH: &str = "/json/valid";
 
-/// An upstream, and the loads that are sent to it.
+/// An upstream and the loads that are sent to it.
 pub struct Loads {
     pub bench: Bench,
     upstream: Serving,
@@ -45,13 +45,13 @@ impl Loads {
         json(&self.load(&format!("--json {flags}")), code)
     }
 
-    /// The requests that the upstream received.
+    /// Returns the ledger of the requests that the upstream received.
     fn ledger(&self) -> Value {
         self.upstream.ledger()
     }
 }
 
-/// Asserts the exit code, and that standard output is a single JSON document.
+/// Asserts the exit code and returns standard output, which must be a single JSON document.
 #[track_caller]
 pub fn json(finished: &Finished, code: i32) -> Value {
     finished.assert_code(code);
@@ -84,7 +84,7 @@ fn a_closed_load_counts_what_the_upstream_counts() {
     assert_eq!(number(&ledger, "/requests"), requests);
     assert_eq!(number(&ledger, "/without_nonce"), requests);
     assert_eq!(number(&ledger, "/bytes_in"), number(&found, "/bytes_sent"));
-    // Received bytes are those within the window; the last responses arrived after it.
+    // `bytes_received` counts only bytes within the window; the last responses arrived after it.
     assert!(number(&found, "/bytes_received") <= number(&ledger, "/bytes_out"));
     assert_eq!(number(&ledger, "/connections_accepted"), 4);
     assert_eq!(number(&found, "/connections_opened"), 4);
@@ -441,7 +441,10 @@ fn invalid_arguments_are_refused_before_anything_is_sent() {
             "two statuses",
         ),
         ("--threshold p99=3 http://a/", "p99<10ms"),
-        ("--slo p99<1s,p95 http://a/", "column 8: 'p95' has no '<'"),
+        (
+            "--slo p99<1s,p95 http://a/",
+            "column 8: the bound 'p95' has no '<'",
+        ),
         ("--threshold checks>1% http://a/", "there are none"),
         ("-H X http://a/", "Name: value"),
         ("-X get http://a/", "uppercase"),
@@ -498,7 +501,7 @@ fn the_hdr_log_contains_every_request() {
         assert_eq!(count, number(&found, "/requests"), "{metric}");
         assert!(
             lines <= 3,
-            "{metric}: a line for each second and one for the drain"
+            "{metric} has one line for each second and one for the drain"
         );
     }
     assert_eq!(counts.len(), 3);
@@ -543,7 +546,7 @@ fn the_screen_fits_100_columns_and_names_omitted_percentiles() {
     ] {
         let load = loads.load(flags);
         assert!(load.stdout.contains(said), "{flags}: {}", load.stdout);
-        // Across both streams, the plan is printed only once.
+        // The load is described only once: on standard output, but not on standard error.
         assert!(!load.stderr.contains("GET http"), "{}", load.stderr);
     }
 }

@@ -27,7 +27,7 @@ fn a_gateway_outside_the_list_is_checked_and_measured() {
 fn wrong_responses_are_shown_side_by_side() {
     let bench = Bench::new();
     bench.own_gateway();
-    // The proxy accepts every client, and opens a connection for each request.
+    // The proxy accepts every key, and opens a connection to the upstream for each request.
     let proxy = bench
         .read("mine/proxy.py")
         .replace("not in CONFIG[\"keys\"]", "is None")

@@ -6,8 +6,8 @@ use crate::bench::Bench;
 use crate::flawed::flawed;
 use crate::turns::turn;
 
-/// A target that responds only after clients have given up, and one that resets connections, so
-/// that the gateway sends requests again.
+/// Two loads: in the first, a target responds only after clients have given up; in the second, it
+/// resets connections, so that the gateway sends requests again.
 const ABANDONED: &str = "\
 - name: abandoned
   open: {rate_per_second: 300, connections_max: 64}
@@ -33,8 +33,8 @@ fn scenario(bench: &Bench) {
     bench.write("mine.yaml", &with);
 }
 
-/// The judgments of a report's table: a row's name and its words.
-fn judgements(report: &Value) -> Vec<(String, String)> {
+/// Returns the name and the judgment of each row in the report's table.
+fn judgments(report: &Value) -> Vec<(String, String)> {
     let sections = report["sections"].as_array().unwrap();
     let own = sections.iter().find(|it| it["id"] == "own-metrics");
     let own = own.unwrap_or_else(|| panic!("{sections:#?}"));
@@ -63,7 +63,7 @@ fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
         "run --scenario ./mine.yaml --load load.yaml --blocks 1 --no-direct --dir run{gateways}"
     ));
     let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
-    let judged = judgements(&report);
+    let judged = judgments(&report);
     let word = |gateway: &str, phase: &str| {
         let name = format!("{gateway} · requests, {phase}");
         let found = judged.iter().find(|it| it.0 == name);
@@ -84,7 +84,7 @@ fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
     for sentence in [
         "uncounted miscounts its requests in retried: it does not count",
         "retries miscounts its requests in retried: it counts",
-        "so it may count retries",
+        "so the gateway may count retries",
         "forgetful miscounts its requests in abandoned: it does not count",
     ] {
         assert!(page.contains(sentence), "'{sentence}' is not in\n{page}");
@@ -109,7 +109,7 @@ fn an_honest_gateway_is_never_accused() {
         ));
         let report: Value =
             serde_json::from_str(&bench.read(&format!("run-{run}/report.json"))).unwrap();
-        let judged = judgements(&report);
+        let judged = judgments(&report);
         assert!(judged.len() >= 6, "{judged:#?}");
         for (name, words) in judged {
             assert!(!words.contains("miscounts"), "run {run}: {name}: {words}");

@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::changes::record_of_run;
 use crate::turns::turn;
 
-/// A control plane that listens and, on SIGHUP, makes the gateway read its file again.
+/// A control plane that listens and, on SIGHUP, makes the gateway reload its file.
 const CONTROL_PLANE: &str = r#"
 import os, signal, socket, sys
 
@@ -19,8 +19,8 @@ while True:
     listener.accept()[0].close()
 "#;
 
-/// Writes a variant of the reference gateway with these additional keys. A shell script starts it,
-/// in which `"$@"` is the command of the reference gateway.
+/// Writes a variant of the reference gateway with these additional keys. `script` is the shell
+/// script that starts it, with the command of the reference gateway as `"$@"`.
 fn variant(bench: &Bench, name: &str, script: &str, more: &str) {
     std::fs::create_dir(bench.path(name)).unwrap();
     let spec = format!(

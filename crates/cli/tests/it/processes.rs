@@ -40,8 +40,9 @@ impl Process {
     }
 }
 
-/// Every process that has `NAME=VALUE` in its environment or whose working directory is below a
-/// folder. The latter finds processes that rename themselves, which overwrites their environment.
+/// Returns every process that has `NAME=VALUE` in its environment or whose working directory is
+/// below a folder. The directory identifies processes that have overwritten their environment by
+/// renaming themselves.
 pub fn marked(mark: &str, folder: &Path) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

@@ -8,7 +8,7 @@ use crate::bench::Bench;
 
 const SECRET: &str = "SEKRET-API-KEY-123";
 
-/// Sets up a route that requires a key, and the gateways of the suite.
+/// Sets up a scenario whose route requires a key, and a suite with these gateways.
 fn keyed(bench: &Bench, gateways: &str) {
     let response = "checks: [{status: 200}, {body_contains: ok}]";
     let request = format!("path: /ping, headers: {{X-Api-Key: {SECRET}}}, {response}");
@@ -38,7 +38,7 @@ fn ends_with(bench: &Bench, words: &str) {
     bench.write("faulty/faulty.py", &program);
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
     entries

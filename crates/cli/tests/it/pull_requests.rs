@@ -14,7 +14,7 @@ use crate::bench::{Bench, Finished};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/pull-request");
 
-/// More arrivals than one connection carries, so that no trial is valid.
+/// More arrivals than one connection can carry, so that no trial is valid.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 /// The number of other comments, which fill the first page of the list.
@@ -34,8 +34,8 @@ struct State {
     calls: Vec<Call>,
 }
 
-/// A server with the comments of one pull request and the APIs of both services. It runs until the
-/// test process ends.
+/// A server that stores the comments on one pull request and offers the APIs of both services. It
+/// runs until the test process ends.
 struct Server {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -63,7 +63,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// gatebench's only comment.
+    /// Returns gatebench's comment, which must be the only one.
     fn comment(&self) -> String {
         let state = self.state.lock().unwrap();
         let [only] = &state.comments[OTHERS..] else {

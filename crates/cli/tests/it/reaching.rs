@@ -94,7 +94,7 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// Writes server.pem, and the client's client.pem and client.key.
+    /// Starts nginx, and writes server.pem, client.pem and client.key to the bench's folder.
     fn start(bench: &Bench) -> Self {
         let server = self_signed(&["localhost"]).unwrap();
         let client = self_signed(&["client"]).unwrap();

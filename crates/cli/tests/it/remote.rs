@@ -68,8 +68,8 @@ impl Drop for Far {
     }
 }
 
-/// Writes configurations of sshd and ssh, and a wrapper on PATH that uses this configuration of ssh
-/// instead of the user's, which remains unchanged.
+/// Writes an sshd configuration and an ssh configuration. A wrapper on PATH makes `ssh` use this
+/// configuration instead of the user's, which remains unchanged.
 fn configure(bench: &Bench, port: u16, cache: &Path) {
     let at = |name: &str| bench.path(name).display().to_string();
     let (mark, value) = bench.mark();
@@ -96,7 +96,7 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
         host("far", port, &at("user-key"), &at("known")),
         host("refusing", port, &at("other-key"), &at("known")),
         host("unknown", port, &at("user-key"), &at("nobody-known")),
-        // The discard port, on which no process listens.
+        // The discard port, which no process listens on.
         host("deaf", 9, &at("user-key"), &at("known")),
     ];
     bench.write("ssh.conf", &text.concat());
@@ -108,7 +108,8 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
     fs::set_permissions(bench.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A stripped gatebench, because debug information would be copied as well.
+/// Returns a stripped gatebench. Without stripping, its debug information would also be copied to
+/// the host.
 pub fn stripped(bench: &Bench) -> PathBuf {
     let program = bench.path("gatebench");
     if !program.exists() {
@@ -137,7 +138,7 @@ fn start<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
 
 /// Asserts that no process runs and that the remote folder is gone.
 fn assert_nothing_left(bench: &Bench) {
-    bench.wait_for("everything to have ended", || {
+    bench.wait_for("all processes to end", || {
         bench.processes().is_empty().then_some(())
     });
     let left: Vec<_> = fs::read_dir(bench.path("far-tmp"))
@@ -224,7 +225,7 @@ fn a_broken_connection_ends_all_remote_processes() {
 #[test]
 fn an_unusable_host_is_reported_with_the_remedy() {
     let bench = Bench::new();
-    // A kernel file system, in which no folder can be created.
+    // No folder can be created in this kernel file system.
     let _far = Far::start(&bench, Path::new("/sys"));
     for (host, said) in [
         (
@@ -334,7 +335,8 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     assert!(!manifest.contains("a-secret") && !manifest.contains("db-password"));
 }
 
-/// Terraform outputs like those of Kong's framework, with a sensitive one and an unknown one.
+/// Terraform outputs like those of Kong's framework, including a sensitive output and an unknown
+/// output.
 const OUTPUTS: &str = r#"{
   "kong-ip": {"sensitive": false, "type": "string", "value": "127.0.0.2"},
   "kong-internal-ip": {"sensitive": false, "type": "string", "value": "127.0.0.1"},

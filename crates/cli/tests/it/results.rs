@@ -56,7 +56,7 @@ fn assert_first_screen_fits(run: &Path) {
     let brief = of(true);
     let screen = brief.split("\nProblems\n").next().unwrap();
     assert!(screen.lines().count() <= 22, "{screen}");
-    assert!(of(false).lines().count() > 25, "the rest is in --verbose");
+    assert!(of(false).lines().count() > 25, "--verbose shows the rest");
     let widest = screen.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80) && !screen.contains('…'), "{screen}");
     for scenario in &findings.scenarios {
@@ -226,7 +226,10 @@ fn a_running_gateway_is_measured_and_left_running() {
     );
     let finished = bench.gatebench(&words);
     finished.assert_measured().assert_says(&["attached · ping"]);
-    assert!(gateway.child.try_wait().unwrap().is_none(), "it still runs");
+    assert!(
+        gateway.child.try_wait().unwrap().is_none(),
+        "the gateway still runs"
+    );
     bench.assert_reportable("run", 1);
     // The upstream still remembers the requests of the first run.
     let again = bench.gatebench(&words.replace("--dir run", "--dir again"));

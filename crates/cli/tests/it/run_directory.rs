@@ -148,7 +148,7 @@ impl Disk {
     /// Fills the file system completely.
     fn fill(&self) {
         let filler = std::fs::write(self.at.join("filler"), vec![0; 8 << 20]);
-        assert!(filler.is_err(), "the file system is smaller");
+        assert!(filler.is_err(), "the filler is larger than the file system");
     }
 
     /// Frees the space again.

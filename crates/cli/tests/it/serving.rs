@@ -26,7 +26,7 @@ impl Serving {
             .spawn()
             .unwrap();
         let line = first_line(&mut child);
-        // A program whose output is not a terminal prints JSON, with other keys in any order.
+        // If the output is not a terminal, the upstream prints JSON, which may have other keys too.
         let line = match serde_json::from_str::<Value>(&line) {
             Ok(printed) => printed["listening"].to_string(),
             Err(_) => line,

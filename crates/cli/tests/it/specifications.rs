@@ -60,7 +60,7 @@ fn a_suite_also_repeats_failed_trials() {
     bench.write("suite.yaml", &suite);
     let finished = bench.gatebench("run ./suite.yaml --dir run");
     finished.assert_measured().assert_says(&["not today"]);
-    assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
+    assert_eq!(bench.kept_trials("run").len(), 2, "both trials are kept");
     bench.assert_reportable("run", 2);
     let shown = "was repeated as trial 2 (completed)";
     assert!(bench.read("run/report.json").contains(shown));
@@ -78,7 +78,7 @@ fn a_failed_trial_is_repeated_and_both_are_kept() {
     for words in ["Combined results · mine", "was repeated as trial 2", "p90"] {
         assert!(shown.contains(words), "{}", finished.stdout);
     }
-    assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
+    assert_eq!(bench.kept_trials("run").len(), 2, "both trials are kept");
     bench.assert_reportable("run", 2);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
     let version = &findings["combined"]["versions"][0];
@@ -98,7 +98,7 @@ fn a_specification_without_a_gateway_loads_the_upstream() {
     let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --dir run");
     finished
         .assert_code(0)
-        .assert_says(&["starts no gateway, so --gateway is not used"]);
+        .assert_says(&["starts no gateway, so --gateway has no effect"]);
     assert!(
         finished.stdout.contains("Combined results · mine"),
         "{}",

@@ -21,7 +21,7 @@ fn is_whole(suite: &str) -> bool {
     WHOLE_OF_SOAP.contains(&suite) || WHOLE_OF_OTHERS.contains(&suite)
 }
 
-/// The number of scenarios in one run, chosen so that it ends before the test times out.
+/// The number of scenarios in one run, chosen so that the run ends before the test times out.
 const RUN_SCENARIOS: usize = 16;
 
 /// Features that scenarios need but the reference gateway lacks. The reference gateway must have
@@ -69,7 +69,7 @@ fn is_disturbed(load: &str) -> bool {
     load.phases.iter().any(|phase| phase.is_disturbed())
 }
 
-/// The scenarios of a suite whose loads contain a change or a failure.
+/// Returns the scenarios of a suite whose loads contain a change or a failure.
 fn disturbed(suite: &Suite) -> Vec<String> {
     let scenarios = suite.scenarios.iter();
     let is_its = |it: &&SuiteScenario| is_disturbed(it.load(false).unwrap_or(&suite.load));
@@ -97,14 +97,14 @@ fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
         let (again, failed) = smoke_once(&words, &gateways);
         assert!(
             failed.is_empty(),
-            "{scenario} on {variant}, twice: {failed:#?}"
+            "{scenario} failed twice on {variant}: {failed:#?}"
         );
         outcomes.extend(again);
     }
     outcomes
 }
 
-/// The outcomes of all trials, and the failures by trial.
+/// Returns the outcome of each trial, and the reason for each failure.
 fn smoke_once(words: &str, gateways: &[&str]) -> (Outcomes, Outcomes) {
     let bench = Bench::new();
     let gateways: String = gateways
@@ -135,7 +135,8 @@ fn smoke_once(words: &str, gateways: &[&str]) -> (Outcomes, Outcomes) {
     (outcomes, failed)
 }
 
-/// The failed cases before and after the load, and the failed checks of responses during the load.
+/// Returns the first failed parity case or, if there is none, the counts of the first load with
+/// errors or failed checks. Returns none if everything passed.
 fn wrong(record: &Value) -> Option<String> {
     for proof in ["parity_before", "parity_after"] {
         let cases = record[proof]["cases"].as_array().unwrap();
@@ -190,10 +191,10 @@ fn assert_supported(outcomes: &Outcomes) {
     }
 }
 
-/// Runs every other scenario of the suites that define no loads. A single test of all of them would
+/// Runs every other scenario of the suites with the common load. A single test of all of them would
 /// take too long.
 #[track_caller]
-fn half_of_the_plain_scenarios_holds(half: usize) {
+fn half_of_the_plain_scenarios_hold(half: usize) {
     let plain = suites()
         .into_iter()
         .filter(|suite| !is_whole(&suite.suite) && !is_disturbed(&suite.load));
@@ -231,12 +232,12 @@ fn plain_scenarios_hold(names: &[String], gateway: &str) {
 
 #[test]
 fn scenarios_of_suites_with_the_common_load_pass() {
-    half_of_the_plain_scenarios_holds(0);
+    half_of_the_plain_scenarios_hold(0);
 }
 
 #[test]
 fn the_other_scenarios_of_suites_with_the_common_load_pass() {
-    half_of_the_plain_scenarios_holds(1);
+    half_of_the_plain_scenarios_hold(1);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Limits the number of tests with a bench that run at the same time. Most tests wait, so more of
-//! them run than there are cores. Tests that depend on timing or keep all cores busy for seconds
+//! Limits the number of tests with a bench that run at the same time. Most tests only wait, so more
+//! of them run than there are cores. Tests that depend on timing or keep all cores busy for seconds
 //! run one at a time. A test that waits for its turn or its slot occupies a thread of the test
 //! harness.
 
@@ -18,7 +18,7 @@ thread_local! {
     static HAS_SLOT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Waits until no other test has its turn. Call this before the test creates its bench; otherwise,
+/// Waits until no other test has a turn. Call this before the test creates its bench; otherwise,
 /// the test holds a slot while it waits. A failed test also gives up its turn.
 pub fn turn() -> MutexGuard<'static, ()> {
     assert!(
@@ -28,7 +28,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A slot among the tests that run.
+/// The right to run a test with a bench, until it is dropped.
 pub struct Slot {
     is_first: bool,
 }

@@ -39,7 +39,7 @@ impl Serving {
         }
     }
 
-    /// The file with the certificate that the upstream printed.
+    /// Returns the path of the certificate that the upstream printed.
     fn certificate(&self) -> PathBuf {
         self.folder.path().join("shown.pem")
     }
@@ -69,7 +69,7 @@ impl Serving {
             .unwrap()
     }
 
-    /// The output of `openssl s_client` for a handshake.
+    /// Returns the output of `openssl s_client` for a handshake.
     fn s_client(&self, options: &[&str]) -> String {
         let output = Command::new("openssl")
             .args(["s_client", "-connect"])

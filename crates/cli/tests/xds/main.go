@@ -3,7 +3,7 @@
 //
 //	xds ADDRESS:PORT FILE
 //
-// The file is a discovery response in JSON, as Envoy also reads it from disk.
+// The file is a discovery response in JSON, in the format that Envoy also reads from disk.
 package main
 
 import (

@@ -6,9 +6,9 @@ use super::{Place, Walker, about, description, list};
 use crate::node::{Data, Entry, Node};
 use crate::suggest::{listed, nearest};
 
-/// The keys that a mapping may and must have.
+/// The keys that a mapping may have, and those that it must have.
 pub(super) struct Keys<'s> {
-    /// Keys that may each be present.
+    /// Keys that may be present.
     own: Vec<(&'s str, &'s Value)>,
     /// Keys of an externally tagged enum, exactly one of which must be present.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
@@ -63,7 +63,8 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// Reports whether a schema forbids other keys. In a choice of tagged settings, its branches do.
+/// Reports whether a schema forbids other keys. In a choice of tagged settings, every branch must
+/// forbid them.
 fn is_closed(schema: &Value) -> bool {
     let refuses = |schema: &Value| {
         ["additionalProperties", "unevaluatedProperties"]

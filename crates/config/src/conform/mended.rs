@@ -18,7 +18,7 @@ pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
 }
 
 impl<'s> Walker<'s> {
-    /// Returns the valid part of a value; none if no part is valid.
+    /// Returns the valid part of a value; `None` if no part is valid.
     fn kept(&mut self, node: &Node, schema: &'s Value) -> Option<Value> {
         if !self.may_be(&node.data, schema) {
             return self.is_fine(node, schema).then(|| node.to_json());
@@ -52,7 +52,7 @@ impl<'s> Walker<'s> {
         self.problems.len() == before
     }
 
-    /// The schema to check a value against. Of several alternatives, it is the first that allows
+    /// Returns the schema to check a value against: of several alternatives, the first that allows
     /// the value's type.
     fn form_of(&self, node: &Node, schema: &'s Value) -> Option<&'s Value> {
         let schema = self.resolve(schema);
@@ -90,7 +90,7 @@ impl<'s> Walker<'s> {
         has_choice.then_some(Value::Object(kept))
     }
 
-    /// A valid value for a schema.
+    /// Returns a valid value for a schema.
     fn sample(&self, schema: &'s Value) -> Value {
         let schema = self.resolve(schema);
         if let Some(forms) = forms(schema) {

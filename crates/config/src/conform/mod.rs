@@ -72,14 +72,14 @@ impl<'s> Walker<'s> {
         whole.lines().next().unwrap_or("").trim_end()
     }
 
-    /// Follows a reference to a definition of the same schema.
+    /// Follows a reference to a definition in the same schema.
     fn resolve(&self, schema: &'s Value) -> &'s Value {
         let pointer = word(schema, "$ref").and_then(|path| path.strip_prefix('#'));
         let found = pointer.and_then(|pointer| self.root.pointer(pointer));
         found.unwrap_or(schema)
     }
 
-    /// The first line of the description of a schema, or of the definition to which it refers.
+    /// The first line of a schema's description, or of the definition that it refers to.
     fn description(&self, schema: &'s Value) -> &'s str {
         match description(schema) {
             "" => description(self.resolve(schema)),
@@ -162,7 +162,7 @@ fn is_null(schema: &Value) -> bool {
     word(schema, "type") == Some("null")
 }
 
-/// The first line of the description of a schema.
+/// The first line of a schema's description.
 fn description(schema: &Value) -> &str {
     let text = word(schema, "description").unwrap_or("");
     text.lines().next().unwrap_or("")
@@ -181,12 +181,12 @@ fn about(description: &str) -> String {
     }
 }
 
-/// The string under a keyword.
+/// The string value of a keyword.
 fn word<'s>(schema: &'s Value, keyword: &str) -> Option<&'s str> {
     schema.get(keyword)?.as_str()
 }
 
-/// The list under a keyword; empty if there is none.
+/// The list value of a keyword; empty if there is none.
 fn list<'s>(schema: &'s Value, keyword: &str) -> &'s [Value] {
     let list = schema.get(keyword).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

@@ -207,7 +207,7 @@ fn range(schema: &Value) -> String {
     }
 }
 
-/// A string short enough for a sentence.
+/// The first line of a string, cut off after 40 characters.
 fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     match line.char_indices().nth(40) {

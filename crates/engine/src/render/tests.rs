@@ -33,7 +33,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
     }
 }
 
-/// The bytes of `count` successive requests, rendered into one reused buffer.
+/// Renders `count` successive requests into one reused buffer, and returns the bytes of each.
 fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     let rendered = Rendered::new(request, "h:1", traced, &data()).unwrap();
     let (mut sampler, mut buffer) = (sampler(), Vec::new());
@@ -44,7 +44,7 @@ fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     (0..count).map(next).collect()
 }
 
-/// Renders a request by replacing placeholders in its text, for turn `number` of every source.
+/// Renders a request by replacing the placeholders in its text with value `number` of every source.
 fn naive(request: &Request, traced: bool, number: usize) -> String {
     let user = [("ada", "a@x"), ("bob", "")][number % 2];
     let fill = |text: &str| {
@@ -209,7 +209,7 @@ proptest! {
             body: body.map(Body::new),
             ..Request::new(method, format!("/{path}"))
         };
-        // Each request draws from all its sources, so that request n gets value n of each.
+        // Each request draws from all of its sources, so that request n gets value n of each.
         for (number, text) in sent(&request, traced, 7).into_iter().enumerate() {
             prop_assert_eq!(text, naive(&request, traced, number));
         }

@@ -9,7 +9,7 @@ fn data(sources: serde_json::Value) -> Arc<DataSet> {
     Arc::new(DataSet::new(&sources).unwrap())
 }
 
-/// The next values of the only source.
+/// Takes the next values of the only source.
 fn take(sampler: &mut Sampler, count: usize) -> Vec<String> {
     let next = |_| {
         sampler.advance(&[0]);

@@ -1,6 +1,6 @@
-//! Tests the worker against an upstream whose latency is known by construction, in simulated time:
-//! nothing disturbs the measurement, so the engine must report that latency, within the resolution
-//! of its histograms.
+//! Tests the worker in simulated time against an upstream whose latency is known by construction.
+//! Nothing disturbs the measurement, so the engine must report that latency to within the
+//! resolution of its histograms.
 
 use gatebench_upstream::fault_server::{Arrivals, Case, Truth, truth, truth_through};
 use hdrhistogram::Histogram;
@@ -44,7 +44,7 @@ fn arrivals() -> Arrivals {
     Arrivals::of(RATE_PER_SECOND, SECONDS as f64)
 }
 
-/// Drives a server over this number of connections.
+/// Sends a load to a server over this number of connections.
 fn driven(server: Server, connections: u32) -> Interval {
     let shape = open(RATE_PER_SECOND, connections, 100_000);
     let mut load = load(shape, 0, SECONDS * 1_000);
@@ -52,7 +52,7 @@ fn driven(server: Server, connections: u32) -> Interval {
     simulate(&load, server).1
 }
 
-/// The response times of all requests, including failed ones.
+/// Returns the response times of all requests, including failed ones.
 fn responses(sum: &Interval) -> Histogram<u64> {
     let mut all = Histogram::new(3).unwrap();
     let of_response = sum
@@ -90,7 +90,7 @@ fn every_quantile_matches_the_truth() {
 
 #[test]
 fn waiting_for_a_connection_is_part_of_the_truth() {
-    // The stall needs a thousand connections, the others at most fifty.
+    // The target that stalls would need a thousand connections, and the others at most fifty.
     for (number, connections) in [(0, 64), (2, 16), (6, 19)] {
         let (target, server) = (TARGETS[number], SERVERS[number]);
         let sum = driven(server, connections);

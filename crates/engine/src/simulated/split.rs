@@ -1,4 +1,5 @@
-//! Tests that several load generators together send exactly the requests that one would send.
+//! Tests that several load generators together send exactly the requests that a single one would
+//! send.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::*;
 use crate::data::DataSet;
 use crate::load::Part;
 
-/// The requests of one worker: the times at which they were sent, and their bytes.
+/// The requests of one worker, each with its send time and bytes.
 type Sent = Vec<(u64, Vec<u8>)>;
 
 /// Simulates all workers of a load generator.
@@ -57,7 +58,8 @@ fn sent_by_parts(load: &Load, sizes: &[usize]) -> Vec<Sent> {
     all
 }
 
-/// Rows in turn, drawn numbers, and numbers that occur once.
+/// Returns three sources: rows that are used in turn, random numbers, and numbers of which each is
+/// used once.
 fn data() -> DataSet {
     let rows: Vec<serde_json::Value> = (0..23).map(|row| format!("row-{row}").into()).collect();
     let list = List {
@@ -151,7 +153,7 @@ proptest! {
     }
 }
 
-/// The times at which the even arrivals of all workers were sent, in order.
+/// Returns the times at which all workers' even arrivals were sent, in order.
 fn union(sent: &[Sent]) -> Vec<u64> {
     let mut times: Vec<u64> = sent.iter().flatten().map(|(at_ns, _)| *at_ns).collect();
     times.sort_unstable();
@@ -172,7 +174,8 @@ fn nonces_of_all_workers_and_load_generators_differ() {
     let mut load = load(open(700.0, 700, 100), 0, 1_000);
     let mut nonces = std::collections::HashSet::new();
     let mut count = 0;
-    // 300 workers need two tags, so the second load generator has the third tag.
+    // A load generator's 300 workers need two tags, so the second load generator starts with the
+    // third.
     for (first_worker, tag) in [(0, u16::MAX), (300, 1)] {
         load.cores = vec![0; 300];
         load.trace_tag = Some(tag);

@@ -1,4 +1,4 @@
-//! The end of a load, after the last arrival.
+//! Ends a load after the last arrival.
 
 use gatebench_net::Io;
 
@@ -24,7 +24,7 @@ impl<I: Io> Worker<'_, I> {
         self.seal(now);
     }
 
-    /// Waits for the responses in flight and the arrivals still queued.
+    /// Waits for the pending responses and the queued arrivals.
     pub(super) fn drain(mut self) -> Result<Ended, EngineError> {
         let mut limit = self.end_ns + nanos(self.compiled.load.drain);
         let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! One worker's part of one group, with its free connections, its arrivals and its next request.
+//! A worker's part of a group, with its free connections, its arrivals and its next request.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -17,7 +17,7 @@ use crate::schedule::{Arrivals, Schedule};
 
 pub(super) struct GroupState<'a> {
     pub(super) settings: &'a Group,
-    /// The index of its first route in the load's list.
+    /// The index of the group's first route in the load's list.
     first_route: usize,
     mix: Mix,
     pub(super) closed: bool,
@@ -27,17 +27,17 @@ pub(super) struct GroupState<'a> {
     /// The number of requests that may still be sent, if it is limited.
     left: Option<u64>,
 
-    /// Connections without a request, longest idle first: arrivals rotate over all of them.
+    /// Connections without a request, longest idle first, so that arrivals rotate over all of them.
     pub(super) idle: VecDeque<ConnId>,
-    /// Intended times of arrivals that wait for a connection.
+    /// The intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
     pub(super) queue_max: usize,
-    /// The think times of users, if they think, and the connections of thinking users with the
-    /// times at which they stop thinking.
+    /// The think times of users, if they have any, and the connections of thinking users with the
+    /// times at which their thinking ends.
     pub(super) thinks: Option<ThinkTimes>,
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
-    /// True if the load measures connections; `free` is then the number of further connections that
-    /// may be made at the same time.
+    /// True if the load measures connections. In that case, `free` is the number of further
+    /// connections that may be made at the same time.
     pub(super) handshakes: bool,
     pub(super) free: u32,
 
@@ -49,30 +49,30 @@ pub(super) struct GroupState<'a> {
     pub(super) have: u32,
     /// Connections that are ready for a request or have one in flight.
     up: u32,
-    /// The time since which there has been no connection.
+    /// The time at which a connection was last lost.
     down_since_ns: u64,
     /// True if an attempt to connect has failed since the last successful one.
     pub(super) refused: bool,
-    /// Number of first connections that are not up yet.
+    /// The number of initial connections that are not up yet.
     pub(super) missing: u32,
     /// The times at which to connect, one for each missing connection.
     pub(super) connects: VecDeque<u64>,
-    /// The TLS context of connections.
+    /// The TLS context of this worker's connections; `None` for plain text.
     pub(super) tls: Option<ClientContext>,
     /// The number of requests after which a connection ends.
     pub(super) requests_per_connection: Option<u64>,
     next_source: usize,
     next_port: u16,
-    /// The source address in PROXY headers if the load names none.
+    /// The source address for PROXY headers if the load specifies none.
     address: Option<IpAddr>,
 }
 
-/// The first port named in PROXY headers.
+/// The first source port in PROXY headers.
 const FIRST_PORT: u16 = 1_024;
 
 impl<'a> GroupState<'a> {
-    /// A worker's part of the group at `index`; `number` is the worker's number among the workers
-    /// of all load generators.
+    /// Creates a worker's part of the group at `index`. `number` is the worker's number among the
+    /// workers of all load generators.
     pub(super) fn new(compiled: &'a Compiled<'a>, index: usize, number: usize) -> Self {
         let settings = &compiled.load.groups[index];
         let (seed, workers) = (
@@ -89,11 +89,11 @@ impl<'a> GroupState<'a> {
         let warm_up_ns = nanos(compiled.load.warm_up);
         let schedule = compiled.schedules[index].as_ref();
         let connections = share(u64::from(limits.connections), number, workers) as u32;
-        // A worker that never has a connection could not send the arrivals distributed to it.
+        // A worker that never has a connection could not send any arrivals, so it gets none.
         let senders = limits.peak.clamp(1, workers as u32) as usize;
         let sends = number < senders;
         let handshakes = settings.target.protocol == Protocol::Handshakes;
-        // A load of connections makes each connection when it is due.
+        // In a load of connections, each connection is made when it is due.
         let (wanted, free) = if handshakes {
             (0, connections)
         } else {
@@ -136,7 +136,7 @@ impl<'a> GroupState<'a> {
                 wanted
             },
             connects: VecDeque::new(),
-            // Each worker has its own sessions, so that workers do not contend for a lock.
+            // Keep sessions separate per worker, so that workers do not contend for a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),
             requests_per_connection: limits.requests_per_connection,
             next_source: number,
@@ -145,7 +145,8 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// The times at which to open the first connections, in nanoseconds from the beginning.
+    /// Returns the times at which to open the initial connections, in nanoseconds from the
+    /// beginning.
     pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
         let limits = Limits::of(&self.settings.shape);
         let gap_ns = limits
@@ -154,7 +155,8 @@ impl<'a> GroupState<'a> {
         (0..self.wanted).map(move |number| (f64::from(number) * gap_ns) as u64)
     }
 
-    /// Begins the load. Users with a think time start at different points within their first one.
+    /// Begins the load. Users with think times start at different points within their first think
+    /// time.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.advance(start_ns);
         self.next_change_ns = self.change_after(0).map(|at| start_ns + at);
@@ -188,7 +190,8 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Makes arrivals rotate over all connections before they use a second stream of one.
+    /// Orders the idle streams so that arrivals use one stream of every connection before they use
+    /// a second stream of any connection.
     fn spread_streams(&mut self) {
         let mut seen: HashMap<ConnId, usize> = HashMap::new();
         let mut turns: Vec<_> = self
@@ -210,7 +213,7 @@ impl<'a> GroupState<'a> {
         self.next_due_ns = next.map(|due| start_ns + due);
     }
 
-    /// Takes one of the requests that may be sent; returns false if none is left.
+    /// Takes one of the requests that may still be sent. Returns false if none is left.
     pub(super) fn take_request(&mut self) -> bool {
         match &mut self.left {
             None => true,
@@ -234,18 +237,19 @@ impl<'a> GroupState<'a> {
         self.down_since_ns = now;
     }
 
-    /// Reports whether there is no connection, and none can be made.
+    /// Reports whether there is no connection and an attempt to connect has failed since the last
+    /// successful one. A load of connections is never cut off.
     pub(super) fn is_cut_off(&self) -> bool {
         self.up == 0 && self.refused && !self.handshakes
     }
 
-    /// Reports whether the group has had no connection for longer than a request may take.
+    /// Reports whether the group has had no connection for longer than the timeout of a request.
     fn is_given_up(&self, now: u64) -> bool {
         let timeout_ns = nanos(self.settings.timeout);
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
     }
 
-    /// Reports whether a connection that has carried this number of requests takes no more.
+    /// Reports whether a connection that has carried this number of requests must carry no more.
     pub(super) fn is_used_up(&self, requests: u64) -> bool {
         let most = self.requests_per_connection;
         most.is_some_and(|most| requests >= most)
@@ -262,8 +266,8 @@ impl<'a> GroupState<'a> {
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Sets the target number of connections for a time after the start; returns the time of the
-    /// next change.
+    /// Sets the target number of connections for a time after the start, and returns the time of
+    /// the next change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);
@@ -279,12 +283,12 @@ impl<'a> GroupState<'a> {
         self.population.as_ref()?.next_change_ns(after_start_ns)
     }
 
-    /// The route of the next request.
+    /// Chooses the route of the next request.
     pub(super) fn take_turn(&mut self) -> usize {
         self.first_route + self.mix.choose()
     }
 
-    /// The local address of the next connection.
+    /// Returns the local address of the next connection.
     pub(super) fn source(&mut self) -> Option<IpAddr> {
         let sources = &self.settings.target.sources;
         let source = sources
@@ -301,12 +305,12 @@ impl<'a> GroupState<'a> {
         target.tls.is_some() || target.proxy.is_some() || speaks_http2
     }
 
-    /// The scheme of its URLs.
+    /// Returns the scheme of the group's URLs.
     pub(super) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// The first bytes of a connection from `source`, sent before TLS.
+    /// Returns the first bytes of a connection from `source`, which are sent before TLS.
     pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {
@@ -321,8 +325,8 @@ impl<'a> GroupState<'a> {
         proxy.header(source, destination)
     }
 
-    /// The local address from which packets to `destination` leave. It is read from the route;
-    /// nothing is sent.
+    /// Returns the local address that packets to `destination` are sent from. The address is taken
+    /// from the route, without sending anything.
     fn own_address(&mut self, destination: SocketAddr) -> IpAddr {
         let route = || {
             let any = match destination {
@@ -338,7 +342,7 @@ impl<'a> GroupState<'a> {
             .get_or_insert_with(|| route().unwrap_or(destination.ip()))
     }
 
-    /// The next time at which work is due without an event.
+    /// Returns the next time at which work is due without an event.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let thought = self.thinking.peek().map(|Reverse((until, _))| *until);
         let connect = self.connects.front().copied();
@@ -347,7 +351,7 @@ impl<'a> GroupState<'a> {
     }
 }
 
-/// The limits that both shapes have.
+/// The limits that closed and open groups have in common.
 struct Limits {
     connections: u32,
     /// The maximum number of connections at any time.

@@ -1,5 +1,5 @@
-//! Loads that make connections but send no requests. They measure the time to make a connection,
-//! TLS included.
+//! Loads that make connections but send no requests, to measure the time that a connection takes,
+//! including TLS.
 
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Io};
@@ -9,11 +9,11 @@ use crate::response::Exchange;
 
 use super::{RECONNECT_PAUSE_NS, Worker};
 
-/// The value recorded in place of a status for a connection that was made.
+/// The status that is recorded for a connection that was made.
 const MADE: u16 = 200;
 
 impl<I: Io> Worker<'_, I> {
-    /// Begins to make a connection in one of the group's free places.
+    /// Starts making a connection in one of the group's free places.
     pub(super) fn begin_handshake(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let number = self.groups[group].take_turn();
         let exchange = Exchange::new(number, intended_ns, sent_ns, Nonce(0));
@@ -28,7 +28,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Handles a connection that was made: records it, closes it, and gives its place to the next.
+    /// Records a connection that was made, closes it, and gives its place to the next.
     pub(super) fn handshake_done(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;
@@ -54,12 +54,12 @@ impl<I: Io> Worker<'_, I> {
             let group = &mut self.groups[connection.group];
             group.have -= 1;
             group.down(self.io.now_ns());
-            // Without a reset each connection would hold its port for a minute (TIME-WAIT).
+            // Without a reset, each connection would occupy its port for a minute (TIME-WAIT).
             self.io.abort(conn);
         }
     }
 
-    /// Handles a failed attempt to connect. The place becomes free again after a pause, so that the
+    /// Handles a failed attempt to connect. The place becomes free only after a pause, so that the
     /// worker does not connect in a tight loop.
     pub(super) fn handshake_failed(
         &mut self,

@@ -1,6 +1,6 @@
-//! One worker, with its loop, its connections and its record. Everything here runs for each
-//! request, so nothing here takes a lock, allocates in steady state, or reads a clock more often
-//! than it must.
+//! A worker, with its loop, its connections and its record. This code runs for each request, so it
+//! takes no locks, allocates nothing in steady state, and reads the clock no more often than it
+//! must.
 
 mod end;
 mod group;
@@ -35,7 +35,7 @@ use self::watch::Watch;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The maximum time that a worker sleeps, so that it notices a stop.
 const NAP_NS: u64 = 20_000_000;
-/// Pause before a refused connection is tried again.
+/// The pause before a refused connection is tried again.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;
 
 /// The input of a worker's thread.
@@ -45,7 +45,8 @@ pub(crate) struct Work<'a> {
     pub(crate) outlet: Outlet,
 }
 
-/// The two queues between a worker and the collector, for full records out and empty ones back.
+/// The two queues between a worker and the collector: one takes full records out, the other brings
+/// empty ones back.
 pub(crate) struct Outlet {
     pub(crate) full: Producer<Box<Interval>>,
     pub(crate) empty: Consumer<Box<Interval>>,
@@ -76,9 +77,9 @@ impl IoTask for Work<'_> {
 struct Worker<'a, I> {
     io: I,
     compiled: &'a Compiled<'a>,
-    /// Its number among the workers of this load generator.
+    /// The worker's number within this load generator.
     number: usize,
-    /// Its number among the workers of all load generators.
+    /// The worker's number among the workers of all load generators.
     global_number: usize,
     outlet: Outlet,
     cost: ThreadCost,
@@ -92,17 +93,17 @@ struct Worker<'a, I> {
     end_ns: u64,
     seal_at_ns: u64,
     expire_at_ns: u64,
-    /// The time of the last round of the loop, to detect that this worker did not run.
+    /// The time of the last round of the loop, used to detect that the worker did not run.
     round_ns: u64,
     watch: Watch,
     recorder: Recorder,
     /// The memory remaining for bodies that checks read.
     allowance: Allowance,
-    /// Buffer for decrypted bytes; kept to reuse its memory.
+    /// A buffer for decrypted bytes, kept to reuse its memory.
     plain: Vec<u8>,
-    /// HTTP/2 messages by route.
+    /// The HTTP/2 messages by route.
     messages: Vec<Option<Message>>,
-    /// HTTP/2 connections with frames to be sent at the end of the round.
+    /// HTTP/2 connections whose frames are sent at the end of the round.
     unsent: Vec<ConnId>,
     interrupted: bool,
 }
@@ -134,7 +135,7 @@ impl<'a, I: Io> Worker<'a, I> {
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
-            // Until the load begins, nothing is sealed.
+            // Nothing is sealed before the load begins.
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,
@@ -158,7 +159,6 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// The nonce of the next request.
     fn next_nonce(&mut self) -> Nonce {
         self.sequence += 1;
         match self.compiled.load.trace_tag {
@@ -167,7 +167,7 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Reports whether a request due at that time counts.
+    /// Reports whether a request due at this time counts.
     fn measures(&self, intended_ns: u64) -> bool {
         self.recorder.window.contains(&intended_ns)
     }

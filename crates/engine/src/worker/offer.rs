@@ -16,10 +16,10 @@ use crate::response::Exchange;
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
 
-/// The maximum time to poll for an event, which is about the time that waking a thread may take.
+/// The maximum time to poll for an event, about as long as waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
-/// With more responses in flight than this, sleeping costs nothing.
+/// The maximum number of pending responses for polling. With more, sleeping costs nothing.
 const SPUN_ANSWERS_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
@@ -47,7 +47,7 @@ impl<I: Io> Worker<'_, I> {
             }
             self.take(&mut events, now);
             if now >= self.end_ns {
-                // Arrivals that fell due while the worker was busy or asleep are sent late, not
+                // Arrivals that became due while the worker was busy or asleep are sent late, not
                 // skipped.
                 self.offer_due(now);
                 return Ok(());
@@ -62,8 +62,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts a measurement start that was set from outside. Requests that are due after this start
-    /// have not been sent yet, because `now` was read before this call and sending follows it.
+    /// Adopts a start of the measurement that was set from outside. No request that is due after
+    /// this start has been sent, because `now` was read before this call and sending follows it.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -101,10 +101,10 @@ impl<I: Io> Worker<'_, I> {
 
     /// Waits for an event, or for the next due time.
     ///
-    /// A sleeping thread is late by the time it takes to wake it, tens of microseconds on a virtual
-    /// machine. While polling is allowed, the worker polls during the last part of a wait: before
-    /// something is due, and after the last event while few responses are in flight. With many in
-    /// flight, the next one comes soon anyway.
+    /// A sleeping thread is late by the time it takes to wake up, which is tens of microseconds on
+    /// a virtual machine. If polling is allowed, the worker therefore polls shortly before
+    /// something is due, and after the last event while few responses are pending. If many
+    /// responses are pending, the next one arrives soon anyway.
     fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {
         let until = self.wake_at(now);
         if !self.watch.is_on() {
@@ -117,7 +117,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let mut watched = now;
         // The CPU time at the last poll that found nothing. The time from then until the next such
-        // poll was spent polling idly; a poll that finds something counts as work.
+        // poll was spent idly; a poll that finds something counts as work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;
@@ -129,7 +129,7 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         if events.is_empty() && watched < until {
-            // The next round polls for the rest of the time.
+            // Sleep for now; the next round polls for the rest of the time.
             let asleep_until = until.saturating_sub(SPIN_NS);
             self.io.poll(Some(asleep_until), events)?;
         }
@@ -149,8 +149,8 @@ impl<I: Io> Worker<'_, I> {
         live.queued.store(queued as u64, Ordering::Relaxed);
     }
 
-    /// Sends the requests that are due: in a closed group on every idle connection, in an open one
-    /// by the schedule.
+    /// Sends the requests that are due: on every idle connection in a closed group, by the schedule
+    /// in an open one.
     pub(super) fn offer_due(&mut self, now: u64) {
         for group in 0..self.groups.len() {
             if self.groups[group].closed {
@@ -184,7 +184,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Reports whether every group has sent all requests that it may send and has their responses.
+    /// Reports whether every group has sent all requests that it may send and received their
+    /// responses.
     fn is_done(&self, now: u64) -> bool {
         self.recorder.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
     }
@@ -254,7 +255,7 @@ impl<I: Io> Worker<'_, I> {
         self.send(conn, buffer);
     }
 
-    /// Sends a request: batched with others in a closed load, at once in an open one.
+    /// Sends a request, at once in an open load and batched with others in a closed one.
     fn send(&mut self, conn: ConnId, buffer: Vec<u8>) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

@@ -1,4 +1,4 @@
-//! Handles responses, and the events that occur instead of them.
+//! Handles responses, and the failures that occur in their place.
 
 use std::cmp::Reverse;
 
@@ -34,7 +34,7 @@ impl<I: Io> Worker<'_, I> {
     /// Acts on the progress of a connection that is being made.
     fn set_up(&mut self, conn: ConnId, progress: Result<(), ConnectError>, now: u64) {
         if progress.is_err() {
-            // HTTP/2 begins when TLS has succeeded.
+            // HTTP/2 begins only after TLS has succeeded.
             let connection = self.conns.get(conn);
             let kind = match connection.is_some_and(|it| it.http2.is_some()) {
                 true => ErrorKind::Protocol,
@@ -84,7 +84,7 @@ impl<I: Io> Worker<'_, I> {
             return self.take_stream_bytes(conn, bytes, now);
         }
         if connection.state != State::Busy {
-            // Bytes arrived without a request: the connection can no longer be trusted.
+            // Bytes arrived without a request, so the connection can no longer be trusted.
             return self.fail(conn, ErrorKind::Protocol, now);
         }
         let exchange = &mut connection.response.exchange;
@@ -94,7 +94,7 @@ impl<I: Io> Worker<'_, I> {
         match connection.receive(bytes, checks, traced) {
             Ok(Progress::Incomplete) => {}
             Ok(Progress::Complete) => self.completed(conn, now),
-            // After more bytes than the response has, the connection's framing can no longer be
+            // Bytes beyond the response mean that the connection's framing can no longer be
             // trusted.
             Ok(Progress::Excess) | Err(_) => self.fail(conn, ErrorKind::Protocol, now),
         }
@@ -143,7 +143,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives the next request to the connection if the last one has been sent completely.
+    /// Gives the connection its next request if the last one has been sent completely.
     fn release(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -154,7 +154,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives the next request to a connection, or to one of its streams.
+    /// Gives a connection, or one of its streams, the next request.
     pub(super) fn reuse(&mut self, conn: ConnId, now: u64) {
         let Some(group) = self.conns.get(conn).map(|it| it.group) else {
             return;
@@ -199,7 +199,7 @@ impl<I: Io> Worker<'_, I> {
         } else {
             connection.buffer = Some(bytes);
         }
-        // Usually the response has not arrived yet, but it may also have overtaken this event.
+        // The response usually arrives later, but it may have overtaken this event.
         if connection.waits_to_send {
             self.release(conn, now);
         }
@@ -225,7 +225,7 @@ impl<I: Io> Worker<'_, I> {
         self.lost(conn, now);
     }
 
-    /// Counts a connection that could not be made; no request fails.
+    /// Counts a connection that could not be made. No request fails.
     pub(super) fn not_connected(&mut self, group: usize, kind: ErrorKind, now: u64) {
         self.groups[group].refused = true;
         if self.measures(now) {
@@ -249,9 +249,9 @@ impl<I: Io> Worker<'_, I> {
         if group.have + group.connects.len() as u32 >= group.wanted {
             return;
         }
-        // Due times stay in order: a connection that is due now is inserted before one that must
+        // Keep the due times in order: a connection that is due now comes before one that must
         // wait. If the server closed the connection before its first request, the next attempt
-        // waits, so that there is no tight loop.
+        // waits, to avoid a tight loop.
         if connection.requests == 0 {
             group.connects.push_back(now + RECONNECT_PAUSE_NS);
         } else {

@@ -12,7 +12,7 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The maximum time without progress on the first connections, in seconds.
+/// The maximum number of seconds without progress on the initial connections.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
@@ -29,7 +29,7 @@ impl<I: Io> Worker<'_, I> {
             limit = limit.max(last + CONNECT_LIMIT_NS);
         }
         for group in 0..self.groups.len() {
-            // A load of connections makes one connection before the start, to show that connecting
+            // A load of connections makes one connection before the start, to prove that connecting
             // is possible.
             if self.groups[group].handshakes && self.groups[group].missing > 0 {
                 self.open_connection(group)?;
@@ -60,7 +60,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Number of first connections that are not up yet.
+    /// Returns the number of initial connections that are not up yet.
     fn missing(&self) -> u64 {
         self.groups.iter().map(|it| u64::from(it.missing)).sum()
     }
@@ -90,7 +90,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Handles an event while the first connections are being made.
+    /// Handles an event while the initial connections are being made.
     fn connecting(&mut self, event: Event, now: u64) -> Result<(), EngineError> {
         let Some(connection) = self.conns.get(event.conn()) else {
             return Ok(());
@@ -101,7 +101,7 @@ impl<I: Io> Worker<'_, I> {
             Event::Received { conn, bytes } if state == State::Connecting => {
                 self.establish(conn, &bytes, now)
             }
-            // TLS also sends messages after its handshake.
+            // TLS also sends messages after the handshake.
             Event::Received { conn, bytes } => {
                 self.received(conn, &bytes, now);
                 Ok(())
@@ -117,8 +117,9 @@ impl<I: Io> Worker<'_, I> {
         result.map_err(|reason| self.unreachable(group, reason))
     }
 
-    /// Connections that the server closes before the first request are opened again later; a server
-    /// that closes all of them cannot be loaded.
+    /// Replaces a connection that the server closed before the first request. Returns an error if
+    /// the connection was closed during its handshake or if no other connection of the group is
+    /// ready, because such a load cannot begin.
     fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get(conn) else {
             return Ok(());
@@ -169,7 +170,7 @@ impl<I: Io> Worker<'_, I> {
         self.establish(conn, &[], now)
     }
 
-    /// Continues the steps before the first request after `bytes` arrived.
+    /// Continues the steps that precede the first request, after `bytes` have arrived.
     pub(super) fn establish(
         &mut self,
         conn: ConnId,

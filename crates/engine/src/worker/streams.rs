@@ -1,4 +1,4 @@
-//! HTTP/2 connections, which carry several exchanges at a time.
+//! Handles HTTP/2 connections, which carry several concurrent exchanges.
 
 use gatebench_net::{ConnId, Io};
 
@@ -11,8 +11,8 @@ use crate::response::Exchange;
 use super::Worker;
 
 impl<I: Io> Worker<'_, I> {
-    /// Continues the steps before the first request over HTTP/2: settings in both directions.
-    /// Returns true once requests may be sent.
+    /// Exchanges settings in both directions before the first request over HTTP/2. Returns true
+    /// once requests may be sent.
     pub(super) fn exchange_settings(
         &mut self,
         conn: ConnId,
@@ -43,7 +43,7 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// The number of requests that may be begun on a connection that is now ready: 1, or over
+    /// Returns the number of requests that may begin on a connection that is now ready: 1, or over
     /// HTTP/2 one per stream.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
@@ -64,7 +64,7 @@ impl<I: Io> Worker<'_, I> {
         now
     }
 
-    /// Begins an exchange on its own stream.
+    /// Begins an exchange on a stream of its own.
     pub(super) fn issue_stream(&mut self, conn: ConnId, intended_ns: u64, sent_ns: u64) {
         let nonce = self.next_nonce();
         let Some(connection) = self.conns.get_mut(conn) else {
@@ -76,8 +76,8 @@ impl<I: Io> Worker<'_, I> {
         let group = connection.group;
         let is_used_up = self.groups[group].is_used_up(connection.requests);
         if is_used_up || http2.client.can_open() == 0 {
-            // The connection's last request is in flight, or the server now allows fewer streams:
-            // the request waits for another connection.
+            // The connection's last request is in flight, or the server now allows fewer streams,
+            // so the request waits for another connection.
             http2.parked += 1;
             self.groups[group].queue.push_front(intended_ns);
             return;
@@ -157,22 +157,22 @@ impl<I: Io> Worker<'_, I> {
         self.end_streams(conn, ErrorKind::Reset, now);
         self.unpark(conn, now);
         if received.is_err() {
-            // The error frames are the last ones sent.
+            // The frames that report the error are the last ones sent.
             self.push_frames(conn, true);
             return self.fail(conn, ErrorKind::Protocol, now);
         }
         self.flush_later(conn);
     }
 
-    /// Records the streams that have ended and gives their places to other requests; `kind` is
-    /// the error of those that were reset.
+    /// Records the streams that have ended and gives their places to other requests. `kind` is the
+    /// error of the streams that were reset.
     fn end_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
         let Some(http2) = self.conns.get_mut(conn).and_then(|it| it.http2.as_mut()) else {
             return;
         };
         let mut ended = std::mem::take(&mut http2.ended);
-        // All streams are recorded before the first place is given away, because a new stream may
-        // take any of the places.
+        // Record all streams before giving away the first place, because a new stream may take any
+        // of the places.
         for (slot, end) in &ended {
             self.end_stream(conn, *slot, *end, kind, now);
         }
@@ -223,8 +223,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Continues a connection on which the server previously allowed no streams and now allows
-    /// some.
+    /// Resumes a connection on which the server used to allow no streams and now allows some.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -243,7 +242,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection that may begin no request and has no response pending.
+    /// Closes a connection that may begin no more requests and has no response pending.
     fn close_when_quiet(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;

@@ -1,4 +1,4 @@
-//! Periodic work, such as reconnecting, timeouts and sealing a second.
+//! Periodic work: reconnecting, timeouts and the end of each second.
 
 use std::cmp::Reverse;
 
@@ -13,20 +13,20 @@ use crate::response::Exchange;
 use super::group::GroupState;
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
-/// The interval between two searches for timed-out requests is the shortest timeout divided by
-/// this, within the two bounds below.
+/// The number of searches for timed-out requests per shortest timeout, within the two bounds below.
 const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
-/// Rounds are at most `NAP_NS` apart, unless the worker was not scheduled: the machine was paused,
-/// or other threads had the core.
+/// The gap between two rounds that counts as a stall. Rounds are at most `NAP_NS` apart unless the
+/// machine was paused or other threads had the core.
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
-    /// The time for which this worker did not run before it woke at `now`; usually 0. Timeouts are
-    /// extended by this time, so that responses that have arrived, or are still to come from a
-    /// server paused at the same time, are read first. Their latency counts in full.
+    /// Returns the time for which the worker did not run before it woke at `now`, usually 0. The
+    /// next search for timed-out requests is postponed by this time, but by at most a second, so
+    /// that responses that have already arrived, or that come from a server paused at the same
+    /// time, are still read. Their latency counts in full.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -77,14 +77,15 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Sends the requests of users whose think time has ended. They are due at that time.
+    /// Sends the requests of users whose think time has ended. The requests are due at the end of
+    /// that time.
     fn wake_users(&mut self, group: usize, now: u64) {
         while let Some(Reverse((due_ns, conn))) = self.groups[group].thinking.peek().copied()
             && due_ns <= now
             && now < self.end_ns
         {
             self.groups[group].thinking.pop();
-            // A connection that was lost since then no longer has a user.
+            // A connection that was lost during the think time no longer has a user.
             if self.conns.get(conn).is_none() {
                 continue;
             }
@@ -98,7 +99,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Opens missing connections, or closes surplus idle ones; surplus busy ones end after their
+    /// Opens missing connections or closes surplus idle ones. Surplus busy ones end after their
     /// response.
     fn repopulate(&mut self, group: usize, now: u64) {
         let after_start_ns = now.saturating_sub(self.start_ns);
@@ -155,11 +156,11 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Ends the current interval and begins the next. The first call only marks the beginning of
-    /// the measurement.
+    /// Ends the current interval and begins the next. The first call only marks the start of the
+    /// measurement.
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
-        // Polling is not work: without it, the thread would sleep.
+        // Polling is not work, because without it the thread would sleep.
         let cpu_ns = cpu_ns.saturating_sub(self.watch.end_second(run_queue_wait_ns));
         for (_, connection) in self.conns.iter_mut() {
             if let Some(http2) = &mut connection.http2 {
@@ -187,8 +188,8 @@ impl<I: Io> Worker<'_, I> {
         self.recorder.interval.second = self.second_under_way();
     }
 
-    /// The number of the second that ends at the next boundary; after the last second, the number
-    /// of the drain.
+    /// Returns the number of the second that ends at the next boundary or, after the last second,
+    /// the number of the drain.
     fn second_under_way(&self) -> u32 {
         let whole_ns = self.end_ns - self.measure_ns;
         let number = match self.seal_at_ns {
@@ -207,7 +208,7 @@ impl<I: Io> Worker<'_, I> {
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
         let mut full = std::mem::replace(&mut self.recorder.interval, next);
-        // This waits only if the collector sleeps for a minute.
+        // The queue is full only if the collector has slept for a minute.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;
             std::thread::yield_now();
@@ -215,14 +216,14 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-/// Reports whether a connection has a response pending or, in a load of connections, is not made
-/// yet.
+/// Reports whether a connection has a response pending or, in a load of connections, has not been
+/// made yet.
 fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,
         State::Connecting => handshakes,
-        // A server that responds early and then stops reading would otherwise keep the connection
-        // forever.
+        // Otherwise, a server that responds early and then stops reading would occupy the
+        // connection forever.
         State::Idle => connection.waits_to_send,
     }
 }

@@ -1,20 +1,21 @@
-//! The worker's choice between polling for events and sleeping.
+//! Chooses between polling for events and sleeping.
 
-/// A thread that waited this long for its core within one second shares the core: polling would
-/// take time from other threads, perhaps from the target.
+/// If the thread waits this long for its core within one second, the core counts as shared. Polling
+/// would then take time from other threads, perhaps from those of the target.
 const SHARED_WAIT_NS: u64 = 20_000_000;
 
-/// The longest sleep before polling is tried again.
+/// The maximum pause before polling is tried again.
 const PAUSE_MAX_SECONDS: u32 = 64;
 
-/// Decides whether to poll: only while no other thread needs the core. If the core was shared,
-/// polling pauses for a second, and for twice as long each time this happens again.
+/// Allows polling only while no other thread needs the core. If the core was shared, polling pauses
+/// for a second, and for twice as long each time this happens again. Each second in which the core
+/// was not shared halves the next pause.
 #[derive(Debug)]
 pub(super) struct Watch {
     is_allowed: bool,
     pause_seconds: u32,
     left_seconds: u32,
-    /// CPU time of polls in this second that found nothing.
+    /// The CPU time of this second's polls that found nothing.
     pub(super) idle_ns: u64,
 }
 
@@ -32,8 +33,8 @@ impl Watch {
         self.is_allowed && self.left_seconds == 0
     }
 
-    /// Ends a second in which the thread waited this long for its core; returns the CPU time that
-    /// polling took.
+    /// Ends a second in which the thread waited this long for its core, and returns the CPU time
+    /// that polling took.
     pub(super) fn end_second(&mut self, run_queue_wait_ns: u64) -> u64 {
         if !self.is_on() {
             self.left_seconds = self.left_seconds.saturating_sub(1);
@@ -51,8 +52,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// For each of these waits, the number of seconds that the worker then sleeps before it polls
-    /// again.
+    /// Returns, for each of these waits, the number of seconds for which polling then pauses.
     fn pauses(watch: &mut Watch, waits_ns: &[u64]) -> Vec<u32> {
         let pause = |wait_ns: &u64| {
             watch.end_second(*wait_ns);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_core_is_watched_less_and_less_often() {
+    fn polling_on_a_shared_core_pauses_for_longer_each_time() {
         let mut watch = Watch::new(true);
         assert_eq!(pauses(&mut watch, &[SHARED_WAIT_NS - 1]), [0]);
         assert_eq!(

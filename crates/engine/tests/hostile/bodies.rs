@@ -1,4 +1,4 @@
-//! Bodies that are too long, too short, endless, or not allowed.
+//! Tests the engine with bodies that are too long, too short, endless, or not allowed.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::trial::{impatient, keep_body, requests, suffer};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// A head, and then the same piece forever.
+/// Sends a head, and then the same piece forever.
 fn endless(head: &'static [u8], piece: &'static [u8]) -> impl Fn(&mut Connection) {
     move |it| {
         if it.request() && it.write(head) {
@@ -42,7 +42,7 @@ fn a_body_without_end_times_out() {
         ),
     ] {
         if piece == b"8000\r\n" {
-            // The size is wrong: another size follows where the chunk should end.
+            // The size is wrong, because another size follows where the chunk should end.
             fails_with(&[Protocol], endless(head, piece), impatient);
             continue;
         }
@@ -100,8 +100,8 @@ fn a_body_longer_than_its_length() {
     fails_as(&[Protocol], always(response));
 }
 
-/// The kernel may deliver a body separately from its head. The response is then complete, and the
-/// surplus, which is never read as a response, breaks the connection or the next response.
+/// The kernel may deliver a body separately from its head. The response is then already complete,
+/// and the surplus breaks the connection or the next response, but is never taken for a response.
 #[test]
 fn a_body_where_none_is_allowed() {
     for head in [
@@ -130,7 +130,8 @@ fn a_response_to_head_with_a_content_length() {
     });
 }
 
-/// Ten gibibytes of zeros: members of ten mebibytes, one after the other (RFC 1952 2.2).
+/// Sends ten gibibytes of zeros, compressed into successive members of ten mebibytes (RFC 1952
+/// 2.2).
 fn bomb(it: &mut Connection) {
     const MEMBERS: usize = 1024;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -193,7 +194,7 @@ fn a_request_that_is_not_read_times_out() {
     };
     let deaf = |it: &mut Connection| {
         let gone = std::sync::mpsc::channel::<()>();
-        // The connection is neither read nor closed until the test is over.
+        // Neither read nor close the connection until the test is over.
         let _ = gone.1.recv_timeout(Duration::from_secs(60));
         it.reset();
     };
@@ -212,7 +213,7 @@ fn a_request_that_is_not_read_times_out() {
 /// The body follows the head after a pause, which counts as receiving.
 #[test]
 fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
-    // The client may read the head late on a busy machine, but by less than half of this.
+    // On a busy machine, the client may read the head late, but by less than half of this.
     const PAUSE: Duration = Duration::from_millis(100);
     let split = |it: &mut Connection| {
         while it.request() && it.write(b"HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nab") {

@@ -1,4 +1,4 @@
-//! Connections that end too early, too late, or before they begin.
+//! Tests the engine with connections that end too early, too late, or before they begin.
 
 use std::time::Duration;
 
@@ -61,8 +61,9 @@ fn a_response_a_byte_at_a_time() {
     fails_with(&[Timeout], loris, impatient);
 }
 
-/// Bytes that arrive before a request are not a response to it: the connection is closed. If they
-/// arrive too late for this to be noticed, they count as the response; no client can prevent this.
+/// Bytes that arrive before a request are not a response to it, so the connection is closed. Bytes
+/// that arrive too late to be recognized as early count as the response, which no client can
+/// prevent.
 #[test]
 fn a_response_before_the_request() {
     let eager = |it: &mut Connection| {
@@ -77,8 +78,8 @@ fn a_response_before_the_request() {
     }
 }
 
-/// Tests the same at a fixed rate, at which connections wait. Each is replaced, and the schedule
-/// continues.
+/// At a fixed rate, connections wait between requests. Each connection that dies is replaced, and
+/// the schedule continues.
 #[test]
 fn connections_that_die_while_they_wait() {
     let fickle = |it: &mut Connection| {
@@ -110,15 +111,15 @@ fn connections_that_die_while_they_wait() {
 fn responses_that_never_keep_a_connection() {
     let close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok and more";
     for outcome in suffer(crate::server::once(close), |_| {}) {
-        // Bytes after a last response are ignored (RFC 9112 9.6); bytes that came with it are
-        // excess.
+        // Bytes after a last response are ignored (RFC 9112 9.6), but bytes that arrive together
+        // with it are excess.
         assert!(outcome.counts.connections_opened >= outcome.counts.sent);
     }
     let silent = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     completes(crate::server::always(silent), 0, |_| {});
 }
 
-/// The server goes away after a few responses: failed connections are counted, and the load ends.
+/// The server goes away after a few responses. Failed connections are counted, and the load ends.
 #[test]
 fn a_server_that_goes_away() {
     let _alone = crate::trial::alone();

@@ -1,4 +1,5 @@
-//! Heads that are too long, have too many fields, or are not heads at all.
+//! Tests the engine with response heads that are too long, have too many fields, or are not heads
+//! at all.
 
 use gatebench_engine::ErrorKind::Protocol;
 use gatebench_model::Check;
@@ -8,7 +9,7 @@ use crate::trial::{completes, each_fails_as, fails_as, suffer};
 
 const GIB: u64 = 1 << 30;
 
-/// A head with a first piece, and then another piece repeated for 1 GiB.
+/// Sends a head that begins with `start` and repeats `piece` for 1 GiB.
 fn bomb(start: &'static [u8], piece: &'static [u8]) {
     fails_as(&[Protocol], move |it: &mut Connection| {
         if it.request() && it.write(start) {
@@ -79,7 +80,7 @@ fn ambiguous_framing() {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        // Lines within lines.
+        // Control characters within lines.
         b"HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: a\rb\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: a\nContent-Length: 0\r\n\r\n",
@@ -93,7 +94,7 @@ fn ambiguous_framing() {
 }
 
 #[test]
-fn responses_that_are_not_http_1() {
+fn responses_other_than_http_1() {
     let responses: [&[u8]; 8] = [
         b"<html>This is HTTP/0.9</html>\r\n",
         b"HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",

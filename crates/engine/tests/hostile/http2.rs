@@ -1,4 +1,4 @@
-//! HTTP/2 servers that flood, lie and stall.
+//! Tests the engine against HTTP/2 servers that send too much, send false information, or stall.
 
 use std::time::Duration;
 
@@ -33,12 +33,12 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Connection {
-    /// Reads the preface and sends settings; returns false if the client is gone.
+    /// Reads the preface and sends settings. Returns false if the client is gone.
     pub fn greet(&mut self, settings: &[u8]) -> bool {
         self.exactly(24).is_some() && self.write(&frame(SETTINGS, 0, 0, settings))
     }
 
-    /// The stream of the next request.
+    /// Returns the stream of the next request.
     pub fn stream(&mut self) -> Option<u32> {
         loop {
             let header = self.exactly(9)?;
@@ -61,7 +61,7 @@ pub fn over_http2(load: &mut Load) {
     load.groups[0].target.protocol = Spoken::Http2 { streams: 4 };
 }
 
-/// After the first request, the server sends these frames forever; they may depend on the stream.
+/// Sends these frames, which may depend on the stream, forever after the first request.
 fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if it.greet(b"")
@@ -72,7 +72,7 @@ fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathol
     }
 }
 
-/// The server responds to each request with these frames.
+/// Responds to each request with these frames.
 pub fn responses(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if !it.greet(b"") {
@@ -97,7 +97,7 @@ fn endless_frames_without_work() {
     fails(&[Protocol], flood(|_| frame(PING, 0, 0, b"12345678")));
     fails(&[Protocol], flood(|_| frame(0xfa, 0, 0, b"unknown")));
     fails(&[Protocol], flood(|it| frame(2, 0, it, b"\0\0\0\0\x10")));
-    // The stream of these frames is reset, but the frames continue forever.
+    // The client resets the stream of these frames, but they continue forever.
     fails(&[Protocol, Reset], flood(|it| frame(DATA, 0, it, b"")));
     let trailers = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, b"\x00\x01a\x01b");
     fails(&[Protocol, Reset], flood(trailers));
@@ -117,13 +117,13 @@ fn a_header_block_without_end() {
 
 #[test]
 fn endless_informational_responses() {
-    // `:status: 103`, a literal.
+    // `:status: 103` as a literal.
     let hint = |it| frame(HEADERS, END_HEADERS, it, b"\x08\x03103");
     fails(&[Protocol, Reset], flood(hint));
 }
 
-/// RFC 7541 does not limit the decoded size of a few bytes; the limit on the size of a field list
-/// does.
+/// RFC 7541 does not limit the size to which a few bytes may decode. The limit on the size of a
+/// field list does.
 #[test]
 fn header_bombs() {
     // One field of 4,000 bytes enters the table, and is then referenced 10,000 times.
@@ -134,7 +134,7 @@ fn header_bombs() {
         &[Protocol, Reset],
         responses(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, &block)),
     );
-    // An index, an integer and a table size that are invalid.
+    // An invalid index, integer and table size.
     for block in [
         &b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"[..],
         b"\x80",
@@ -198,7 +198,7 @@ fn frames_that_break_the_connection() {
     );
 }
 
-/// A body that exceeds the window, which the client does not enlarge for a refused body.
+/// The body exceeds the window, which the client does not enlarge for a refused body.
 #[test]
 fn more_data_than_the_window_allows() {
     let endless = |it: &mut Connection| {
@@ -209,8 +209,8 @@ fn more_data_than_the_window_allows() {
             it.flood(&frame(DATA, 0, stream, &[b'x'; 16_384]), u64::MAX);
         }
     };
-    // The client consumes the body as it arrives, so the windows may never be exhausted, and the
-    // body then never ends.
+    // The client consumes the body as it arrives, so the windows may never be exhausted, in which
+    // case the body never ends.
     fails_with(&[Timeout, Protocol, Reset], endless, |load| {
         impatient(load);
         over_http2(load);

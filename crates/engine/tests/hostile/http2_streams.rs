@@ -1,4 +1,4 @@
-//! Streams of HTTP/2 that are refused, reset, or continue after their end.
+//! Tests the engine with HTTP/2 streams that are refused, reset, or continue after their end.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn refused(last_stream: u32) -> Vec<u8> {
     )
 }
 
-/// Shortens a load that may make no progress and must still end in time.
+/// Shortens a load that may make no progress but must end in time.
 fn brief(load: &mut Load) {
     over_http2(load);
     load.measure = Duration::from_millis(300);
@@ -43,7 +43,7 @@ fn every_stream_is_reset() {
         out
     };
     fails_with(&[Reset], responses(late), over_http2);
-    // The stream is also reset again and again long after its end.
+    // The server also resets the stream again and again, long after its end.
     let flood = |it: &mut Connection| {
         it.greet(b"");
         if let Some(stream) = it.stream() {
@@ -63,7 +63,8 @@ fn a_stream_whose_window_overflows() {
     fails_with(&[Reset], responses(overflow), over_http2);
 }
 
-/// The connections that replace the first ones announce at once that they accept no requests.
+/// On the connections that replace the first ones, the server announces at once that it accepts no
+/// requests.
 #[test]
 fn going_away_at_once_and_again_and_again() {
     let unwilling = |it: &mut Connection| {
@@ -139,7 +140,7 @@ fn closed_after_settings() {
     fails_with(&[ClosedEarly, Reset], shy, over_http2);
 }
 
-/// A server that allows no streams: nothing can be sent, and the load reports that it sent nothing.
+/// The server allows no streams. Nothing can be sent, and the load reports this.
 #[test]
 fn no_stream_is_allowed() {
     let closed_shop = |it: &mut Connection| {
@@ -154,16 +155,16 @@ fn no_stream_is_allowed() {
 #[test]
 fn streams_that_continue_after_their_end() {
     let whole = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, OK);
-    let afterwards: [fn(u32) -> Vec<u8>; 4] = [
+    let afterward: [fn(u32) -> Vec<u8>; 4] = [
         |it| frame(DATA, 0, it, b"and another thing"),
         |it| frame(HEADERS, END_HEADERS, it, OK),
         |it| frame(WINDOW_UPDATE, 0, it, b"\0\0\0\x01"),
         |it| frame(RST_STREAM, 0, it, b"\0\0\0\0"),
     ];
-    for (number, more) in afterwards.into_iter().enumerate() {
+    for (number, more) in afterward.into_iter().enumerate() {
         let response = move |it| [whole(it), more(it)].concat();
         if number >= 2 {
-            // These frames may be late rather than wrong (RFC 9113 5.1).
+            // These frames may simply be late (RFC 9113 5.1).
             completes(responses(response), 0, over_http2);
             continue;
         }
@@ -177,7 +178,7 @@ fn streams_that_continue_after_their_end() {
 #[test]
 fn malformed_responses_fail_alone() {
     let blocks: [&[u8]; 4] = [
-        // No status; a status that is not a number; a name in capitals; a field of HTTP/1.1
+        // No status; a status that is not a number; a name in uppercase; a field of HTTP/1.1
         // connections.
         b"\x00\x01a\x01b",
         b"\x08\x03abc",

@@ -1,4 +1,5 @@
-//! A server that follows a pathology, with a thread per connection. It ends with the process.
+//! A server that misbehaves as a pathology defines, with a thread per connection. The server ends
+//! with the process.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 
-/// The behavior of one connection.
+/// The server's misbehavior on one connection.
 pub trait Pathology: Fn(&mut Connection) + Send + Sync + 'static {}
 impl<F: Fn(&mut Connection) + Send + Sync + 'static> Pathology for F {}
 
@@ -41,7 +42,7 @@ impl Server {
 }
 
 impl Connection {
-    /// Reads a head to its empty line; returns false if there is no further head.
+    /// Reads a head up to its empty line. Returns false if there is no further head.
     pub fn request(&mut self) -> bool {
         let mut last = [0; 4];
         let mut byte = [0];
@@ -55,12 +56,12 @@ impl Connection {
         false
     }
 
-    /// Writes all bytes; returns false if the client is gone.
+    /// Writes all bytes. Returns false if the client is gone.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Writes until the client is gone, or this number of bytes is written.
+    /// Writes `piece` repeatedly until the client is gone or `bytes_max` bytes are written.
     pub fn flood(&mut self, piece: &[u8], bytes_max: u64) {
         let block = piece.repeat(65_536_usize.div_ceil(piece.len()));
         let mut written = 0;
@@ -86,7 +87,7 @@ pub fn always(response: impl AsRef<[u8]> + Send + Sync + 'static) -> impl Pathol
     move |it: &mut Connection| while it.request() && it.write(response.as_ref()) {}
 }
 
-/// Responds to a request with bytes, and closes.
+/// Responds to one request with these bytes, and closes the connection.
 pub fn once(response: &'static [u8]) -> impl Pathology {
     move |it: &mut Connection| {
         let _ = it.request() && it.write(response);

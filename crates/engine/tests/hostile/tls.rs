@@ -1,4 +1,4 @@
-//! Servers whose TLS fails after a correct start.
+//! Tests the engine against servers whose TLS fails after a correct start.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn config(identity: &Identity) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// The load trusts this identity alone, and resumes no sessions.
+/// Makes the load trust only this identity and resume no sessions.
 fn trusting(identity: &Identity) -> impl Fn(&mut Load) + use<> {
     let settings = ClientSettings {
         verify: Verify::Ca(Pem::new("chain.pem", identity.chain.bytes.clone())),
@@ -44,7 +44,7 @@ fn trusting(identity: &Identity) -> impl Fn(&mut Load) + use<> {
     move |load| load.groups[0].target.tls = Some(context.clone())
 }
 
-/// Completes the handshake and reads a request; `None` if the client is gone.
+/// Completes the handshake and reads a request. Returns `None` if the client is gone.
 fn accept(config: &Arc<ServerConfig>, it: &mut Connection) -> Option<ServerConnection> {
     let mut session = ServerConnection::new(Arc::clone(config)).unwrap();
     let mut stream = Stream::new(&mut session, &mut it.stream);
@@ -109,7 +109,7 @@ fn an_alert_instead_of_a_response() {
     let config = config(&identity);
     let pathology = move |it: &mut Connection| {
         if let Some(mut session) = accept(&config, it) {
-            // The only alert that rustls can be made to send is close_notify, which ends the stream
+            // The only alert that rustls lets a server send is close_notify, which ends the stream
             // properly.
             session.send_close_notify();
             say(&mut session, it, b"");
@@ -118,10 +118,10 @@ fn an_alert_instead_of_a_response() {
     fails_with(&[ClosedEarly, Tls], pathology, trusting(&identity));
 }
 
-/// Without close_notify anyone may have cut the stream (RFC 8446 6.1), so a body that ends with its
-/// connection is not complete.
+/// Without close_notify, an attacker may have truncated the stream (RFC 8446 6.1), so a body that
+/// ends with its connection is incomplete.
 #[test]
-fn a_body_until_the_end_that_is_cut() {
+fn a_truncated_body_that_ends_with_its_connection() {
     let identity = made();
     let config = config(&identity);
     let pathology = move |it: &mut Connection| {
@@ -143,7 +143,8 @@ fn reset_under_tls() {
     fails_with(&[Reset], pathology, trusting(&identity));
 }
 
-/// The first connections are trusted; those that replace them present another certificate.
+/// The client trusts the certificate of the first connections, but those that replace them present
+/// another one.
 #[test]
 fn a_certificate_that_changes() {
     let (identity, other) = (made(), made());
@@ -179,7 +180,8 @@ fn a_handshake_that_stalls() {
     only_later_ones_fail(Timeout, pathology, trusting(&identity), impatient);
 }
 
-/// A server that never sends a response: the load does not begin, and the error states the reason.
+/// The server does not complete a handshake. The load does not begin, and the error states the
+/// reason.
 #[test]
 fn no_handshake() {
     let responses: [(&[u8], &str); 4] = [
@@ -187,7 +189,7 @@ fn no_handshake() {
         // A fatal alert: handshake_failure.
         (b"\x15\x03\x03\0\x02\x02\x28", "alert"),
         (b"\x16\x03\x03\0\x04\x02\0\0\0", "TLS"),
-        // A message of 16 MiB is announced.
+        // The announcement of a 16 MiB message.
         (b"\x16\x03\x03\x40\0\x02\xff\xff\xff", "TLS"),
     ];
     for (bytes, word) in responses {
@@ -201,7 +203,7 @@ fn no_handshake() {
     }
 }
 
-/// The handshakes of the first connections succeed; later ones fail, each in a different way.
+/// The handshakes of the first connections succeed. Later ones fail, each in a different way.
 #[test]
 fn handshakes_that_fail_later() {
     for bytes in [

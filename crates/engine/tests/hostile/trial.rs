@@ -1,4 +1,4 @@
-//! One short load against a pathology, and the assertions for every load.
+//! Runs a short load against a pathology, with the assertions that apply to every load.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,14 +16,15 @@ use gatebench_model::{Check, Request, Shape};
 use crate::common::{self, backends};
 use crate::server::{Connection, Pathology, Server};
 
-/// The number of requests of a load, unless the load ends earlier.
+/// The number of requests in a load, unless the load ends earlier.
 pub const REQUESTS: u64 = 12;
-/// The maximum growth of the process: bodies kept for checks, twice if they are decoded.
+/// The maximum growth of the process, for bodies that are kept for checks, both as received and
+/// decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
-/// A load that has not ended after this time is considered hung.
+/// The time after which a load that has not ended counts as hung.
 const HANG: Duration = Duration::from_secs(30);
 
-/// Memory is measured for the whole process, so one load runs at a time.
+/// Lets one load run at a time, because memory is measured for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs a load against a pathology on each backend. Panics, or aborts the process, unless every
@@ -59,14 +60,14 @@ pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, responses: &[A]) {
         let number = (it.number % count) as usize;
         if it.request() && it.write(&responses[number]) {
             sent.lock().unwrap()[number] = true;
-            // The bytes that follow belong to this response too.
+            // The bytes that follow belong to this response, too.
             while it.request() && it.write(&responses[number]) {}
         }
     };
     fails_with(&[kind], pathology, |load| requests(load, 2 * count, 3));
     assert!(
         all_sent.lock().unwrap().iter().all(|it| *it),
-        "each is sent"
+        "each response is sent"
     );
 }
 
@@ -75,7 +76,11 @@ pub fn fails_with(kinds: &[ErrorKind], pathology: impl Pathology, change: impl F
         let counts = &outcome.counts;
         let expected: u64 = kinds.iter().map(|kind| counts.errors[*kind as usize]).sum();
         assert!(expected > 0, "no error of {kinds:?}: {counts:?}");
-        assert_eq!(expected, all_errors(counts), "only {kinds:?}: {counts:?}");
+        assert_eq!(
+            expected,
+            all_errors(counts),
+            "errors other than {kinds:?}: {counts:?}"
+        );
         assert_eq!(counts.completed, 0, "{counts:?}");
     }
 }
@@ -91,8 +96,8 @@ pub fn completes(pathology: impl Pathology, failing: u64, change: impl Fn(&mut L
     }
 }
 
-/// Returns the error with which the engine refuses to begin. It must be the same on each backend,
-/// and must occur within the time that a load may take.
+/// Returns the error with which the engine refuses to begin. Asserts that the error is the same on
+/// each backend and occurs within the time that a load may take.
 pub fn turned_away(change: impl Fn(&mut Load), pathology: impl Pathology) -> String {
     let _alone = alone();
     let pathology = Arc::new(pathology);
@@ -172,11 +177,11 @@ pub fn keep_body(load: &mut Load) {
     load.groups[0].requests[0].checks = vec![check];
 }
 
-/// Runs a load; the caller is [`alone`].
+/// Runs a load. The caller must hold the lock of [`alone`].
 pub fn watched(load: &Load) -> Outcome {
     let watchdog = Watchdog::start();
     let before = resident_kib("VmRSS:");
-    // 5 resets the peak (proc_pid_clear_refs(5)).
+    // Writing 5 resets the peak (proc_pid_clear_refs(5)).
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let outcome = run(load, &Control::new(1), |_, _| {}).unwrap();
     let growth = resident_kib("VmHWM:").saturating_sub(before);
@@ -188,11 +193,12 @@ pub fn watched(load: &Load) -> Outcome {
 
 /// Waits until no other load runs.
 pub fn alone() -> MutexGuard<'static, ()> {
-    // The failure of another test does not concern this one.
+    // A failure of another test does not affect this one.
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Each request that was sent got a response or failed, and each failure is recorded.
+/// Asserts that each request that was sent got a response or failed, and that each failure is
+/// recorded.
 fn accounts_for_all(outcome: &Outcome) {
     let counts = &outcome.counts;
     let recorded = |class| {
@@ -213,7 +219,7 @@ fn resident_kib(key: &str) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Aborts the process if a load hangs: a thread that does not return cannot be failed.
+/// Aborts the process if a load hangs, because a test whose thread does not return cannot fail.
 struct Watchdog {
     _ends_when_dropped: mpsc::Sender<()>,
 }

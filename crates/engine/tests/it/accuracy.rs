@@ -1,5 +1,5 @@
-//! Tests the engine against every known fault. Its counts of requests and bytes must equal the
-//! upstream's exactly. For times, only lower bounds are asserted.
+//! Tests the engine against every fault of the upstream. The engine's counts of requests and bytes
+//! must equal the upstream's exactly. For times, only lower bounds are asserted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -31,7 +31,7 @@ const TARGETS: [&str; 6] = [
     "/trickle?bytes=2000&piece=500&every=1ms&service=1ms",
 ];
 
-/// An upstream on a thread of this process, ended when dropped.
+/// An upstream on a thread of this process, which ends when dropped.
 struct Upstream {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -112,7 +112,7 @@ fn drive(address: SocketAddr, target: &str, connections: u32, backend: Backend) 
     run(&load, &Control::new(1), |_, _| {}).unwrap()
 }
 
-/// The body of a complete response.
+/// Returns the body of a complete response.
 fn body(target: &str) -> String {
     let text = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-\n";
     let bytes = case(target).service(0, 0).body_bytes;
@@ -124,7 +124,7 @@ fn case(target: &str) -> Case {
     Case::parse(path, query).unwrap()
 }
 
-/// The shortest recorded time of this metric, and the number of recorded times.
+/// Returns the shortest recorded time of this metric, and the number of recorded times.
 fn shortest(outcome: &Outcome, metric: Metric) -> (u64, u64) {
     let of_metric = outcome
         .recordings
@@ -207,7 +207,8 @@ fn two_connections_where_many_are_needed_lose_nothing() {
         );
         assert!(counts.queued_max > 0);
         assert_eq!((account.received, account.answered), (200, 200));
-        // The response to the last of 250 cannot come before 1,250 ms, and was due at 498 ms.
+        // The last of 250 requests was due at 498 ms, and its response cannot arrive before 1,250
+        // ms.
         let response = outcome
             .recordings
             .iter()

@@ -1,5 +1,5 @@
-//! Tests HTTP/1.1 between the engine and nginx, and between h2load and the upstream. Each half of
-//! this project meets an independent implementation, so that a mistake common to both halves is
+//! Tests HTTP between the engine and nginx, and between h2load and the upstream. Each half of this
+//! project meets an independent implementation, so that a mistake common to both halves is
 //! detected. `scripts/install-test-deps` installs nginx and h2load.
 
 use std::fs;
@@ -18,15 +18,15 @@ use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Number of requests of a load, over this number of connections.
+/// The number of requests in a load, and the number of connections that carry them.
 const REQUESTS: u64 = 200;
 const CONNECTIONS: u32 = 4;
-/// nginx closes a connection after this number of requests, or sends GOAWAY on it.
+/// The number of requests after which nginx closes a connection or sends GOAWAY on it.
 const PER_CONNECTION: u64 = 7;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx on one Unix socket per protocol. Unlike a port, such a socket cannot be in use by another
-/// program.
+/// nginx, listening on a Unix socket per protocol. Unlike a port, the socket cannot be in use by
+/// another program.
 struct Nginx {
     child: Child,
     folder: tempfile::TempDir,
@@ -42,7 +42,7 @@ impl Nginx {
         let mut child = Command::new("nginx")
             .args(["-e", "stderr", "-c"])
             .arg(&config_path)
-            // A user's PATH often lacks the directories of daemons.
+            // A user's PATH often lacks the directories that contain daemons.
             .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
             .spawn()
             .expect("nginx is missing; run scripts/install-test-deps");
@@ -74,7 +74,7 @@ impl Drop for Nginx {
     }
 }
 
-/// A body that is longer than any buffer on the path.
+/// Returns a body that is longer than any buffer on the path.
 fn large() -> String {
     "0123456789abcdef".repeat(20_000)
 }
@@ -102,7 +102,7 @@ fn config(folder: &Path) -> String {
     )
 }
 
-/// A request to nginx: method, path, fields, and the expected response.
+/// Returns the requests to nginx, with checks for the expected responses.
 fn requests() -> Vec<Request> {
     let rows = serde_json::json!([
         {"method": "GET", "path": "/small", "checks": [{"status": 200}, {"body_equals": "small"}]},
@@ -114,8 +114,8 @@ fn requests() -> Vec<Request> {
         {"method": "PUT", "path": "/asked", "headers": {"X-Asking": "~^{}|<>\\\""}, "body": large(),
          "checks": [{"status": 200}, {"body_equals": "PUT"}]},
         {"method": "GET", "path": "/large", "checks": [{"status": 200}, {"body_equals": large()}]},
-        // The body is compressed while it is sent, so its length is not known and it is chunked
-        // over HTTP/1.1.
+        // nginx compresses the body while sending it, so the length is unknown and the body is
+        // chunked over HTTP/1.1.
         {"method": "GET", "path": "/large", "headers": {"Accept-Encoding": "gzip"},
          "checks": [{"status": 200}, {"body_equals": large()}, {"header": {"name": "content-encoding", "equals": "gzip"}}]},
     ]);
@@ -179,8 +179,8 @@ fn nginx_is_understood_over_http1() {
     }
 }
 
-/// Sends the same requests over HTTP/2. A request that nginx refuses after GOAWAY is counted as a
-/// separate kind of error; all others get the expected responses.
+/// A request that nginx refuses after GOAWAY counts as a reset stream. All other requests get the
+/// expected responses.
 #[test]
 fn nginx_is_understood_over_http2() {
     let nginx = Nginx::start();
@@ -196,7 +196,7 @@ fn nginx_is_understood_over_http2() {
     }
 }
 
-/// The upstream on a thread, for as long as `body` runs.
+/// Runs the upstream on a thread for as long as `body` runs.
 fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();

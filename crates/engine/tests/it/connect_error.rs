@@ -1,4 +1,4 @@
-//! The messages of connection errors.
+//! Tests the messages of connection errors.
 
 use gatebench_engine::ConnectError;
 use gatebench_net::tls::SessionError;

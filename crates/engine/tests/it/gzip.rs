@@ -1,4 +1,4 @@
-//! Bodies compressed with gzip.
+//! Tests the decoding of gzip bodies.
 
 use std::io::Write;
 

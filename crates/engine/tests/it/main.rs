@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one binary: a module for each subject.
+//! The integration tests of this crate in one binary, with a module for each subject.
 #![allow(clippy::unwrap_used)]
 
 mod accuracy;

@@ -1,4 +1,4 @@
-//! Numbers of connections over time, and think times.
+//! Tests numbers of connections over time, and think times.
 
 use gatebench_engine::{Population, ThinkTimes};
 use gatebench_model::HumanDuration;
@@ -20,7 +20,7 @@ fn closed(first: u32, stages: &[(u32, u64)]) -> Closed {
     }
 }
 
-/// Every change and the number after it.
+/// Returns every change, with the number of connections after it.
 fn changes(population: &Population) -> Vec<(u64, u32)> {
     let mut at = 0;
     std::iter::from_fn(|| {
@@ -71,7 +71,7 @@ proptest! {
             prop_assert_eq!(sum, whole.connections_at(at));
         }
         for part in &parts {
-            // Between changes the number stays the same; this checks just before each change.
+            // The number stays the same between changes, so check just before each change.
             let mut at = 0;
             while let Some(next) = part.next_change_ns(at) {
                 prop_assert!(next > at);
@@ -96,7 +96,7 @@ fn think_times_follow_their_distributions() {
         min: span(10),
         max: span(30),
     };
-    // Six standard errors: 5.8 ÷ √20,000 each.
+    // The tolerance is six standard errors of 5.8 ÷ √20,000 each.
     assert!((mean(Think::Drawn(DrawnThink::Uniform(uniform))) - 20.0).abs() < 0.25);
     let exponential = ExponentialThink { mean: span(20) };
     assert!((mean(Think::Drawn(DrawnThink::Exponential(exponential))) - 20.0).abs() < 0.85);

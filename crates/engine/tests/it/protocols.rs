@@ -1,5 +1,5 @@
-//! TLS, HTTP/2 and PROXY headers against nginx, which is not part of the project, so that a mistake
-//! shared by this project's client and server would be detected.
+//! Tests TLS, HTTP/2 and PROXY headers against nginx. An independent server reveals mistakes that
+//! this project's client and server have in common.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -20,7 +20,7 @@ use crate::common;
 
 const REQUESTS: u64 = 500;
 
-/// nginx with one port per configuration under test.
+/// nginx, with one port per tested configuration.
 struct Nginx {
     child: Child,
     folder: tempfile::TempDir,
@@ -74,14 +74,14 @@ impl Nginx {
         ([127, 0, 0, 1], self.ports[port]).into()
     }
 
-    /// Lines of its access log, one for each response that it has sent.
+    /// Returns the lines of the access log, one for each response that nginx has sent.
     fn log(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join("access.log")).unwrap();
         text.lines().map(Into::into).collect()
     }
 
-    /// The log lines after the first `before` ones. nginx writes a line after the response, so this
-    /// waits until there are `count` lines, for at most ten seconds.
+    /// Returns the log lines after the first `before` ones. nginx writes a line after the response,
+    /// so this waits for `count` lines, for at most ten seconds.
     fn log_after(&self, before: usize, count: u64) -> Vec<String> {
         let begun = Instant::now();
         loop {
@@ -93,7 +93,8 @@ impl Nginx {
         }
     }
 
-    /// Connections that it has accepted so far, not counting that of this query.
+    /// Returns the number of connections that nginx has accepted so far, excluding that of this
+    /// query.
     fn accepted(&self) -> u64 {
         let mut stream = TcpStream::connect(self.address(PLAIN)).unwrap();
         stream.write_all(b"GET /count HTTP/1.0\r\n\r\n").unwrap();
@@ -119,7 +120,8 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Its worker ends if the master receives SIGTERM, and survives if the master is killed.
+        // The worker process ends if the master receives SIGTERM, but survives if the master is
+        // killed.
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         let _ = self.child.wait();
@@ -171,7 +173,7 @@ fn load(target: Target, shape: Shape, backend: Backend) -> Load {
     }
 }
 
-/// This number of connections, which send [`REQUESTS`] requests in all.
+/// Returns a closed load of [`REQUESTS`] requests over this number of connections.
 fn closed(connections: u32) -> Closed {
     Closed {
         requests_max: Some(REQUESTS),
@@ -335,7 +337,7 @@ fn proxy_headers_name_the_source() {
         each_backend(&target, &Shape::Closed(closed(4)), |_| {});
         let log = nginx.log_after(before, 2 * REQUESTS);
         assert_eq!(log.len() as u64, 2 * REQUESTS);
-        // The header of each connection states the address that the kernel reports.
+        // The header of each connection contains the address that the kernel reports.
         for source in sources {
             let said = format!(" {source} {source} ");
             assert!(log.iter().any(|line| line.contains(&said)), "{}", log[0]);
@@ -368,8 +370,8 @@ fn handshakes_are_a_load_without_requests() {
                 assert_eq!(outcome.counts.completed_in_window, REQUESTS);
                 assert_eq!(outcome.resumed, 0);
             });
-            // Plus the connection of the first query, and one connection with which each load tests
-            // the target.
+            // Besides its requests, each load makes one connection to test the target, and the
+            // first query made one.
             assert_eq!(nginx.accepted() - before, 2 * (REQUESTS + 1) + 1);
         }
     }

@@ -1,4 +1,4 @@
-//! The engine over real sockets, against a server that counts.
+//! Tests the engine over real sockets against a server that counts requests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,14 +13,14 @@ use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Check, Request, Shape};
 use gatebench_net::Backend;
 
-/// A server with a thread per connection. It ends with the process.
+/// A server with a thread per connection, which ends with the process.
 struct Server {
     address: SocketAddr,
     requests: Arc<AtomicU64>,
 }
 
-/// The handler of the n-th request of a connection: returns the response bytes, and whether to
-/// continue.
+/// Handles the n-th request of a connection. Returns the response, and true to continue or false to
+/// close the connection.
 type Response = fn(u64) -> (&'static [u8], bool);
 
 impl Server {
@@ -123,7 +123,7 @@ fn an_open_load_sends_exactly_its_schedule_with_several_workers() {
     }
 }
 
-/// One or two cores that this process may use, so that there are two workers wherever that is
+/// Returns one or two cores that this process may use, so that there are two workers where
 /// possible.
 fn gatebench_cores() -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();

@@ -1,4 +1,4 @@
-//! The order in which a load chooses its requests.
+//! Tests the order in which a load chooses its requests.
 
 use gatebench_engine::Mix;
 use gatebench_model::Order;
@@ -23,7 +23,7 @@ fn random_choices_depend_only_on_the_seed_and_follow_the_weights() {
     assert_ne!(first, drawn(7, 1), "each worker makes its own choices");
     for (request, expected) in [1_000_i32, 2_000, 5_000].into_iter().enumerate() {
         let count = first.iter().filter(|it| **it == request).count() as i32;
-        // More than five standard deviations of a binomial count.
+        // The tolerance is more than five standard deviations of a binomial count.
         assert!((count - expected).abs() < 230, "{count} of {expected}");
     }
     let follows_itself = first.windows(2).filter(|it| it[0] == it[1]).count();
@@ -34,8 +34,9 @@ fn random_choices_depend_only_on_the_seed_and_follow_the_weights() {
 }
 
 proptest! {
-    /// With n interleaved strides, the error of a request is less than one, plus its share of the
-    /// errors of the others, each of which is less than one.
+    /// With n interleaved strides, the number of times that a request is chosen differs from its
+    /// share by less than one, plus the request's share of the other requests' differences, each of
+    /// which is less than one.
     #[test]
     fn each_request_keeps_its_share(
         weights in prop::collection::vec(0.01..100.0_f64, 2..8), seed in any::<u64>()

@@ -1,4 +1,4 @@
-//! The times at which the requests of open loads are due.
+//! Tests the times at which the requests of open loads are due.
 
 use gatebench_engine::Schedule;
 use gatebench_model::HumanDuration;
@@ -47,7 +47,8 @@ fn workers_share_the_schedule() {
 
 #[test]
 fn a_ramp_has_the_arrivals_of_its_area() {
-    // 1 s of warm-up at 100/s, then 100/s to 300/s in 10 s: 100 + 2,000.
+    // One second of warm-up at 100/s has 100 arrivals, and the ramp from 100/s to 300/s in 10 s has
+    // 2,000.
     let schedule = Schedule::new(&open(100.0, Some(300.0)), SECOND_NS, 10 * SECOND_NS);
     assert_eq!(all(&schedule, 0, 1).len(), 2_100);
     // The first half of the ramp contains 100·5 + 20·25/2 = 750 of them.
@@ -144,7 +145,7 @@ fn any_open() -> impl Strategy<Value = Open> {
     })
 }
 
-/// The area under the rate, computed as a sum of trapezoids independently of the schedule.
+/// Computes the area under the rate as a sum of trapezoids, independently of the schedule.
 fn area(open: &Open, warm_up_ms: u64, measure_ms: u64) -> f64 {
     let mut total = open.rate_per_second * warm_up_ms as f64 / 1e3;
     let (mut left_ms, mut rate) = (measure_ms, open.rate_per_second);
@@ -187,8 +188,8 @@ proptest! {
         let schedule = Schedule::new(&open, 0, measure_ms * 1_000_000);
         let expected = area(&open, 0, measure_ms);
         let count: usize = (0..workers).map(|worker| all(&schedule, worker, workers).len()).sum();
-        // Six standard deviations of a Poisson count, with a margin for counts that are not nearly
-        // normal.
+        // The tolerance is six standard deviations of a Poisson count, with a margin for counts too
+        // small to be nearly normal.
         prop_assert!((count as f64 - expected).abs() <= 6.0 * expected.sqrt() + 12.0);
         prop_assert!(all(&schedule, 0, workers).is_sorted());
     }

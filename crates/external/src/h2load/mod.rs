@@ -1,5 +1,4 @@
-//! The translation for h2load, which sends closed loads of requests that differ only in their
-//! paths.
+//! Translates jobs for h2load, which sends closed loads whose requests differ only in their paths.
 
 mod output;
 
@@ -17,7 +16,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("h2load")?;
     if job.script.is_some() {
         return Err(Refusal::new(
-            "h2load takes no scripts",
+            "h2load does not support scripts",
             "omit --script, or use --engine wrk or k6",
         ));
     }

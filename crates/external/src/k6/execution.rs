@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// The load of a script.
+/// The load that a script defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The maximum number of users.
@@ -30,7 +30,7 @@ pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
     Ok(LOAD_KEYS.iter().any(|key| !parsed[*key].is_null()))
 }
 
-/// Reads the load of a script, including k6's defaults, from the output of `k6 inspect
+/// Parses the load of a script, including k6's defaults, from the output of `k6 inspect
 /// --execution-requirements`.
 ///
 /// # Errors

@@ -65,7 +65,7 @@ pub(super) fn note_length(phase: &Phase, part: Part, limits: &mut Limits) {
     let wanted = part.length(phase);
     if wanted < length(phase, part) {
         limits.express(format!(
-            "a load of {wanted:?} in '{}': k6 accepts none shorter than {SHORTEST:?}",
+            "a load of {wanted:?} in phase '{}': k6 accepts none shorter than {SHORTEST:?}",
             phase.name
         ));
     }
@@ -77,7 +77,7 @@ fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) ->
     let settings = match (closed.requests_max, &closed.stages[..]) {
         (Some(most), _) if part == Part::Measure => {
             limits.express(format!(
-                "counting the warm-up of '{}' towards its {most} requests: k6 sends all {most} after the warm-up",
+                "counting the warm-up of phase '{}' toward its {most} requests: k6 sends all {most} after the warm-up",
                 phase.name
             ));
             vec![
@@ -140,7 +140,7 @@ fn of_open(
     }
     if open.queue_max > 0 {
         limits.express_once(&format!(
-            "the queue for {} arrivals in '{}': k6 drops an arrival when all {} users are busy",
+            "the queue for {} arrivals in phase '{}': k6 drops an arrival when all {} users are busy",
             open.queue_max, phase.name, open.connections_max
         ));
     }
@@ -209,7 +209,7 @@ fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mu
     found.unwrap_or_else(|| {
         let name = &phase.name;
         limits.express(format!(
-            "rates of '{name}' finer than a thousandth of a request per second"
+            "rates of phase '{name}' finer than a thousandth of a request per second: k6 gets rounded rates"
         ));
         1000.0
     })

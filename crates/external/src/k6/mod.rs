@@ -1,4 +1,4 @@
-//! The translation for k6, which runs closed and open loads from a script in JavaScript.
+//! Translates jobs for k6, which runs closed and open loads from a script in JavaScript.
 
 mod check;
 mod data;

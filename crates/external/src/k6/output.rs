@@ -149,8 +149,8 @@ fn percentiles(times: &Metric) -> BTreeMap<String, u64> {
     median.into_iter().chain(others).collect()
 }
 
-/// Returns the thresholds, and whether each was met. In the summary, `true` means that a threshold
-/// was crossed.
+/// Returns the thresholds; true for each that was met. In k6's summary, `true` means that a
+/// threshold was crossed.
 fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
     let mut held = BTreeMap::new();
     for (name, metric) in metrics {
@@ -165,7 +165,7 @@ fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
     held
 }
 
-/// Returns custom metrics, metrics of other protocols, and those of single groups or tags.
+/// Returns custom metrics, metrics of other protocols, and the metrics of single groups or tags.
 fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<String, f64>> {
     let is_further = |name: &str| {
         !BUILT_IN.contains(&name)

@@ -8,7 +8,7 @@ use super::data::{self, Sources};
 use super::script::Purpose;
 use crate::text::js;
 
-/// The form in which all requests of a script are written.
+/// The settings for writing all requests of a script.
 pub(super) struct Style<'a> {
     pub(super) sources: &'a Sources,
     /// True if any request is filled with data.
@@ -19,8 +19,8 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// Returns the request. If any request is filled with data, each string is a function of the
-    /// drawn rows.
+    /// Returns the request as JavaScript. If any request is filled with data, each string is a
+    /// function of the drawn rows.
     pub(super) fn written(&self, request: &Request) -> String {
         let sources = self.sources;
         let lazy = if self.filled { "(row) => " } else { "" };

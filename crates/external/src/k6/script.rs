@@ -27,7 +27,7 @@ pub(super) struct Script<'a> {
     url: String,
     groups: Vec<Group>,
     stages: Vec<Stage>,
-    /// The time at which the next part begins.
+    /// The start of the next part.
     after: Duration,
     new_connections: bool,
 }
@@ -88,7 +88,7 @@ impl<'a> Script<'a> {
         }
         if !self.scenario.data.is_empty() {
             limits.express_once(
-                "rows and numbers that each worker takes in turn: k6 deals them out to all users of a scenario",
+                "rows and numbers that each worker takes in turn: in k6, all users of a scenario share one sequence",
             );
         }
         self.after += length + phase.drain.0;
@@ -264,7 +264,7 @@ impl<'a> Script<'a> {
 }
 
 impl Stage {
-    /// Returns its entry in `options.scenarios`.
+    /// Returns the stage's entry in `options.scenarios`.
     fn written(&self) -> String {
         let mut settings = self.executor.settings.clone();
         if !self.begins.is_zero() {
@@ -279,7 +279,7 @@ impl Stage {
         format!("    {}: {{\n{lines}    }},\n", js(&self.name))
     }
 
-    /// Returns the function that its users run.
+    /// Returns the function that the stage's users run.
     fn function(&self, requests: String) -> String {
         let think = self.executor.think.as_ref();
         let think = think.map_or(String::new(), |it| format!("  sleep({it});\n"));

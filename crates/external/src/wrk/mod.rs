@@ -1,4 +1,4 @@
-//! The translation for wrk, which sends closed loads over HTTP/1.1.
+//! Translates jobs for wrk, which sends closed loads over HTTP/1.1.
 
 mod output;
 mod script;
@@ -30,7 +30,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let seconds = whole_seconds(length);
     if Duration::from_secs(seconds) != length {
         limits.express(format!(
-            "{length:?}: wrk measures only whole seconds, so it measures {seconds} s"
+            "a duration of {length:?}: wrk accepts only whole seconds, so it runs for {seconds} s"
         ));
     }
     let timeout = whole_seconds(job.phase.timeout.0);

@@ -29,7 +29,7 @@ struct Line {
     checks_failed: BTreeMap<String, u64>,
 }
 
-/// Reads the figures in the last marked line.
+/// Parses the figures in the last marked line.
 pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let mut lines = stdout.lines().rev();
     let json = lines.find_map(|line| line.strip_prefix(MARK));

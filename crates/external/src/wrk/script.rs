@@ -8,8 +8,8 @@ use gatebench_model::{Check, Request};
 use crate::job::{Job, Limits, Refusal};
 use crate::text::lua;
 
-/// Prints wrk's figures on one line after its report. If responses are checked, `failed` and
-/// `classes` are globals of each thread.
+/// Lua code that prints wrk's figures on one line after wrk's own report. If responses are checked,
+/// `failed` and `classes` are globals of each thread.
 const REPORT: &str = r#"
 local threads = {}
 
@@ -145,8 +145,8 @@ fn by_weight(requests: &[Request]) -> String {
     )
 }
 
-/// Returns the body of a request. Without a body, wrk sends no Content-Length, so a request whose
-/// method requires a body gets an empty one.
+/// Returns the body of a request as a Lua expression. Without a body, wrk sends no Content-Length,
+/// so a request whose method requires a body gets an empty one.
 fn body(request: &Request) -> Option<String> {
     let needs_one = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
     match &request.body {
@@ -184,7 +184,8 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
     if names.is_empty() {
         return unseen(limits);
     }
-    limits.express("checks at no cost: they run in Lua for each response, which slows wrk");
+    limits
+        .express("checks at no cost: wrk runs them in Lua for each response, which slows it down");
     let zeros = vec!["0"; names.len()].join(", ");
     format!(
         "\nlooked_at = true\ncheck_names = {{{}}}\nfailed = {{{zeros}}}\nclasses = {{0, 0, 0, 0, 0}}\n\n\

@@ -1,4 +1,4 @@
-//! The load in a user's k6 script.
+//! Tests the parsing of the load in a user's k6 script.
 
 use std::time::Duration;
 

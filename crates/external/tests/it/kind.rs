@@ -1,4 +1,4 @@
-//! The names and versions of the load generators.
+//! Tests the names and versions of the load generators.
 
 use gatebench_external::Generator;
 

@@ -1,4 +1,4 @@
-//! Parses real output from the load generators.
+//! Tests the parsing of real output from the load generators.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -108,16 +108,16 @@ fn missing_figures_are_named() {
     let message = |generator, text: &str| parse(generator, text).unwrap_err().to_string();
     assert_eq!(
         message(Generator::Wrk, "unable to connect"),
-        "the line of figures is missing from its output"
+        "the line of figures is missing from the output"
     );
     assert_eq!(
         message(Generator::H2load, "finished in 1s"),
-        "the line 'requests: ' is missing from its output"
+        "the line 'requests: ' is missing from the output"
     );
     let empty = r#"{"root_group": {"groups": {}, "checks": {}}, "metrics": {}}"#;
     assert_eq!(
         message(Generator::K6, empty),
-        "the number of requests is missing from its output"
+        "the number of requests is missing from the output"
     );
     let more = captured("wrk-sizes.txt").replace("\"requests\"", "\"unknown\":1,\"requests\"");
     assert!(message(Generator::Wrk, &more).contains("unknown field"));
@@ -148,7 +148,7 @@ fn damaged() -> impl Strategy<Value = (Generator, String)> {
 
 proptest! {
     #[test]
-    fn any_text_gives_figures_or_an_error((generator, text) in damaged()) {
+    fn any_text_yields_figures_or_an_error((generator, text) in damaged()) {
         if let Ok(Figures { completed, sent, .. }) = parse(generator, &text) {
             prop_assert!(generator != Generator::K6 || completed <= sent);
         }

@@ -113,7 +113,7 @@ fn wrk_gets_a_script_and_whole_seconds() {
     assert_eq!(order.environment["GATEBENCH_URL"], URL);
     let said = order.limits.not_expressed.join("\n");
     assert!(
-        said.contains("1.5s: wrk measures only whole seconds, so it measures 2 s"),
+        said.contains("1.5s: wrk accepts only whole seconds, so it runs for 2 s"),
         "{said}"
     );
     assert!(said.contains("slows wrk"), "{said}");
@@ -288,5 +288,5 @@ fn a_users_script_is_run_as_it_is() {
         "{refusal}"
     );
     let refusal = translate(Generator::H2load, &job(&closed, false)).unwrap_err();
-    assert_eq!(refusal.message, "h2load takes no scripts");
+    assert_eq!(refusal.message, "h2load does not support scripts");
 }

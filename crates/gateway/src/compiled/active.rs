@@ -25,17 +25,17 @@ pub(crate) struct ActiveConfig {
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
-    /// Every target that any configuration has named, indexed by the worker's numbers of targets.
+    /// Every target that any configuration has named, indexed by the worker's target number.
     pub(crate) targets: Vec<CompiledTarget>,
-    /// The time until which each target is avoided.
+    /// The time until which each target is avoided, by the monotonic clock.
     resting_until_ns: Vec<u64>,
     /// The connections to each target that are waiting for their next request.
     idle: Vec<Vec<ConnId>>,
     balances: Vec<Balance>,
-    /// The turns of each route's delays, indexed by route.
+    /// The deliberate delays of upcoming requests, indexed by route.
     pub(crate) delays: Vec<DelayTurns>,
     pub(crate) caches: Vec<jwt::Cache>,
-    /// The counts of each limit that is counted in Redis, indexed by its number.
+    /// The counts for each rate limit that uses Redis, indexed by limit number.
     pub(crate) counts: Vec<Counts>,
 }
 
@@ -44,12 +44,13 @@ pub(crate) struct Current {
 pub(crate) struct Replaced {
     /// Idle connections to close, because the new configuration does not name their targets.
     pub(crate) idle: Vec<ConnId>,
-    /// The new numbers of limits that are counted in Redis, indexed by their old numbers.
+    /// The new number of each rate limit that uses Redis, indexed by its old number; `None` if the
+    /// limit was removed.
     pub(crate) limits: Vec<Option<usize>>,
 }
 
-/// Returns the state kept for policies that still exist, in the order of the new policies, and the
-/// new position of each.
+/// Returns the state kept for policies that still exist, in the order of the new policies. Also
+/// returns the new position of each old policy, or none if the policy was removed.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -110,7 +111,7 @@ impl Current {
         self.delays = routes.map(|route| DelayTurns::new(route.delay)).collect();
         let before = Rc::clone(&self.active);
         let caches = std::mem::take(&mut self.caches);
-        // A cache refers to consumers by their numbers.
+        // Caches refer to consumers by number, so they are kept only if no number changes.
         let known = match before.compiled.consumers.names == compiled.consumers.names {
             true => before.compiled.caches.as_slice(),
             false => &[],
@@ -143,8 +144,8 @@ impl Current {
     }
 
     /// Returns the number of the target whose turn it is. Targets that are avoided are skipped,
-    /// unless all of them are. A request with an older configuration takes no turn: it is sent to
-    /// the target with the largest weight among those that are not avoided.
+    /// unless all targets are avoided. A request with an older configuration takes no turn: it is
+    /// sent to the target with the largest weight among those that are not avoided.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
@@ -166,7 +167,7 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // This many turns reach every target, unless the weights are very unequal.
+        // This number of turns reaches every target, unless the weights are very unequal.
         let others = (0..4 * ids.len()).map(|_| balance.next());
         let awake = others.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));

@@ -1,7 +1,7 @@
 //! Chooses the target of the next request by smooth weighted round robin, as nginx does. Targets
 //! take turns in proportion to their weights, and the turns of a target are spread evenly.
 
-/// The turns of one upstream's targets, for one worker.
+/// One worker's rotation through the targets of an upstream.
 #[derive(Clone, Debug)]
 pub(crate) struct Balance {
     /// The weight and the credit of each target.
@@ -17,7 +17,7 @@ impl Balance {
         Self { shares, total }
     }
 
-    /// The index of the target whose turn it is.
+    /// Returns the index of the target whose turn it is, and advances the rotation.
     pub(crate) fn next(&mut self) -> usize {
         if self.shares.len() == 1 {
             return 0;

@@ -6,10 +6,9 @@ use gatebench_config::{Diagnostics, Sheet, SheetKind};
 use super::check;
 use crate::config::{ConfigErrors, GatewayConfig, schema};
 
-/// A configuration and its file.
+/// A configuration together with the file that it was read from.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The configuration that the file contains.
     pub config: GatewayConfig,
     sheet: Sheet,
 }
@@ -18,7 +17,7 @@ impl Document {
     /// The name of the file format in `gatebench schema`.
     pub const SCHEMA_WORD: &str = "reference-gateway";
 
-    /// Reads YAML text. `file` is the file name in reports of mistakes.
+    /// Parses YAML text. Mistakes are reported under the name `file`.
     ///
     /// # Errors
     /// All mistakes in form and meaning, each with its place and its remedy.
@@ -57,7 +56,8 @@ impl Document {
         Ok(Self { config, sheet })
     }
 
-    /// Returns, with their places, mistakes that are found only when the configuration is prepared.
+    /// Adds places in the file to mistakes that were found only when the configuration was
+    /// compiled; returns none if there are no mistakes.
     pub fn mistakes(&self, wrong: &ConfigErrors) -> Option<Diagnostics> {
         let mut sheet = self.sheet.clone();
         report(&mut sheet, wrong);
@@ -72,7 +72,7 @@ fn report(sheet: &mut Sheet, wrong: &ConfigErrors) {
 }
 
 impl GatewayConfig {
-    /// Reads a YAML or JSON configuration without keeping its file.
+    /// Parses a YAML or JSON configuration without keeping its file.
     ///
     /// # Errors
     /// See [`Document::read`].

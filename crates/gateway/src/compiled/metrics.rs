@@ -37,7 +37,7 @@ const ABORTED: usize = CLASSES.len() - 1;
 /// The counters of all routes.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// The path at which the metrics are served.
+    /// The path that serves the metrics.
     pub(crate) path: String,
     /// The counters, indexed by the number of the route; the last are for requests that match no
     /// route.
@@ -51,13 +51,14 @@ struct Route {
     places: Arc<[Place]>,
 }
 
-/// The counters of one worker and route, on separate cache lines.
+/// One worker's counters for one route, on cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
     /// Counts by the first digit of the status, starting at 2.
     classes: [AtomicU64; CLASSES.len()],
-    /// Counts per bucket, not cumulative.
+    /// The number of requests in each bucket. These counts are not cumulative, unlike those in the
+    /// output.
     buckets: [AtomicU64; BOUNDS_NS.len() + 1],
     sum_ns: AtomicU64,
 }
@@ -117,7 +118,8 @@ impl Metrics {
             let labels = format!("requests_total{{route=\"{}\"", label(&route.name));
             by_class(&mut out, &labels, route.places.iter());
         }
-        // The kernel assigns connections to workers, and a connection stays with its worker.
+        // The load of the workers may differ, because the kernel assigns connections to workers and
+        // a connection stays with its worker.
         out.push_str(
             "# HELP gatebench_gateway_worker_requests_total Requests by worker and status class.\n\
              # TYPE gatebench_gateway_worker_requests_total counter\n",
@@ -140,7 +142,7 @@ impl Metrics {
     }
 }
 
-/// Writes the sums over these places, one line for each class.
+/// Writes the sums over these places, one line per status class.
 fn by_class<'p>(out: &mut String, labels: &str, places: impl Iterator<Item = &'p Place> + Clone) {
     for (at, class) in CLASSES.iter().enumerate() {
         let counts = places.clone().map(|place| &place.classes[at]);

@@ -1,6 +1,6 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
 //! compiled) and the state that each worker keeps for it. The module refers to connections only by
-//! number, and serves nothing.
+//! number, and does not serve requests.
 
 mod active;
 mod balance;
@@ -26,7 +26,8 @@ use metrics::Metrics;
 use target::CompiledTarget;
 pub(crate) use target::server_context;
 
-/// The state that all workers share. Only the buckets of rate limits change.
+/// The configuration that all workers share. Only rate-limit buckets, metrics and recompiled
+/// definitions change in it.
 #[derive(Debug)]
 pub(crate) struct CompiledConfig {
     pub(crate) listen: Vec<SocketAddr>,
@@ -37,12 +38,12 @@ pub(crate) struct CompiledConfig {
     pub(crate) targets: Vec<CompiledTarget>,
     pub(crate) consumers: Consumers,
     pub(crate) pages: Pages,
-    /// The policies for which each worker keeps a cache of verified tokens, indexed by the number
-    /// of the cache.
+    /// The policies for which each worker keeps a cache of verified tokens, indexed by cache
+    /// number.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Limits that are counted in Redis, indexed by number, with their names in Redis.
+    /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
-    /// The routes whose limits are counted in Redis, but whose requests do not wait for Redis.
+    /// The routes whose limits use Redis but whose requests do not wait for it.
     pub(crate) tellers: Vec<usize>,
     pub(crate) http2: bool,
     pub(crate) access_log: bool,
@@ -95,11 +96,12 @@ pub(crate) struct Limits {
     pub(crate) request_head_ns: u64,
     pub(crate) request_body_ns: u64,
     pub(crate) drain_ns: u64,
-    /// The limit for one message, in bytes.
+    /// The maximum size of one collected message, in bytes.
     pub(crate) collected_max: usize,
-    /// The limit for all messages of a connection, in bytes.
+    /// The maximum number of bytes that are held for one HTTP/2 connection: collected bodies and
+    /// unread responses.
     pub(crate) connection_collected_max: usize,
-    /// The maximum number of client connections of one worker.
+    /// The maximum number of client connections per worker.
     pub(crate) connections_max: usize,
 }
 
@@ -213,7 +215,8 @@ pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     ConfigError::unless(found, ()).map_err(ConfigErrors)
 }
 
-/// The chains of all routes whose policies can be compiled, each with the number of its route.
+/// Returns the chain of each route whose policies compile, with the route's number. Mistakes in the
+/// other routes are added to `mistakes`.
 fn compile(
     config: &GatewayConfig,
     mistakes: &mut Vec<ConfigError>,
@@ -236,7 +239,7 @@ fn compile(
     (compiler, chains)
 }
 
-/// Routes continue with the counts of the previous routes of the same name.
+/// Carries rate-limit counts over from the previous routes with the same names.
 fn inherit(routes: &mut [CompiledRoute], consumers: &Consumers, before: &CompiledConfig) {
     for route in routes {
         let then = before.routes.iter().find(|then| then.name == route.name);
@@ -254,13 +257,13 @@ fn tellers(config: &GatewayConfig) -> Vec<usize> {
     tellers.map(|(at, _)| at).collect()
 }
 
-/// The names of the upstreams, indexed by their numbers.
+/// Returns the names of the upstreams, indexed by upstream number.
 pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
     let upstreams = config.upstreams.iter();
     upstreams.map(|upstream| upstream.name.clone()).collect()
 }
 
-/// Converts mistakes in the policies of the route with this number.
+/// Prefixes the places of mistakes in a route's policies with the place of the policies.
 pub(crate) fn policy_errors(
     route: usize,
     wrong: impl IntoIterator<Item = ConfigError>,

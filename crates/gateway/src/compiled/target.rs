@@ -15,9 +15,9 @@ use crate::config::{ConfigError, ConfigErrors, Tls, Upstream, UpstreamTls};
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledTarget {
     pub(crate) address: SocketAddr,
-    /// Replaces `Host` if an HTTP/1.0 client sent none.
+    /// The value of `Host` in requests from HTTP/1.0 clients that send none.
     pub(crate) authority: String,
-    /// The number of idle connections to the target that each worker keeps.
+    /// The maximum number of idle connections to the target that each worker keeps.
     pub(crate) keepalive: usize,
     /// The time for which the target is avoided after a failed connection.
     pub(crate) rest_ns: u64,
@@ -52,7 +52,7 @@ impl CompiledTarget {
     }
 }
 
-/// Returns the targets of an upstream, or the mistake in each.
+/// Resolves each target of an upstream, or returns the mistake in it.
 pub(crate) fn ready(
     upstream: &Upstream,
 ) -> impl Iterator<Item = Result<CompiledTarget, ConfigError>> {
@@ -116,5 +116,10 @@ fn look_up(address: &str, port: u16) -> Result<SocketAddr, ConfigError> {
         Ok(mut found) => found.next().ok_or("has no address".to_owned()),
         Err(error) => Err(format!("cannot be looked up: {error}")),
     };
-    found.map_err(|why| ConfigError::new(format!("\"{address}\" {why}"), "write an IP address"))
+    found.map_err(|why| {
+        ConfigError::new(
+            format!("the host \"{address}\" {why}"),
+            "write an IP address",
+        )
+    })
 }

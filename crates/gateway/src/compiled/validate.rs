@@ -1,4 +1,4 @@
-//! Checks the meaning of a configuration whose form is correct.
+//! Checks the meaning of a configuration that is correct in form.
 
 mod policies;
 
@@ -14,7 +14,7 @@ use crate::path::{is_normal, is_path};
 use crate::policy::Compiler;
 
 impl GatewayConfig {
-    /// Checks the meaning.
+    /// Checks the rules that the types of the configuration cannot express.
     ///
     /// # Errors
     /// All mistakes, each with its place.
@@ -69,11 +69,11 @@ impl Mistakes {
     fn listeners(&mut self, config: &GatewayConfig) {
         if config.listen.is_empty() {
             let remedy = "write an address such as \"127.0.0.1:8080\"";
-            self.add("/listen", "nothing to listen on", remedy);
+            self.add("/listen", "there is nothing to listen on", remedy);
         }
         for (at, address) in config.listen.iter().enumerate() {
             if address.parse::<SocketAddr>().is_err() {
-                let message = format!("\"{address}\" is not an IP address with a port");
+                let message = format!("the address \"{address}\" is not an IP address with a port");
                 let remedy = "write it as \"127.0.0.1:8080\"";
                 self.add(format!("/listen/{at}"), message, remedy);
             }
@@ -113,8 +113,8 @@ impl Mistakes {
             for (index, key) in consumer.keys.iter().enumerate() {
                 let place = format!("/consumers/{at}/keys/{index}");
                 if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-                    let message = "this is not a key";
-                    let remedy = "write visible ASCII without spaces, at least one character";
+                    let message = "this is not a valid key";
+                    let remedy = "write one or more visible ASCII characters, without spaces";
                     self.add(place, message, remedy);
                 } else if !seen.insert(key) {
                     let message = "another consumer, or this one, has the same key";
@@ -135,7 +135,7 @@ impl Mistakes {
                 self.add(&at, message, "write it in visible ASCII");
             }
             if consumer.password.is_some() && consumer.name.contains(':') {
-                let message = "the name of a user ends at the first colon (RFC 7617)";
+                let message = "a user name ends at the first colon (RFC 7617)";
                 self.add(&at, message, "write the name without a colon");
             }
         }

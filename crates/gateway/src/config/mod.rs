@@ -1,5 +1,5 @@
-//! The configuration as written in a YAML file, its JSON Schema, and the errors in it. It does not
-//! depend on the compiled form.
+//! The configuration as written in a YAML file, its JSON Schema, and the mistakes in it. The module
+//! does not depend on the compiled form.
 
 pub(crate) mod schema;
 
@@ -14,8 +14,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
-    /// The addresses to listen on, such as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free
-    /// port.
+    /// The addresses to listen on, such as `127.0.0.1:8080` or `[::1]:8080`. For port 0, the kernel
+    /// chooses a free port.
     pub listen: Vec<String>,
     /// If given, clients must use TLS.
     #[serde(default)]
@@ -33,29 +33,31 @@ pub struct GatewayConfig {
     /// If given, the gateway serves metrics.
     #[serde(default)]
     pub metrics: Option<Metrics>,
-    /// The origins to which routes forward requests.
+    /// The origins that routes forward requests to.
     #[serde(default)]
     pub upstreams: Vec<Upstream>,
     /// The clients that may send requests.
     #[serde(default)]
     pub consumers: Vec<Consumer>,
-    /// The upstream of each path prefix; the longest prefix wins.
+    /// The policies and the upstream for the requests under each path prefix. If several prefixes
+    /// match, the longest one applies.
     pub routes: Vec<Route>,
     /// The timeouts for clients and upstreams.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Maximum size of an edited body, in bytes; the response to a larger request is 413, and a
-    /// larger response is replaced by 502. A gzip body that SOAP or XML policies process may
-    /// decompress to the same size; more is a fault.
+    /// The maximum size, in bytes, of a body that is edited or validated. The response to a larger
+    /// request is 413, and a larger response is replaced by 502. A gzip body that SOAP or XML
+    /// policies process may decompress to at most this size; if it is larger, the client gets a
+    /// fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
-    /// Maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited, and
-    /// responses that the client does not read. Beyond that, the gateway reads only the body of the
-    /// connection's oldest request, and delays work that would leave more unread until there is
-    /// room.
+    /// The maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited or
+    /// validated, and responses that the client does not read. If there are more, the gateway reads
+    /// only the body of the connection's oldest request, and work that would add unread bytes waits
+    /// until there is room.
     #[serde(default = "sixteen_mebibytes")]
     pub connection_collected_bytes_max: u32,
-    /// Maximum number of client connections that each worker has open. Further connections are
+    /// The maximum number of client connections that each worker has open. Further connections are
     /// closed as soon as they are accepted.
     #[serde(default = "many_connections")]
     pub connections_max: u32,
@@ -83,18 +85,19 @@ pub struct Metrics {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Upstream {
-    /// Unique name.
+    /// The unique name.
     pub name: String,
-    /// Idle connections that each worker keeps open to each target. With 0, every request opens a
-    /// new connection.
+    /// The maximum number of idle connections that each worker keeps open to each target. With 0,
+    /// every request opens a new connection.
     pub keepalive: u32,
     /// The addresses of the origin.
     pub targets: Vec<Target>,
     /// If given, the gateway connects to the upstream over TLS.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
-    /// The time in milliseconds for which a target is avoided after a connection to it failed, if
-    /// there are other targets. Each worker measures it separately. With 0, no target is avoided.
+    /// The time, in milliseconds, for which a target is avoided after a connection to it failed, if
+    /// there are other targets. Each worker measures this time separately. With 0, no target is
+    /// avoided.
     #[serde(default = "ten_seconds")]
     pub rest_after_failure_ms: u32,
 }
@@ -104,8 +107,8 @@ pub struct Upstream {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpstreamTls {
-    /// The PEM file that contains the CAs that may have signed its certificate [default: the
-    /// machine's CAs].
+    /// The PEM file with the CAs that may sign the upstream's certificate [default: the machine's
+    /// CAs].
     pub ca: Option<String>,
     /// Accepts any certificate.
     pub skip_verify: bool,
@@ -118,9 +121,9 @@ pub struct UpstreamTls {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// An IP address, or a name that is looked up once at start.
+    /// An IP address, or a name that is looked up once, when the configuration is loaded.
     pub address: String,
-    /// TCP port, from 1.
+    /// The TCP port, at least 1.
     pub port: u16,
     /// The target's share of the requests, relative to the other targets.
     #[serde(default = "one")]
@@ -131,7 +134,7 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Consumer {
-    /// Unique name.
+    /// The unique name.
     pub name: String,
     /// Keys accepted by `api_key`; each belongs to only one consumer.
     #[serde(default)]
@@ -145,12 +148,12 @@ pub struct Consumer {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// Unique name.
+    /// The unique name.
     pub name: String,
     /// The prefix, beginning with `/`. It ends where a segment ends: `/json` is not a prefix of
     /// `/jsonx`.
     pub path: String,
-    /// The spellings that the paths of its requests may have.
+    /// The spellings of paths that the route accepts.
     #[serde(default)]
     pub paths: Paths,
     /// Removes the prefix before the request is passed on.
@@ -171,7 +174,7 @@ pub struct Route {
     pub test_delay: Option<TestDelay>,
 }
 
-/// The spellings that the paths of a route's requests may have.
+/// The spellings of paths that a route accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Paths {
@@ -185,8 +188,8 @@ pub enum Paths {
     Verbatim,
 }
 
-/// Known delays. The last part of each is spent spinning, so they are accurate to a few
-/// microseconds, at the cost of CPU time.
+/// Delays of known length. The gateway spins during the last part of each delay, so the delays are
+/// accurate to a few microseconds, at the cost of CPU time.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -201,7 +204,7 @@ pub struct TestDelay {
     pub bimodal: Option<Bimodal>,
 }
 
-/// The delays of every nth request.
+/// Different delays for every nth request.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -294,14 +297,14 @@ pub struct ConfigErrors(pub Vec<ConfigError>);
 pub struct ConfigError {
     /// The place as a JSON Pointer (RFC 6901); empty for the whole document.
     pub at: String,
-    /// The description of the mistake.
+    /// The mistake, without its place and its remedy.
     pub message: String,
     /// The remedy; none if another library described the mistake.
     pub remedy: Option<String>,
 }
 
 impl ConfigError {
-    /// A mistake in a part of a configuration as a whole, not in a member of it.
+    /// Creates a mistake in the part being checked; [`Self::below`] adds the place of that part.
     pub(crate) fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             at: String::new(),
@@ -310,13 +313,13 @@ impl ConfigError {
         }
     }
 
-    /// A mistake in a definition that another library cannot use, for the reason `why`.
+    /// Creates a mistake in a definition that another library rejected with the message `why`.
     #[cfg(feature = "soap")]
     pub(crate) fn unusable(why: String) -> Self {
         Self::from(format!("the document cannot be used: {why}"))
     }
 
-    /// Returns the mistake as seen from a larger part, which contains the smaller one at `place`.
+    /// Prefixes the place of the mistake with `place`.
     pub(crate) fn below(mut self, place: impl AsRef<str>) -> Self {
         self.at.insert_str(0, place.as_ref());
         self

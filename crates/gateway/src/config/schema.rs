@@ -1,7 +1,7 @@
 //! The JSON Schema of a configuration: the form that the types define, and as much of the meaning
 //! as a schema can express.
 //!
-//! Reading a file uses the form alone, because [`crate::config::GatewayConfig::validate`] describes
+//! A file is read with the form alone, because [`crate::config::GatewayConfig::validate`] describes
 //! mistakes of meaning better. Editors get form and meaning. A test (`tests/it/schema.rs`) checks
 //! that the schema and `validate` accept and refuse the same files.
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::config::GatewayConfig;
 
-/// The form alone, created once.
+/// Returns the schema of the form alone, which is created once.
 pub(crate) fn form() -> &'static Value {
     static FORM: LazyLock<Value> = LazyLock::new(|| {
         let mut schema = schema_for!(GatewayConfig);
@@ -25,7 +25,7 @@ pub(crate) fn form() -> &'static Value {
     &FORM
 }
 
-/// The form and the meaning.
+/// Returns the schema of form and meaning.
 pub(crate) fn whole() -> Value {
     let mut schema = form().clone();
     bound_integers(&mut schema);
@@ -43,11 +43,11 @@ pub(crate) fn whole() -> Value {
     schema
 }
 
-/// The additional keywords of each place. A place is a type or a member of a type; with an empty
-/// type, it is a member of the file.
+/// The additional keywords of a schema, each with its place. A place is `Type`, `Type/member`, or
+/// `/member` for a member of the file.
 type Meaning = Vec<(&'static str, Value)>;
 
-/// Adds keywords to a place. They replace those of the same name.
+/// Adds keywords to a place; existing keywords of the same name are replaced.
 fn add(schema: &mut Value, place: &str, more: Value) {
     let pointer = match place.split_once('/') {
         None => format!("/$defs/{place}"),
@@ -211,8 +211,7 @@ fn of_limits() -> Meaning {
         ("RateLimitPolicy", counted.clone()),
         ("RateLimitPolicy/window", some_time()),
         ("RedisRateLimitPolicy", counted),
-        // A scenario may leave out `redis`, because the program that starts the gateway supplies
-        // it.
+        // Scenarios may omit `redis`, because the program that starts the gateway supplies it.
         (
             "RedisRateLimitPolicy",
             json!({"required": ["limit", "window", "redis"]}),

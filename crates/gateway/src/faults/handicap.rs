@@ -10,7 +10,8 @@ use std::str::FromStr;
 pub struct Handicap {
     /// The number of iterations of a loop in user code.
     pub spins: u32,
-    /// The number of system calls; a fraction adds one more every few responses.
+    /// The average number of system calls for each response. If it is not a whole number, some
+    /// responses cause one call more than others.
     pub calls: f64,
 }
 

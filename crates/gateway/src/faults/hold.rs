@@ -9,14 +9,14 @@ use crate::config::{Route, TestDelay};
 /// too late for an accurate delay.
 pub(super) const SPIN_NS: u64 = 150_000;
 
-/// The hold on one connection's output.
+/// Holds one connection's output back until a given time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hold {
     until_ns: Option<u64>,
 }
 
 impl Hold {
-    /// Holds for `delay_ns` from now; 0 does nothing.
+    /// Holds the output back for `delay_ns` from now; 0 does nothing.
     pub(crate) fn begin(
         &mut self,
         delay_ns: u64,
@@ -34,7 +34,7 @@ impl Hold {
         self.until_ns.is_some()
     }
 
-    /// Ends the hold when it is due; reports whether it did.
+    /// Ends the hold if it is due, and reports whether it was.
     pub(crate) fn release(&mut self, now_ns: u64) -> bool {
         let is_due = self.until_ns.is_some_and(|until_ns| until_ns <= now_ns);
         if is_due {
@@ -44,14 +44,14 @@ impl Hold {
     }
 }
 
-/// The delays of a route, if it has any.
+/// A route's delays, if it has any.
 pub(crate) type RouteDelay = Option<TestDelay>;
 
 pub(crate) fn delay_of(route: &Route) -> RouteDelay {
     route.test_delay
 }
 
-/// The delays of one route's requests, for one worker.
+/// Yields the delays of one worker's successive requests to a route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayTurns {
     delay: RouteDelay,

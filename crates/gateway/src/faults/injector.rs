@@ -1,6 +1,6 @@
-//! The faults of a gateway, and of each of its workers: extra work for each response, a leak of
-//! memory, and errors that are also sent in response to another request. They test the checks that
-//! detect such gateways.
+//! The faults of a gateway and its workers: extra work for each response, a memory leak, errors
+//! that are sent again in response to another request, and wrong metrics. They are used to test the
+//! checks that must detect a gateway with such faults.
 
 use std::str::FromStr;
 
@@ -21,9 +21,9 @@ pub struct Faults {
     pub stray_errors: Option<f64>,
     /// The share of responses that the metrics do not count.
     pub uncounted: Option<f64>,
-    /// The metrics also count each retry.
+    /// True if the metrics also count each retry.
     pub counts_retries: bool,
-    /// The metrics do not count requests that clients abandon.
+    /// True if the metrics do not count requests that clients abandon.
     pub forgets_abandoned: bool,
 }
 
@@ -60,15 +60,15 @@ impl FromStr for Leak {
     }
 }
 
-/// The faults of one worker.
+/// Injects the faults of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Injector {
     faults: Faults,
     burden: Option<Burden>,
     responses: u64,
-    /// The number of errors that are still due to later requests, including fractions.
+    /// The number of errors, including fractions, that are still to be sent to later requests.
     owed: f64,
-    /// The number of responses that are still to be left out of the metrics, including fractions.
+    /// The number of responses, including fractions, that are still to be left out of the metrics.
     uncounted: f64,
     /// The holds of connections, ordered by end time.
     pub(super) holds: Timers<ClientRef>,
@@ -91,7 +91,7 @@ impl Injector {
         if let Some(leak) = self.faults.leak {
             self.responses += 1;
             if self.responses.is_multiple_of(leak.responses.max(1)) {
-                // Filled with ones, so that the memory becomes resident.
+                // The memory is filled with ones, so that it becomes resident.
                 Box::leak(vec![1_u8; leak.bytes].into_boxed_slice());
             }
         }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn without_errors_nothing_strays() {
+    fn without_errors_no_response_is_a_stray_error() {
         let mut faulty = with_stray_errors(1.0);
         (0..100).for_each(|_| faulty.responded(200));
         assert!(!faulty.strays());

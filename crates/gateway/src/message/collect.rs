@@ -20,7 +20,7 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// Begins with a head. `write` appends the head, including its empty line but no length.
+    /// Begins a message. `write` appends its head, including the empty line but no length.
     pub(crate) fn begin(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.clear();
         write(&mut self.head);
@@ -51,7 +51,7 @@ impl Collected {
         Ok(())
     }
 
-    /// The value of a field of the head.
+    /// Returns the value of the first field of this name in the head.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let line = &self.head[field_line(&self.head, name)?];
         str::from_utf8(line.get(name.len() + 1..)?)
@@ -59,7 +59,7 @@ impl Collected {
             .map(str::trim)
     }
 
-    /// Sets a field of the head to this value; adds it if it is missing.
+    /// Sets a field in the head to this value; adds the field if it is missing.
     pub(crate) fn set_field(&mut self, name: &str, value: &str) {
         let line = format!("{name}: {value}\r\n");
         let end = self.head.len();
@@ -101,7 +101,7 @@ impl Collected {
     }
 }
 
-/// The line of a head with the field of that name, including the end of the line.
+/// Returns the range of the line that contains a field, including the end of the line.
 fn field_line(head: &[u8], name: &str) -> Option<Range<usize>> {
     let mut start = 0;
     for line in head.split_inclusive(|&byte| byte == b'\n') {

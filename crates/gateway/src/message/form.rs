@@ -1,8 +1,8 @@
-//! The form of a body as stated by the head of its message, and the refusal of heads that
-//! contradict themselves.
+//! Determines the form of a body from the head of its message, and refuses heads that contradict
+//! themselves.
 //!
-//! A message in which one of these fields occurs twice is refused, because a policy could use one
-//! value and the upstream the other.
+//! A message with two Content-Types or two Content-Encodings is refused, because a policy could use
+//! one value and the upstream the other.
 
 use gatebench_net::http1::{Framing, Head};
 
@@ -106,7 +106,7 @@ pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, 
     }
 }
 
-/// A token of RFC 9110 5.6.2.
+/// Reports whether a string is a token (RFC 9110 5.6.2).
 pub(crate) fn is_token(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(allowed)

@@ -8,11 +8,12 @@ use gatebench_net::http1::{
 use super::headers::HeaderProgram;
 use super::own::{RateFields, Toward};
 
-/// The destination of a request.
+/// The changes that forwarding makes to the head of a request.
 pub(crate) struct Destination<'a> {
     /// The path and query for the upstream, possibly without the leading slash.
     pub(crate) rest: &'a str,
-    /// The authority in the client's target, if it has one: it replaces Host (RFC 9112 3.2.2).
+    /// The authority in the client's target, if the target has one. It replaces Host (RFC 9112
+    /// 3.2.2).
     pub(crate) authority: Option<&'a str>,
     /// The authority for a request without Host.
     pub(crate) fallback_authority: &'a str,
@@ -25,8 +26,8 @@ pub(crate) struct Destination<'a> {
     /// Fields that policies rely on. Other fields that the upstream may confuse with one of them
     /// are removed.
     pub(crate) trusted: &'a [String],
-    /// The body is not forwarded as it arrives: the code that collects it writes its length, and
-    /// the client need not be asked to send it.
+    /// The body is not forwarded as it arrives: the code that collects it writes its length.
+    /// `Expect` is not forwarded, because the gateway itself asks the client to send the body.
     pub(crate) is_collected: bool,
     /// gzip is the only coding that the response's body may have.
     pub(crate) is_gzip_alone: bool,
@@ -108,7 +109,7 @@ fn write_to<'f, N: AsRef<[u8]>>(
     }
 }
 
-/// The way in which the body of a message is written.
+/// The framing in which a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relay {
     /// Unchanged: the length is known, or the body ends with the connection.
@@ -128,7 +129,7 @@ pub(crate) fn relay(out: &mut Vec<u8>, how: Relay, piece: &[u8]) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponseEdits<'a> {
     pub(crate) fields: &'a HeaderProgram,
-    /// The fields of a rate limit.
+    /// The fields that report a rate limit.
     pub(crate) rate: Option<RateFields>,
     /// The body is not forwarded as it arrives: the code that collects it writes its length.
     pub(crate) is_collected: bool,
@@ -182,7 +183,7 @@ fn announced_length(head: &Head<'_>) -> BodyLength {
     }
 }
 
-/// The forwarded fields in wire order, with their names as bytes.
+/// Returns the fields to forward, in wire order and with their names as bytes.
 fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
     let options = hop::connection_options(head);
     let names_fields = head.connection_lists_fields();
@@ -192,8 +193,8 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
             14 => hop::is_alike(name, b"content-length"),
             _ => false,
         };
-        // RFC 9110 7.6.1 forbids Connection to list fields that are meant for all recipients;
-        // without Host, a request would not even be valid.
+        // According to RFC 9110 7.6.1, Connection must not list fields that are meant for all
+        // recipients; without Host, a request would not even be valid.
         let is_listed = names_fields
             && !name.eq_ignore_ascii_case(b"host")
             && hop::is_hop_by_hop(name, options.clone());

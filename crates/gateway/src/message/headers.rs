@@ -3,7 +3,7 @@
 use gatebench_model::policy::HeaderEdits;
 use gatebench_net::http1::hop;
 
-/// The combined effect of several edits on fields, and the fields that they add.
+/// Several edits combined: the changes to existing fields, and the fields to add.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderProgram {
     steps: Vec<Step>,
@@ -40,7 +40,7 @@ impl HeaderProgram {
         }
     }
 
-    /// Removes a field.
+    /// Adds the removal of a field to the edits.
     pub(crate) fn remove(&mut self, name: &str) {
         self.added
             .retain(|(added, _)| !added.eq_ignore_ascii_case(name));
@@ -51,7 +51,7 @@ impl HeaderProgram {
         self.steps.is_empty() && self.added.is_empty()
     }
 
-    /// The forwarded fields.
+    /// Returns the edited fields, followed by the added ones.
     pub(crate) fn apply<'f>(
         &'f self,
         fields: impl Iterator<Item = (&'f str, &'f [u8])>,

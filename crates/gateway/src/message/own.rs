@@ -3,10 +3,10 @@
 use gatebench_model::policy::MockPolicy;
 use gatebench_net::http1::{BodyLength, write_response_head};
 
-/// RFC 9110 15.2.1.
+/// The response that asks a client to send the body of its request (RFC 9110 15.2.1).
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The description of a mistake in a message, for the sender of the message.
+/// The status and the text of the gateway's response to a message that it refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -16,7 +16,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Makes a refusal with this status and reason.
+    /// Creates a refusal. `words` is the reason, without the prefix `gateway: ` and the line end.
     pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             status,
@@ -26,7 +26,7 @@ impl Refusal {
     }
 }
 
-/// The verdict of a limiter on one request.
+/// A rate limit's verdict on one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) is_allowed: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Standing {
     pub(crate) limit: u64,
     /// The number of requests that would be allowed right now.
     pub(crate) remaining: u64,
-    /// Seconds until the bucket is full, rounded up.
+    /// Seconds until the whole limit is available again, rounded up.
     pub(crate) reset_s: u64,
     /// Seconds until the next request is allowed, rounded up.
     pub(crate) retry_after_s: u64,
@@ -43,9 +43,9 @@ pub(crate) struct Standing {
 /// The parts of the gateway's own responses that policies configure.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    /// Challenges of `basic_auth`, indexed by the number in its stages.
+    /// The challenges of the `basic_auth` policies, indexed by [`Challenge::Basic`].
     pub(crate) realms: Vec<String>,
-    /// Responses of `mock`, indexed by the number in its stages.
+    /// The responses of the `mock` policies, indexed by [`Choice::Mock`].
     pub(crate) mocks: Vec<MockPolicy>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Choice {
     Error(u16),
     /// A refusal whose reason is described in text.
     Refused,
-    /// The upstream's TLS does not match the configuration: 502.
+    /// TLS with the upstream failed, for example because of its certificate: 502.
     UpstreamTls,
     Unauthorized(Challenge),
     /// The mock with this number.
@@ -96,12 +96,12 @@ pub(crate) struct Local<'a> {
     pub(crate) challenge: Option<&'a str>,
     /// A 405 response must state the allowed methods (RFC 9110 15.5.6).
     pub(crate) allow: Option<&'a str>,
-    /// The verdict of a rate limit on the request.
+    /// The rate limit's verdict on the request, if responses report it.
     pub(crate) standing: Option<Standing>,
 }
 
 impl<'a> Local<'a> {
-    /// `metrics` is the body for [`Choice::Metrics`].
+    /// Returns the chosen response. `metrics` is the body for [`Choice::Metrics`].
     pub(crate) fn new(
         choice: Choice,
         standing: Option<Standing>,
@@ -157,7 +157,7 @@ impl<'a> Local<'a> {
     }
 }
 
-/// The properties of the client that determine how a response is written.
+/// The properties of the request and its client that determine how a response is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Toward {
     /// The request was a HEAD request.
@@ -167,7 +167,7 @@ pub(crate) struct Toward {
 }
 
 impl Toward {
-    /// The Connection field that must be sent to this client (RFC 9112 9.3).
+    /// Returns the Connection field that must be sent to this client (RFC 9112 9.3).
     pub(crate) fn connection(self) -> Option<(&'static str, &'static [u8])> {
         match (self.keep_alive, self.is_http10) {
             (false, _) => Some(("Connection", b"close")),
@@ -203,7 +203,7 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
 
 fn words(status: u16) -> &'static str {
     match status {
-        401 => "gateway: no valid credentials\n",
+        401 => "gateway: the request has no valid credentials\n",
         404 => "gateway: no route matches the path\n",
         408 => "gateway: the request was not complete in time\n",
         413 => "gateway: the request's body is too large\n",
@@ -215,7 +215,7 @@ fn words(status: u16) -> &'static str {
     }
 }
 
-/// The fields of a response about a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and
+/// The response fields that report a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and
 /// `RateLimit-Reset` (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` if the request
 /// was refused.
 #[derive(Clone, Copy, Debug)]

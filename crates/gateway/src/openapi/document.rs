@@ -16,7 +16,7 @@ const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
 
-/// A document whose version is known.
+/// A document in a supported version.
 pub(super) struct Document {
     root: Value,
     of_requests: Schemas,
@@ -32,7 +32,7 @@ pub(super) enum Direction {
 }
 
 impl Document {
-    /// Reads JSON or YAML.
+    /// Parses JSON or YAML.
     pub(super) fn read(text: &str) -> Result<Self, ConfigError> {
         let text = text.trim_start_matches('\u{feff}');
         let mut root: Value = if text.trim_start().starts_with('{') {
@@ -66,7 +66,6 @@ impl Document {
         })
     }
 
-    /// The schemas of a direction.
     pub(super) fn schemas(&self, direction: Direction) -> &Schemas {
         match (&self.of_responses, direction) {
             (Some(of_responses), Direction::Response) => of_responses,
@@ -74,7 +73,7 @@ impl Document {
         }
     }
 
-    /// Path templates, each with the pointer to its definition.
+    /// Returns the path templates, each with the pointer to its definition.
     pub(super) fn path_items(&self) -> Vec<(String, String)> {
         let paths = self.root.get("paths").and_then(Value::as_object);
         let names = paths.into_iter().flat_map(Map::keys);
@@ -87,7 +86,7 @@ impl Document {
             .collect()
     }
 
-    /// The methods of a path item.
+    /// Returns the HTTP methods that a path item defines, in lower case.
     pub(super) fn methods(&self, item: &str) -> impl Iterator<Item = &'static str> {
         METHODS.into_iter().filter(|method| {
             self.at(item)
@@ -109,21 +108,21 @@ impl Document {
             };
             match reference.strip_prefix('#') {
                 Some(next) => pointer = decoded(next),
-                // The compilation will report that the value does not exist.
+                // References to other documents are not followed.
                 None => break,
             }
         }
         pointer
     }
 
-    /// The pointers to the items of an array.
+    /// Returns the pointers to the items of an array.
     pub(super) fn items(&self, pointer: &str) -> impl Iterator<Item = String> {
         let items = self.at(pointer).and_then(Value::as_array);
         let count = items.map_or(0, Vec::len);
         (0..count).map(move |at| format!("{pointer}/{at}"))
     }
 
-    /// The pointers below a map, by key.
+    /// Returns the keys of a map, each with the pointer to its value.
     pub(super) fn entries(&self, pointer: &str) -> Vec<(String, String)> {
         let map = self.at(pointer).and_then(Value::as_object);
         let keys = map.into_iter().flat_map(Map::keys);
@@ -140,7 +139,7 @@ impl Document {
     }
 }
 
-/// A key as a token of a JSON Pointer.
+/// Escapes a key as a token of a JSON Pointer.
 fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
@@ -232,7 +231,7 @@ fn apart(root: &mut Value) -> Option<Value> {
     differ.then_some(responses)
 }
 
-/// Makes all properties with this flag optional; reports whether one was required.
+/// Makes all properties with this flag optional; returns true if any of them was required.
 fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> bool {
     let properties = schema.get("properties");
     let has_flag = |name: &Value| {

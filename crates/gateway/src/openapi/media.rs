@@ -10,7 +10,7 @@ use super::shape::Shape;
 use crate::config::ConfigError;
 use crate::message::{essence, is_json};
 
-/// The Content-Types of one body, those without `*` first.
+/// The Content-Types that one body may have, those without `*` first.
 #[derive(Debug, Default)]
 pub(super) struct Media(Vec<Kind>);
 
@@ -21,7 +21,7 @@ struct Kind {
     reader: Option<Reader>,
 }
 
-/// The way in which a body is read.
+/// Parses and checks bodies of one Content-Type.
 #[derive(Debug)]
 enum Reader {
     Json(Schema),
@@ -30,7 +30,7 @@ enum Reader {
 }
 
 impl Media {
-    /// The Content-Types of the map at a pointer.
+    /// Compiles the map of Content-Types at a pointer.
     pub(super) fn compile(
         document: &Document,
         pointer: &str,
@@ -57,7 +57,7 @@ impl Media {
         self.0.is_empty()
     }
 
-    /// The number of the entry that a Content-Type matches.
+    /// Returns the number of the entry that a Content-Type matches.
     pub(super) fn find(&self, content_type: &[u8]) -> Option<u32> {
         let essence = essence(content_type);
         let (class, _) = essence.split_once('/')?;
@@ -72,7 +72,7 @@ impl Media {
         Some(at as u32)
     }
 
-    /// Reports whether bodies that match the entry with this number are read.
+    /// Reports whether bodies that match the entry with this number are parsed and checked.
     pub(super) fn is_read(&self, number: u32) -> bool {
         self.reader(number).is_some()
     }

@@ -1,15 +1,15 @@
 //! Checks requests and responses against a document in OpenAPI 3.0 or 3.1, which is compiled once.
 //!
 //! The checks of a request cover the path and its parameters, the query, header and cookie
-//! parameters, the Content-Type, and bodies in JSON, forms and text. The checks of a response cover
-//! the status, the headers, the Content-Type and the body. Other bodies are checked by their
-//! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
-//! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
-//! and `anyOf` express the same constraints. References outside the document are refused, so
-//! nothing is fetched.
+//! parameters, the Content-Type, and JSON, form and text bodies. The checks of a response cover the
+//! status, the headers, the Content-Type and the body. Of other bodies, only the Content-Type is
+//! checked. Paths are those that the upstream sees, without the prefix of `servers`. Security
+//! requirements are left to other policies. A discriminator is ignored, because `oneOf` and `anyOf`
+//! express the same constraints. References outside the document are refused, so nothing is
+//! fetched.
 //!
 //! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
-//! list, a repeated member in JSON. The next reader of the message could use the other value.
+//! list, or a repeated member in JSON. The next reader of the message could use the other value.
 //!
 //! The module knows about messages and their paths, but not about other policies.
 
@@ -42,15 +42,14 @@ pub(crate) struct Contract {
     operations: Vec<Operation>,
     /// The prefix that the route removes from the path.
     prefix: Option<String>,
-    /// Requests are checked.
     are_requests: bool,
-    /// Responses are checked.
     pub(crate) are_responses: bool,
 }
 
 impl Contract {
-    /// Compiles the document of a policy, in JSON or YAML: its text, which has several lines or
-    /// begins like JSON, or its file. `prefix` is the prefix that the route removes from the path.
+    /// Compiles a policy's document. The policy contains either its text, in JSON or YAML, or the
+    /// path of its file: a single line that does not begin with `{`. `prefix` is the prefix that
+    /// the route removes from the path.
     pub(crate) fn new(
         policy: &OpenapiPolicy,
         prefix: Option<String>,
@@ -60,7 +59,7 @@ impl Contract {
             Document::read(&policy.document)?
         } else {
             let text = std::fs::read_to_string(written).map_err(|error| {
-                let message = format!("{written} cannot be read: {error}");
+                let message = format!("the file {written} cannot be read: {error}");
                 ConfigError::new(message, "check the path")
             })?;
             Document::read(&text)?
@@ -98,7 +97,7 @@ impl Contract {
         ConfigError::unless(mistakes, contract)
     }
 
-    /// The headers that are checked in requests.
+    /// Returns the names of the header parameters of all operations.
     pub(crate) fn headers(&self) -> impl Iterator<Item = &str> {
         self.operations.iter().flat_map(Operation::headers)
     }
@@ -142,8 +141,8 @@ impl Contract {
         Ok(Some(check))
     }
 
-    /// Some upstreams drop the text after `;` in a segment. Dropping it must not change the
-    /// operation.
+    /// Refuses a path that would belong to another path item without the text after `;` in its
+    /// segments, because some upstreams drop that text.
     fn judge_parameters_of_path(&self, path: &str) -> Result<(), Box<Refusal>> {
         let bare = without_parameters(path);
         let (with, without) = (self.paths.find(path), self.paths.find(&bare));
@@ -163,7 +162,7 @@ impl Contract {
     }
 }
 
-/// The refusal of a response.
+/// Refuses a response for this reason.
 fn of_response(words: impl Display) -> Box<Refusal> {
     let words = format!("the OpenAPI document does not allow the upstream's response: {words}");
     Refusal::new(502, words)

@@ -9,17 +9,17 @@ use super::parameter::Parameter;
 use crate::config::ConfigError;
 use crate::message::{Body as MessageBody, Refusal, is_empty};
 
-/// The operation against which the rest of a request and its response are checked.
+/// Selects the operation that the rest of a request and its response are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
     /// The index of the operation in the contract.
     pub(super) operation: usize,
-    /// The number of the request's Content-Type.
+    /// The number of the request's Content-Type; `None` if the body is not checked.
     pub(super) media: Option<u32>,
 }
 
-/// The schema against which a response's body is checked, as the numbers of the response and of its
-/// Content-Type.
+/// Selects the schema that a response's body is checked against, by the numbers of the response and
+/// of its Content-Type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseCheck {
     response: u32,
@@ -54,7 +54,7 @@ struct Response {
     media: Media,
 }
 
-/// The statuses to which a response applies, the most specific first.
+/// The statuses that a response applies to, ordered from the most specific to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Statuses {
     One(u16),
@@ -64,7 +64,7 @@ enum Statuses {
 }
 
 impl Operation {
-    /// Compiles the operation of a path item.
+    /// Compiles the operation that a path item defines for a method.
     pub(super) fn compile(
         document: &Document,
         template: &str,
@@ -99,7 +99,7 @@ impl Operation {
         ConfigError::unless(mistakes, operation)
     }
 
-    /// The headers among its parameters.
+    /// Returns the names of the header parameters.
     pub(super) fn headers(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().filter_map(Parameter::header)
     }
@@ -113,7 +113,8 @@ impl Operation {
         parameters.try_for_each(|parameter| parameter.judge(head, in_path))
     }
 
-    /// Returns the number of the Content-Type of a request's body.
+    /// Checks that a required body exists and that its Content-Type is defined. Returns the number
+    /// of the Content-Type; none if there is no body or no rule for it.
     pub(super) fn judge_body_type(&self, head: &Head<'_>) -> Result<Option<u32>, Box<Refusal>> {
         let Some(body) = &self.body else {
             // The document has no rule for the body.
@@ -155,7 +156,7 @@ impl Operation {
         judged.map_err(|words| Refusal::new(400, words))
     }
 
-    /// Checks the head of a response. Returns the schema of its body.
+    /// Checks the head of a response. Returns the schema that its body is checked against.
     pub(crate) fn judge_response(&self, head: &Head<'_>) -> Result<ResponseCheck, Box<Refusal>> {
         let status = head.status();
         let fits = |response: &Response| match response.statuses {
@@ -250,7 +251,7 @@ impl Response {
     }
 }
 
-/// The parameters of the list at a pointer.
+/// Compiles the list of parameters at a pointer.
 fn parameters(
     document: &Document,
     pointer: &str,

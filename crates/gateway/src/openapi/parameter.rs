@@ -38,7 +38,7 @@ enum Style {
     Json,
 }
 
-/// A parameter with two values is refused, because the upstream could use the other one.
+/// The reason for refusing a parameter with two values: the upstream could use the other one.
 const TWICE: &str = "it appears more than once";
 
 /// A parameter of an operation.
@@ -55,7 +55,8 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// The parameter at a pointer; none if the parameter is to be ignored (OpenAPI 3.1 4.8.12.1).
+    /// Compiles the parameter at a pointer; returns none for a header that OpenAPI ignores (3.1
+    /// 4.8.12.1).
     pub(super) fn compile(document: &Document, pointer: &str) -> Result<Option<Self>, ConfigError> {
         let wrong = |message: &str, remedy: &str| ConfigError::new(message, remedy).below(pointer);
         let name = document.text(pointer, "name");
@@ -86,7 +87,7 @@ impl Parameter {
         }))
     }
 
-    /// A header of a response.
+    /// Compiles a header of a response.
     pub(super) fn of_response(
         document: &Document,
         pointer: &str,
@@ -131,13 +132,13 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both definitions are of the same parameter. If so, that of the operation
-    /// takes precedence.
+    /// Reports whether both define the same parameter. The operation's definition then takes
+    /// precedence over the path item's.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
 
-    /// The parameter's name, if the parameter is a header.
+    /// Returns the parameter's name if the parameter is a header.
     pub(super) fn header(&self) -> Option<&str> {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
@@ -147,7 +148,7 @@ impl Parameter {
         self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }
 
-    /// Checks a request against this parameter.
+    /// Checks a request against this parameter; the refusal names the parameter.
     pub(super) fn judge(
         &self,
         head: &Head<'_>,
@@ -165,7 +166,7 @@ impl Parameter {
         })
     }
 
-    /// Checks a message against this parameter.
+    /// Checks a request or response against this parameter; the error does not name it.
     pub(super) fn judge_words(
         &self,
         head: &Head<'_>,
@@ -338,7 +339,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
                 "the style {} is not supported here",
                 word.unwrap_or_default()
             ),
-            "leave it out, which means simple (path, header) or form (query, cookie)",
+            "leave it out; the default is simple (path, header) or form (query, cookie)",
         )),
     }
 }

@@ -21,23 +21,23 @@ struct Node {
     item: Option<usize>,
 }
 
-/// A segment with parameters: text, parameter, text, and so on; `report.{format}` is `["report.",
+/// A segment with parameters, as the literal texts around them; `report.{format}` is `["report.",
 /// ""]`.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment(Vec<String>);
 
 #[derive(Debug)]
 struct Item {
-    /// The names of the parameters in order.
+    /// The names of the parameters, in the order of the template.
     names: Vec<String>,
-    /// The methods with the numbers of their operations.
+    /// The methods, each with the number of its operation.
     methods: Vec<(String, usize)>,
 }
 
-/// A path item and the values of its parameters as written.
+/// A path item that matches a path, with the values of its parameters.
 pub(super) struct Found<'a> {
     item: &'a Item,
-    /// The names and values of the parameters, in the order of the template.
+    /// The names and still encoded values of the parameters, in the order of the template.
     pub(super) values: Vec<(&'a str, &'a str)>,
 }
 
@@ -54,7 +54,7 @@ impl Found<'_> {
             .map(|(_, number)| *number)
     }
 
-    /// The methods as a list for the field `Allow`.
+    /// Returns the methods as the value of an Allow field.
     pub(super) fn allow(&self) -> String {
         let names = self.item.methods.iter().map(|(name, _)| name.as_str());
         names.collect::<Vec<_>>().join(", ")
@@ -88,7 +88,7 @@ impl Paths {
         Ok(())
     }
 
-    /// Finds the item of a path as written.
+    /// Finds the path item that matches a path, which is still encoded.
     pub(super) fn find<'a>(&'a self, path: &'a str) -> Option<Found<'a>> {
         let mut values = Vec::new();
         let number = self.root.find(path.strip_prefix('/')?, &mut values)?;
@@ -144,7 +144,8 @@ impl Node {
 }
 
 impl Segment {
-    /// Splits a segment; no parameter may be empty. Returns false if the segment does not match.
+    /// Matches a segment and appends the values of its parameters, none of which may be empty.
+    /// Returns false if the segment does not match.
     fn take<'a>(&self, segment: &'a str, values: &mut Vec<&'a str>) -> bool {
         let (first, others) = self
             .0
@@ -175,7 +176,8 @@ impl Segment {
     }
 }
 
-/// The text around the parameters of a segment; `None` if it has no parameters.
+/// Parses a segment of a template and appends the names of its parameters to `names`; returns none
+/// if it has no parameters.
 fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, ConfigError> {
     let wrong = || {
         let message = format!("`{segment}` is not a segment of a path");
@@ -210,7 +212,7 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
 mod tests {
     use super::*;
 
-    /// The number of the template that matches, and the values of its parameters.
+    /// Returns the number of the template that matches, and the values of its parameters.
     fn found(templates: &[&str], path: &str) -> Option<(usize, String)> {
         let mut paths = Paths::default();
         for (number, template) in templates.iter().enumerate() {

@@ -2,7 +2,8 @@
 //! 32-bit and 64-bit integers, and bytes in Base64.
 //!
 //! These formats are checked like those of JSON Schema. `float`, `double`, `binary` and `password`
-//! reject no JSON value: a number is rounded to the nearest one, and any string is valid as octets.
+//! reject no JSON value, because any number can be rounded to a `float` or `double`, and any string
+//! is valid as octets.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -12,17 +13,17 @@ use serde_json::{Map, Value, json};
 
 use crate::config::ConfigError;
 
-/// The name of the document in references within it.
+/// The base URI of the document, which references within it are resolved against.
 const BASE: &str = "urn:gatebench:document";
 
-/// The maximum number of steps that a pattern with look-around may take on one string, so that no
-/// request can keep it running for long.
+/// The maximum number of steps that matching a pattern with look-around may take on one string, so
+/// that no request can keep a worker busy for long.
 const BACKTRACKS_MAX: usize = 10_000;
 
 /// The maximum length of the description of a mistake, in characters.
 const WORDS_MAX: usize = 300;
 
-/// Compiles schemas, given their places in a document.
+/// Compiles the schemas of a document, given the pointers to them.
 pub(super) struct Schemas {
     registry: Registry<'static>,
     draft: Draft,
@@ -40,7 +41,7 @@ impl Schemas {
             .add(BASE, root.clone())
             .and_then(|builder| builder.prepare())
             .map_err(|error| {
-                let message = format!("its references cannot be followed: {error}");
+                let message = format!("the document's references cannot be followed: {error}");
                 ConfigError::new(message, "correct them")
             })?;
         Ok(Self { registry, draft })
@@ -75,7 +76,7 @@ impl Schemas {
     }
 }
 
-/// A pointer as a fragment of a URI.
+/// Encodes a JSON Pointer as a URI fragment.
 fn fragment(pointer: &str) -> String {
     let mut out = String::new();
     for byte in pointer.bytes() {
@@ -127,7 +128,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Bounds a number by the size of its format (OpenAPI 3.0.3 4.4, 3.1.0 4.4).
+/// Bounds a number by the range of its format (OpenAPI 3.0.3 4.4, 3.1.0 4.4).
 pub(super) fn bound(schema: &mut Map<String, Value>) {
     let (least, most) = match schema.get("format").and_then(Value::as_str) {
         Some("int32") => (i64::from(i32::MIN), i64::from(i32::MAX)),
@@ -142,13 +143,12 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The format `byte` of OpenAPI 3.0.
+/// Checks the format `byte` of OpenAPI 3.0.
 fn is_byte(text: &str) -> bool {
     BASE64.decode(text).is_ok()
 }
 
-/// The format `uuid` (RFC 9562 4), which the draft of JSON Schema that OpenAPI 3.0 uses does not
-/// define yet.
+/// Checks the format `uuid` (RFC 9562 4), which OpenAPI 3.0's draft of JSON Schema does not define.
 fn is_uuid(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     let lengths = groups.iter().map(|group| group.len());

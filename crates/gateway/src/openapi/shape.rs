@@ -6,22 +6,20 @@ use serde_json::{Map, Value};
 
 use super::document::Document;
 
-/// The maximum number of schemas that are followed to find one shape.
+/// The maximum depth of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
-/// The shape of values that the schema does not describe: they stay strings.
+/// The shape of a value that the schema does not describe: the value stays a string.
 static NOTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
 
-/// The types of value that a string may represent.
+/// The types of values that a string may represent.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     is_number: bool,
     is_boolean: bool,
     pub(super) is_array: bool,
     is_object: bool,
-    /// The shape of an array's items.
     items: Option<Box<Shape>>,
-    /// The shapes of an object's members.
     members: Vec<(String, Shape)>,
 }
 
@@ -70,12 +68,13 @@ impl Shape {
         self.is_object && !self.is_array
     }
 
-    /// The known names of an object's members.
+    /// Returns the names of the members that the schema describes.
     pub(super) fn members(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Converts a string to the value that it may represent; otherwise, it stays a string.
+    /// Converts a string to a number or Boolean if the schema allows that type and the string
+    /// represents one; otherwise, it stays a string.
     pub(super) fn value(&self, text: &str) -> Value {
         if self.is_number
             && text
@@ -113,7 +112,7 @@ impl Shape {
         Ok(Value::Object(object))
     }
 
-    /// Returns the shape of a member.
+    /// Returns the shape of a member; unknown members stay strings.
     pub(super) fn member(&self, name: &str) -> &Self {
         let mut members = self.members.iter();
         let found = members.find(|(known, _)| known == name);

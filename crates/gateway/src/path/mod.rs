@@ -1,5 +1,5 @@
-//! Splits the targets of requests, normalizes them to the form that selects routes and that
-//! upstreams get, and refuses those that an upstream could read differently.
+//! Splits request targets, normalizes them to the form that selects the route and that the upstream
+//! gets, and refuses those that an upstream could read differently.
 //!
 //! A strict route, the default, accepts only one spelling of a path ([`strict`]). Spellings that
 //! are equivalent according to RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in
@@ -10,7 +10,7 @@
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
 //! route at the gateway and belongs to another one at the upstream is refused.
 //!
-//! The module knows only the prefixes of routes.
+//! All that the module knows about routes is their prefixes and the spellings that they allow.
 
 pub(crate) mod query;
 mod readings;
@@ -46,15 +46,15 @@ pub(crate) struct Router {
     table: RouteTable,
     /// The prefixes of `table` in all their readings.
     read: RouteTable,
-    /// True if a prefix can be read as another path; then even a path with only one reading must be
-    /// compared with all readings of the prefixes.
+    /// True if a prefix can be read as another path. In that case, even a path with only one
+    /// reading must be compared with all readings of the prefixes.
     has_odd: bool,
-    /// The spellings allowed by each route, indexed by its number.
+    /// The spellings that each route allows, indexed by route number.
     paths: Vec<Paths>,
 }
 
 impl Router {
-    /// Makes a router from the prefixes of the routes, in the order of their numbers.
+    /// Creates a router from the routes' prefixes and allowed spellings, in order of route number.
     pub(crate) fn new<'a>(routes: impl Iterator<Item = (&'a str, Paths)> + Clone) -> Self {
         let prefixes = routes.clone().map(|(prefix, _)| prefix);
         let mut read = RouteTable::new(prefixes.clone());
@@ -122,7 +122,8 @@ impl Router {
         let rest: &'a str = memory;
         let path = &rest[..path_bytes];
         let route = self.table.find(path.as_bytes());
-        // The path as written selects that route, but a reading may select another one.
+        // A verbatim route is selected only by the path as written. Here, the path as written does
+        // not select that route, but the normal form does.
         if route.is_some_and(|route| self.is_verbatim(route)) {
             return Err(AMBIGUOUS);
         }
@@ -141,8 +142,8 @@ impl Router {
         self.paths[route] == Paths::Verbatim
     }
 
-    /// Checks that every reading of a path belongs to its route. A path without a route is refused
-    /// elsewhere.
+    /// Checks that every reading of a path belongs to its route. A path without a route passes,
+    /// because it gets 404 anyway.
     fn agree(&self, path: &str, route: Option<usize>) -> Result<(), Words> {
         let Some(route) = route else { return Ok(()) };
         let is_agreed = readings::all(path.as_bytes(), |it| self.read.find(it) == Some(route));
@@ -153,7 +154,7 @@ impl Router {
 const AMBIGUOUS: Words =
     "the target's path can be read as a path of another route; write it in its normal form";
 
-/// Splits a target into its authority, if it has the absolute form, and the rest: path and query.
+/// Splits a target into its authority, if it has one (the absolute form), and its path and query.
 fn split(target: &str) -> (Option<&str>, &str) {
     const SCHEME: &str = "http://";
     match target.split_at_checked(SCHEME.len()) {

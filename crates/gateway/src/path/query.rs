@@ -7,14 +7,14 @@ pub(crate) fn query_of(target: &str) -> &str {
     target.split_once('?').map_or("", |(_, query)| query)
 }
 
-/// The parameters of a query as written: names with values, which may be empty.
+/// Returns the names and values of a query's parameters, still encoded; a value may be empty.
 pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Decodes `+` and `%XX` into a buffer; a `%` that begins no code stays a `%`. Returns the length,
-/// or none if the buffer is too small.
+/// Decodes `+` and `%XX` into a buffer; any other `%` is kept. Returns the decoded length, or none
+/// if the buffer is too small.
 pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     let mut bytes = written.as_bytes();
     let mut length = 0;
@@ -50,7 +50,7 @@ pub(crate) fn decoded(text: &str, is_form: bool) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(String::from_utf8(bytes).ok()?))
 }
 
-/// The byte that the two hexadecimal digits at the beginning represent.
+/// Returns the byte that the first two characters, as hexadecimal digits, represent.
 pub(crate) fn code(digits: &[u8]) -> Option<u8> {
     let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
     Some((digit(0)? * 16 + digit(1)?) as u8)

@@ -1,8 +1,8 @@
-//! The known ways in which upstreams read a path. It is unknown which of them the upstream of a
-//! route uses, so all are checked.
+//! The known ways in which upstreams read a path. Nothing is known about a route's upstream, so all
+//! of them are checked.
 //!
-//! - Percent-encodings are kept, decoded once, or decoded again if decoding creates new ones; those
-//!   of slashes and backslashes are decoded with the others, or kept.
+//! - Percent-encodings are kept, decoded once, or decoded again if decoding creates new ones.
+//!   Encoded slashes and backslashes are decoded with the rest, or kept.
 //! - A backslash is read as itself or as a slash.
 //! - The text after `;` in a segment is kept, or dropped, before or after decoding.
 //! - Empty segments are kept, or are dropped before or after dot segments are resolved.
@@ -20,7 +20,8 @@ use super::query::code;
 /// The maximum number of times that a path may be decoded. No legitimate path needs more rounds.
 const ROUNDS_MAX: usize = 3;
 
-/// Longer paths are not examined, because each path has dozens of readings.
+/// The maximum length, in bytes, of a path that is examined. Longer paths are refused, because a
+/// path may have dozens of readings.
 const BYTES_MAX: usize = 4096;
 
 /// The maximum total size of all readings of a path, in bytes; no legitimate path exceeds it.
@@ -33,7 +34,8 @@ enum Step {
     LeaveOutParameters,
     ResolveDots,
     LeaveOutEmpty,
-    /// Removes spaces and dots at the ends of segments, and everything after the end of the text.
+    /// Removes spaces and dots at the ends of segments, and everything from the first NUL, `?` or
+    /// `#` on.
     Trim,
 }
 
@@ -83,14 +85,14 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     true
 }
 
-/// A path without the text after `;` in its segments.
+/// Returns a path without the text after `;` in each segment.
 pub(crate) fn without_parameters(path: &str) -> String {
     let segments = path.split('/');
     let names = segments.filter_map(|segment| segment.split(';').next());
     names.collect::<Vec<_>>().join("/")
 }
 
-/// A segment without its parameters.
+/// Returns a segment without its parameters.
 fn name(segment: &[u8]) -> &[u8] {
     let end = segment.iter().position(|&byte| byte == b';');
     &segment[..end.unwrap_or(segment.len())]
@@ -134,7 +136,7 @@ fn read(text: &[u8], step: Step) -> Vec<u8> {
     path
 }
 
-/// A string without any of these bytes at its end.
+/// Removes all of these bytes from the end of a string.
 fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
     while let Some((last, rest)) = text.split_last()
         && ends.contains(last)

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// Prefixes with the numbers of their routes.
+/// Maps prefixes to route numbers.
 ///
 /// Paths are compared in the form that [`super`] describes. `/json` matches `/json` and `/json/x`,
 /// not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
@@ -22,7 +22,7 @@ impl RouteTable {
         table
     }
 
-    /// Adds a prefix, unless a route has it already.
+    /// Adds a prefix, unless an earlier route has it.
     pub(crate) fn add(&mut self, prefix: &[u8], route: usize) {
         self.longest_bytes = self.longest_bytes.max(prefix.len());
         self.by_prefix.entry(prefix.into()).or_insert(route);
@@ -48,7 +48,7 @@ impl RouteTable {
     }
 }
 
-/// The last position before `end` at which a segment ends: after a slash, or before one.
+/// Returns the last position before `end` where a segment ends: after a slash, or before one.
 fn last_boundary(path: &[u8], end: usize) -> Option<usize> {
     let slash = path[..end].iter().rposition(|&byte| byte == b'/')?;
     if slash + 1 < end {

@@ -3,14 +3,15 @@
 use super::Words;
 use super::query::code;
 
-/// A byte that RFC 3986 does not allow in a path or in a query.
+/// A byte that may not occur in a path.
 const NOT_IN_PATH: u8 = 1;
+/// A byte that may not occur in a query.
 const NOT_IN_QUERY: u8 = 2;
-/// Two of these in a row require a full check: `//`, `/.`, `./`.
+/// A slash or a dot. Two of these in a row, such as `//` or `/.`, require a full check.
 const CUT: u8 = 4;
 /// Even one of these requires a full check: `%` and `;`.
 const MARK: u8 = 8;
-/// The beginning of the query.
+/// Begins the query.
 const QUERY: u8 = 16;
 
 static CLASSES: [u8; 256] = {
@@ -78,7 +79,7 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
     })
 }
 
-/// The form of a path that a strict route may accept.
+/// The properties of a path that a strict route may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     /// The path is already in its normal form.
@@ -87,7 +88,8 @@ pub(super) struct Form {
     pub(super) is_ambiguous: bool,
 }
 
-/// Examines a path that is not plain: returns its form, or why no strict route accepts it.
+/// Examines a path that is not plain. Returns its form, or the reason that no strict route accepts
+/// it.
 pub(super) fn judge(path: &str) -> Result<Form, Words> {
     let mut form = Form {
         is_normal: true,
@@ -109,7 +111,7 @@ pub(super) fn judge(path: &str) -> Result<Form, Words> {
 }
 
 fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
-    // Describes the name of the segment, which ends where its parameters begin.
+    // These describe the segment's name, which ends where its parameters begin.
     let (mut name_bytes, mut dots, mut is_name) = (0, 0, true);
     let mut last = 0;
     let mut at = 0;
@@ -146,7 +148,7 @@ fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
     if name_bytes == 0 && !segment.is_empty() {
         return Err("the target's path has a segment that begins with `;`; leave it out");
     }
-    // Some file systems drop these.
+    // Some file systems drop dots and spaces at the end of a name.
     form.is_ambiguous |= matches!(last, b'.' | b' ');
     Ok(())
 }
@@ -159,8 +161,8 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
         0..=0x1F | 0x7F => {
             return Err("the target's path has an encoded control character; leave it out");
         }
-        // A `#` that begins a fragment when decoded, or bytes with which overlong UTF-8 may hide
-        // ASCII.
+        // A `#` would begin a fragment when decoded; the other bytes may begin overlong UTF-8,
+        // which hides ASCII.
         b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => true,
         // Characters that also occur unencoded in paths, with or without a special meaning: other
         // servers may read `%3A` as a colon.
@@ -188,14 +190,13 @@ pub(super) fn normalize(path: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Reports whether this can be the prefix of a strict route: a path in the normal form that
-/// requests have.
+/// Reports whether this can be the prefix of a strict route, which must be a path in normal form.
 pub(crate) fn is_normal(path: &str) -> bool {
     let is_path = path.starts_with('/') && !path.contains('?') && look(path.as_bytes()).is_ok();
     is_path && judge(path).is_ok_and(|form| form.is_normal)
 }
 
-/// Reports whether this can be the prefix of a verbatim route: any spelling of a path.
+/// Reports whether this can be the prefix of a verbatim route, which may be any spelling of a path.
 pub(crate) fn is_path(path: &str) -> bool {
     let is_encoded = |after: &str| code(after.as_bytes()).is_some();
     path.starts_with('/')
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_path_needs_no_second_look() {
+    fn a_plain_path_is_recognized() {
         for (path, expected) in [
             ("/", true),
             ("/a/b-c_d~e/f.g/!$&'()*+,=:@", true),

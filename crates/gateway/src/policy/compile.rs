@@ -1,4 +1,4 @@
-//! Compiles the policies of a configuration to chains for the loop.
+//! Compiles the policies of a configuration to the chains that workers apply.
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use crate::soap::{Soap, Surroundings};
 /// Compiles chains, and numbers the caches that each worker needs.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
-    /// The policies for which each worker keeps a cache of verified tokens, by the number of the
-    /// cache.
+    /// The policies for which each worker keeps a cache of verified tokens, indexed by cache
+    /// number.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// True to report mistakes only. Definitions, which are slow to compile, are then not compiled.
+    /// True if only mistakes are wanted. Definitions, which are slow to compile, are then skipped.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
-    /// The maximum size of a message that is kept whole, in bytes.
+    /// The maximum size of a collected message, in bytes.
     pub(crate) collected_max: usize,
     /// The maximum size of the current route's requests after decompression, in bytes.
     pub(crate) request_bytes: usize,
     /// The name of the current route.
     pub(crate) route: String,
-    /// Limits that are counted in Redis, by number, with their names in Redis.
+    /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The prefix that the current route removes from the path.
     pub(crate) stripped: Option<String>,
@@ -38,8 +38,8 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Compiles the chain of a route. An error lists all mistakes in its policies, each with its
-    /// place below the list of policies.
+    /// Compiles the chain of a route. The error lists all mistakes in its policies, with places
+    /// relative to the list of policies.
     pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<ConfigError>> {
         let mut chain = Chain::default();
         let mut mistakes = Vec::new();
@@ -190,12 +190,12 @@ fn request_bytes(policies: &[Policy]) -> usize {
     limits.min().unwrap_or(usize::MAX)
 }
 
-/// The mistake of repeating a policy that a route may have only once.
+/// Returns the error for a second policy of a kind that a route may have only once.
 fn second(remedy: &str) -> Vec<ConfigError> {
     ConfigError::new("the route has another policy of this kind", remedy).into()
 }
 
-/// The challenge of basic authentication (RFC 7617 section 2.1).
+/// Returns the challenge of basic authentication (RFC 7617 section 2.1).
 fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if !realm.bytes().all(is_plain) {

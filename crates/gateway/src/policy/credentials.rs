@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::config::Consumer;
 use crate::path::query::{decode, parameters, query_of};
 
-/// The maximum length of a secret as written in Base64 or in a parameter; a longer one matches no
-/// consumer.
+/// The maximum length of a secret, encoded in Base64 or decoded from a query. A longer secret
+/// matches no consumer.
 const WRITTEN_BYTES_MAX: usize = 1024;
 
 /// The credentials and names of all consumers.
@@ -25,7 +25,7 @@ pub(crate) struct Consumers {
     /// The consumers by `name:password`.
     pub(crate) credentials: CredentialStore,
     numbers: HashMap<String, u32>,
-    /// The names, indexed by the number of the consumer.
+    /// The names, indexed by consumer number.
     pub(crate) names: Vec<String>,
 }
 
@@ -47,30 +47,30 @@ impl Consumers {
         }
     }
 
-    /// The number of a consumer.
+    /// Returns the number of the consumer with this name.
     pub(crate) fn named(&self, name: &str) -> Option<u32> {
         self.numbers.get(name).copied()
     }
 
-    /// The name of the consumer with this number.
+    /// Returns the name of the consumer with this number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
     }
 }
 
-/// The secrets of all consumers, of one kind.
+/// One kind of secret, for all consumers.
 #[derive(Debug)]
 pub(crate) struct CredentialStore {
     secret: RandomState,
-    /// The secrets by their keyed hash; several if hashes collide.
+    /// The secrets by keyed hash; an entry has several only if their hashes collide.
     by_hash: HashMap<u64, Vec<Secret>>,
 }
 
-/// A secret and the number of its consumer.
+/// A secret with the number of its consumer.
 type Secret = (Box<[u8]>, u32);
 
 impl CredentialStore {
-    /// Secrets with the numbers of their consumers.
+    /// Creates a store from secrets and the numbers of their consumers.
     pub(crate) fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = (K, u32)>) -> Self {
         let secret = RandomState::new();
         let mut by_hash: HashMap<u64, Vec<_>> = HashMap::new();
@@ -82,7 +82,7 @@ impl CredentialStore {
         Self { secret, by_hash }
     }
 
-    /// The number of the consumer with this secret.
+    /// Returns the number of the consumer with this secret.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
         let mut candidates = candidates.iter();
@@ -90,8 +90,7 @@ impl CredentialStore {
         found.map(|(_, consumer)| *consumer)
     }
 
-    /// Returns the number of the consumer whose name and password the basic authentication
-    /// contains.
+    /// Returns the number of the consumer whose name and password an Authorization field contains.
     pub(crate) fn of_basic_auth(&self, value: &[u8]) -> Option<u32> {
         let token = after_scheme(value, "basic")?;
         let mut decoded = [0_u8; WRITTEN_BYTES_MAX];
@@ -102,8 +101,9 @@ impl CredentialStore {
         self.find(&decoded[..length])
     }
 
-    /// Returns the number of the consumer whose key is the value of the parameter with this name.
-    /// Two keys count as no key, because the upstream could use the other one.
+    /// Returns the number of the consumer whose key the query parameter with this name contains. A
+    /// parameter that occurs twice matches no consumer, because the upstream could use the other
+    /// value.
     pub(crate) fn of_parameter(&self, target: &str, name: &str) -> Option<u32> {
         let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
         let (_, value) = named.next()?;
@@ -116,7 +116,7 @@ impl CredentialStore {
     }
 }
 
-/// Compares all bytes, even after a difference.
+/// Compares all bytes, even after a difference; returns early only if the lengths differ.
 pub(crate) fn equal_in_constant_time(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
         return false;
@@ -137,7 +137,7 @@ pub(crate) fn after_scheme<'v>(value: &'v [u8], scheme: &str) -> Option<&'v [u8]
         .then(|| rest.trim_ascii_start())
 }
 
-/// Reports whether a name as written, when decoded, equals this one.
+/// Reports whether an encoded parameter name equals `name` when decoded.
 fn is_named(written: &str, name: &str) -> bool {
     if !written.contains(['%', '+']) {
         return written == name;
@@ -229,7 +229,7 @@ mod tests {
             "/a?api+key=Alpha",
             "/a?api+key=alpha1",
             "/a?apikey=alpha",
-            // If there are several, the upstream may use another one.
+            // With several keys, the upstream may use another one.
             "/a?api+key=x&api+key=alpha",
             "/a?api+key=alpha&api+key=x",
             "/a?api+key=alpha&b&api%20key=alpha",

@@ -1,6 +1,6 @@
-//! The policies of a route, prepared for the loop. They consist of an ordered chain that checks
-//! requests, and of the edits of messages that pass. A route without policies has empty chains and
-//! no cost. This module knows about messages, but not about connections or other routes.
+//! The policies of a route, prepared for the workers. They consist of an ordered chain that checks
+//! requests, and of edits to the messages that pass. A route without policies has an empty chain.
+//! This module knows about messages, but not about connections or other routes.
 
 mod compile;
 mod credentials;
@@ -40,23 +40,23 @@ pub(crate) struct Chain {
     pub(crate) response_xslt: Stylesheets,
     pub(crate) soap: Option<Soap>,
     pub(crate) openapi: Option<Arc<Contract>>,
-    /// Consulted last, because it may take time.
+    /// This limit is consulted last, because Redis may take time to reply.
     pub(crate) redis: Option<RedisLimit>,
 }
 
 /// One policy that may refuse a request or respond to it.
 #[derive(Debug)]
 enum Stage {
-    /// By the header that contains the key.
+    /// Contains the name of the header with the key.
     ApiKey(String),
-    /// By the query parameter that contains the key.
+    /// Contains the name of the query parameter with the key.
     ApiKeyQuery(String),
     BasicAuth(Challenge),
     Jwt(jwt::Verifier),
     RateLimit(RateLimiter),
     SizeLimit(u64),
     Openapi(Arc<Contract>),
-    /// The mock, by its index among the pages.
+    /// Contains the index of the mock in [`Pages::mocks`](crate::message::Pages::mocks).
     Mock(usize),
 }
 
@@ -65,20 +65,20 @@ enum Stage {
 pub(crate) struct Request<'a> {
     /// The head as the client sent it.
     pub(crate) head: &'a Head<'a>,
-    /// The path in the form in which it is passed on.
+    /// The path that selected the route, before the route strips its prefix.
     pub(crate) path: &'a str,
     pub(crate) now_ns: u64,
 }
 
-/// The facts that a chain learns about a request.
+/// The facts that the policies establish about a request.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
-    /// The verdict of the last rate limit, for the response's head.
+    /// The verdict of the last rate limit, which the response reports.
     pub(crate) standing: Option<Standing>,
     /// The maximum size of the body, in bytes, if there is a limit.
     pub(crate) body_max: Option<u64>,
-    /// The operation against which the rest of the request and its response are checked.
+    /// The operation that the rest of the request and its response are checked against.
     pub(crate) operation: Option<Check>,
     /// The reason for a refusal, if it is described in text.
     pub(crate) refusal: Option<Box<Refusal>>,
@@ -114,8 +114,8 @@ impl Chain {
             .find_map(|stage| stage.judge(request, consumers, caches, notes))
     }
 
-    /// Returns the refusal of a request that the route should edit but the gateway cannot edit: its
-    /// head contradicts itself, or its body is compressed.
+    /// Refuses a request that the route edits but that cannot be edited, because its head
+    /// contradicts itself or its body is compressed. Returns none for other requests.
     pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
         if self.request_json.is_empty() || is_empty(head) {
             return None;
@@ -130,7 +130,7 @@ impl Chain {
         }
     }
 
-    /// Returns the reason why a response that the route should edit cannot be edited.
+    /// Returns the reason that a response cannot be edited, if the route edits it.
     pub(crate) fn unreadable_response(&self, head: &Head<'_>) -> Option<String> {
         match self.edits_responses() && !is_empty(head) {
             true => Body::of(head).err(),
@@ -159,7 +159,7 @@ impl Chain {
         Some((name, consumers.name(notes.consumer?)?.as_bytes()))
     }
 
-    /// Returns the operation of a request in the OpenAPI document.
+    /// Returns the request's operation in the OpenAPI document, if it has one.
     pub(crate) fn operation(&self, notes: &Notes) -> Option<(&Operation, Check)> {
         let check = notes.operation?;
         Some((self.openapi.as_ref()?.operation(check), check))
@@ -193,7 +193,7 @@ impl Chain {
         }
     }
 
-    /// Reports whether the body of responses may be replaced.
+    /// Reports whether the bodies of some responses are replaced.
     pub(crate) fn replaces_responses(&self) -> bool {
         self.edits_responses() || self.processes_responses()
     }
@@ -280,8 +280,8 @@ impl Stage {
     }
 }
 
-/// Returns the value of a field that occurs exactly once. If there were two credentials, the
-/// upstream could use the other one.
+/// Returns the value of a field that occurs exactly once. With two credentials, the upstream could
+/// use the other one.
 fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
     let fields = head.fields();
     let mut named = fields.filter(|field| field.name.eq_ignore_ascii_case(name));

@@ -2,9 +2,9 @@
 //! I.371, annex A).
 //!
 //! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
-//! is stored: one number, changed by one compare-and-swap, for all workers together. A client gets
-//! `limit` requests at once, then one every `window / limit`; over any period t it gets at most
-//! `limit · (1 + t / window)`.
+//! is stored: one number, changed by one compare-and-swap, for all workers together. A client may
+//! send `limit` requests at once, and then one every `window / limit`. In any period t, at most
+//! `limit · (1 + t / window)` of its requests are allowed.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -16,20 +16,20 @@ use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 use super::Consumers;
 use crate::message::Standing;
 
-/// The number of parts of a nanosecond in which times are counted. With 64, the error is a few
-/// percent for a billion requests in any window and a few millionths for a million, and a u64 lasts
-/// for nine years of uptime.
+/// Times are counted in units of 1/64 ns. The rounding error of a limit is then less than 2 % for a
+/// billion requests per second, and less than 0.002 % for a million. A u64 lasts for nine years of
+/// uptime.
 const FRACTIONS: u64 = 64;
-/// The number of parts over which the values of a header are distributed, each with its own lock.
+/// The number of shards that the values of a header are distributed over, each with its own lock.
 const SHARDS: usize = 16;
-/// The maximum number of values of a header that one part keeps at a time. Further values share one
+/// The maximum number of header values that one shard keeps at a time. Further values share one
 /// bucket.
 const SHARD_KEYS_MAX: usize = 8192;
 /// The maximum length of a header's value; longer values share the bucket of requests without the
 /// header.
 const KEY_BYTES_MAX: usize = 256;
-/// The interval at which a part without room is searched for buckets that are full again, in
-/// [`FRACTIONS`].
+/// The minimum interval between two searches of a full shard for buckets to drop, in units of
+/// 1/[`FRACTIONS`] ns.
 const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 
 /// A compiled policy `rate_limit`. Its buckets are shared by all workers.
@@ -37,20 +37,20 @@ const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 pub(crate) struct RateLimiter {
     limit: u64,
     window: u64,
-    /// The time by which a request delays the full bucket, in [`FRACTIONS`].
+    /// The time that a bucket takes to regain one token, in units of 1/[`FRACTIONS`] ns.
     cost: u64,
     /// True if responses report the limit.
     pub(crate) has_headers: bool,
-    /// If a reload does not change the limit, the next configuration continues to use these.
+    /// Shared with the next configuration if a reload does not change the limit.
     buckets: Arc<Buckets>,
 }
 
-/// The time at which each bucket will be full again, in fractions of a nanosecond of the monotonic
-/// clock.
+/// The time at which each bucket will be full again, by the monotonic clock, in units of
+/// 1/[`FRACTIONS`] ns.
 #[derive(Debug)]
 enum Buckets {
     One(AtomicU64),
-    /// One for each consumer, by its number; the last is for all other requests.
+    /// Indexed by consumer number; the last bucket is for requests without a consumer.
     PerConsumer(Box<[AtomicU64]>),
     PerHeader(Box<ByHeader>),
 }
@@ -60,7 +60,7 @@ struct ByHeader {
     name: String,
     secret: RandomState,
     shards: [Mutex<Shard>; SHARDS],
-    /// The bucket of requests without the header, and of values beyond the bounds.
+    /// The bucket for requests without the header and for values that exceed the bounds.
     others: AtomicU64,
 }
 
@@ -96,9 +96,8 @@ impl RateLimiter {
         }
     }
 
-    /// Continues the counts of a limiter of the previous configuration if it is the same limit: the
-    /// same number in the same window, counted separately by the same criterion. Consumers are
-    /// matched by their names.
+    /// Continues the counts of a limiter of the previous configuration if the limit, its window and
+    /// the key that it counts by are unchanged. Consumers are matched by name.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         if (self.limit, self.window) != (before.limit, before.window) {
             return;
@@ -122,7 +121,7 @@ impl RateLimiter {
         }
     }
 
-    /// The header whose values are counted separately.
+    /// Returns the name of the header whose values are counted separately, if any.
     pub(crate) fn header(&self) -> Option<&str> {
         match &*self.buckets {
             Buckets::PerHeader(by_header) => Some(&by_header.name),
@@ -159,7 +158,7 @@ impl RateLimiter {
         let mut full_at = bucket.load(Ordering::Relaxed);
         loop {
             let after = self.after(full_at, now)?;
-            // Relaxed, because the bucket publishes no other data.
+            // Relaxed ordering is sufficient, because the bucket publishes no other data.
             match bucket.compare_exchange_weak(full_at, after, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return Ok(after),
@@ -187,8 +186,8 @@ impl RateLimiter {
         Ok(after)
     }
 
-    /// Returns the time at which a bucket is full again after a token is taken from it. If the
-    /// bucket has no token, the error is the time at which it is full again if none is taken.
+    /// Returns the time at which a bucket is full again after a token is taken from it. The error
+    /// means that the bucket has no token, and contains the time at which it is full again.
     fn after(&self, full_at: u64, now: u64) -> Result<u64, u64> {
         let after = full_at.max(now).saturating_add(self.cost);
         if after - now <= self.window.max(self.cost) {
@@ -214,7 +213,7 @@ impl RateLimiter {
 }
 
 impl Shard {
-    /// Reports whether another value may be kept. If necessary, drops buckets that are full again.
+    /// Reports whether there is room for another value; may first drop buckets that are full again.
     fn has_room(&mut self, now: u64) -> bool {
         if self.full_at.len() >= SHARD_KEYS_MAX && now >= self.swept_at.saturating_add(SWEEP_EACH) {
             self.swept_at = now;
@@ -224,8 +223,8 @@ impl Shard {
     }
 }
 
-/// Copies the buckets of consumers that still exist. Requests that are counted during the change,
-/// which takes at most 50 ms, are lost.
+/// Copies the buckets of consumers that still exist. Requests that are still counted in the old
+/// buckets during the change, which takes at most 50 ms, are not counted in the new ones.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {

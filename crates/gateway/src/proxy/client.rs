@@ -1,4 +1,5 @@
-//! One client's connection, which reads requests and keeps the state of the current one.
+//! A client's HTTP/1.1 connection, or one stream of its HTTP/2 connection: reads requests and keeps
+//! the state of the current one.
 
 use std::rc::Rc;
 
@@ -18,8 +19,8 @@ use crate::openapi::ResponseCheck;
 use crate::policy::Notes;
 use crate::soap::{Parked, Passage};
 
-/// The time for which a connection stays open after its last response, so that the client can read
-/// it: closing at once could destroy the response in transit (RFC 9112 9.6).
+/// The time that a connection stays open after its last response. Closing it at once could destroy
+/// the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
 /// The consequence of an event for a connection.
@@ -66,21 +67,22 @@ pub(crate) struct Exchange {
     /// The time at which the head of the request was read, by the monotonic clock.
     pub(crate) begun_ns: u64,
     pub(crate) status: u16,
-    /// The number of the query to Redis about the request, while the reply is pending.
+    /// The number of the Redis query about the request, while the reply is pending.
     pub(crate) asking: Option<u64>,
     /// The current message, while a Saxon helper transforms it.
     pub(crate) parked: Option<Parked>,
-    /// The facts that policies have learned about the request.
+    /// The facts that policies have established about the request.
     pub(crate) notes: Notes,
-    /// The schema against which the response's body is checked.
+    /// The schema that the response's body is checked against.
     pub(crate) response_check: Option<ResponseCheck>,
     /// The form of the response's body, if it is collected.
     pub(crate) response_form: Form,
     /// The number of the chosen upstream in the configuration.
     pub(crate) upstream: usize,
-    /// The worker's number of the chosen target.
+    /// The worker's number for the chosen target.
     pub(crate) target: usize,
-    /// The number of targets to which no connection could be made for the request.
+    /// The number of attempts to reach a target that failed before any part of the request was
+    /// sent.
     pub(crate) failures: usize,
     /// The request, if a policy needs it in full.
     pub(crate) collected: Collected,
@@ -93,7 +95,7 @@ pub(crate) struct Exchange {
     pub(crate) log: LogEntry,
     /// The request waits because its connection buffers too much for the client.
     pub(crate) is_crowded: bool,
-    /// The time at which this wait began, and the total time of earlier waits.
+    /// The time at which this wait began; `crowded_ns` is the total time of earlier waits.
     crowded_since_ns: u64,
     pub(crate) crowded_ns: u64,
     is_paused: bool,
@@ -103,7 +105,7 @@ pub(crate) struct Exchange {
     deadline: Deadline,
 }
 
-/// The state of a connection.
+/// The phase of a connection, or of a stream over HTTP/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Between requests, or inside a head.
@@ -139,7 +141,7 @@ impl Client {
     /// protocol.
     pub(crate) fn hear(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.backlog.extend_from_slice(bytes);
-        http2::Server::recognises(&self.backlog)?;
+        http2::Server::recognizes(&self.backlog)?;
         self.is_unheard = false;
         Some(std::mem::take(&mut self.backlog))
     }
@@ -158,8 +160,8 @@ impl Client {
         self.settle(core)
     }
 
-    /// Handles a head that waits until it is known whether a body follows. The client must make
-    /// this known before its deadline.
+    /// Sets the deadline of a client whose head is complete, while it is unknown whether a body
+    /// follows. Until that is known, the head waits.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
@@ -171,13 +173,13 @@ impl Client {
         self.exchange.is_paused || self.is_owed_reading()
     }
 
-    /// Reports whether something can be read without another byte from the client.
+    /// Reports whether something can be read without receiving more bytes from the client.
     fn is_owed_reading(&self) -> bool {
         !self.backlog.is_empty() || self.decoder.has_end()
     }
 
-    /// Handles the end of the client's bytes: between requests, the connection ends; within a
-    /// request, the client is gone.
+    /// Handles FIN from the client. Between requests, it ends the connection; within a request, the
+    /// client counts as gone.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
@@ -244,8 +246,8 @@ impl Client {
         }
     }
 
-    /// Prepares the end of the connection because the gateway is stopping: it ends after the
-    /// current request, or after one that is already arriving.
+    /// Prepares for the stop of the gateway: the connection ends after the current request, or
+    /// after one that is already arriving.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         self.exchange.toward.keep_alive &= self.exchange.has_response;
         if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
@@ -317,8 +319,8 @@ impl Client {
 }
 
 impl Exchange {
-    /// Pauses or resumes the exchange, and returns whether it was paused before. A client is not
-    /// late while its body waits for other bodies.
+    /// Pauses or resumes the exchange; returns true if it was paused before. A paused exchange has
+    /// no deadline, because the client cannot continue it.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
         if waits {
@@ -443,24 +445,25 @@ impl Exchange {
         self.phase == Phase::Collecting || self.collected_response.is_begun()
     }
 
-    /// Reports whether the response has not begun and may have to be collected.
+    /// Reports whether the response may have to be collected: it has not begun, and the route
+    /// collects some responses.
     pub(crate) fn may_keep_response(&self) -> bool {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         !self.has_response && route.is_some_and(|route| route.chain.may_collect_responses())
     }
 
-    /// The number of bytes of the bodies that are being collected.
+    /// Returns the size of the bodies that are being collected, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.collected.body.len() + self.collected_response.body.len()
     }
 
-    /// Resets the state between requests.
+    /// Clears the deadline and the pause of an exchange whose request has ended or is deferred.
     pub(crate) fn rest(&mut self) {
         self.deadline.clear();
         self.is_crowded = false;
     }
 
-    /// Responds to a complete request whose response had to wait.
+    /// Responds to a complete request if the gateway's own response had to wait for room.
     pub(crate) fn response_late<I: Io>(&mut self, core: &mut Core<I>) {
         if let Phase::Local(choice) = self.phase
             && self.is_request_done
@@ -552,7 +555,7 @@ impl Exchange {
         }
     }
 
-    /// Handles a response that is completely queued.
+    /// Counts and logs a response that is completely queued, and sets the next phase.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.responses += 1;
         core.faults.responded(self.status);

@@ -1,4 +1,4 @@
-//! How a worker stops without losing a request.
+//! Stops a worker without losing a request.
 //!
 //! The worker accepts no more connections. Requests in flight are completed, and responses whose
 //! heads are not yet sent announce that the connection will close. An idle connection is kept open
@@ -14,7 +14,8 @@ use super::client::Fate;
 use super::exchange::Core;
 use super::worker::{ClientConnection, Worker};
 
-/// The time allowed for the arrival of a request that the client sent before it noticed the stop.
+/// The time that an idle connection waits for a request that the client sent before it noticed the
+/// stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {
@@ -23,7 +24,7 @@ impl<I: Io> Core<I> {
         self.drain_until_ns.is_some()
     }
 
-    /// Returns the time for which the gateway waits for a client's next request.
+    /// Returns how long the gateway waits for a client's next request, in nanoseconds.
     pub(crate) fn idle_ns(&self) -> u64 {
         match self.drain_until_ns {
             Some(_) => self.limits.client_idle_ns.min(ON_ITS_WAY_NS),
@@ -33,8 +34,8 @@ impl<I: Io> Core<I> {
 }
 
 impl<I: Io> Worker<I> {
-    /// Called once per round while the gateway is stopping; reports whether no work or no time is
-    /// left.
+    /// Called once per round while the gateway is stopping. The first call begins the drain; later
+    /// ones return true once no connection or no time is left.
     pub(crate) fn is_drained(
         &mut self,
         listeners: &[ListenerId],
@@ -48,7 +49,8 @@ impl<I: Io> Worker<I> {
     }
 
     fn begin_drain(&mut self, listeners: &[ListenerId], events: &mut Vec<Event>) -> io::Result<()> {
-        // Closing the listener would reset connections that the kernel has already accepted.
+        // The worker first takes over the connections that the kernel has already accepted, because
+        // closing the listener would reset them.
         self.round(events, 0)?;
         for &listener in listeners {
             self.core.io.stop_listening(listener);

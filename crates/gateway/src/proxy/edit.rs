@@ -1,4 +1,4 @@
-//! The edits that policies make to whole messages.
+//! Applies policies to messages that have been collected completely.
 
 use std::rc::Rc;
 
@@ -10,10 +10,10 @@ use crate::message::json::NotJson;
 use crate::message::{Form, Local, Refusal};
 use crate::soap::Fault;
 
-/// The reason why a collected message is refused.
+/// The reason that a collected message is refused.
 pub(crate) enum Refused {
     Refusal(Box<Refusal>),
-    /// A chain produced this fault.
+    /// The fault that a SOAP/XML chain produced.
     Fault(Fault),
 }
 
@@ -29,7 +29,7 @@ impl From<Box<Refusal>> for Refused {
     }
 }
 
-/// How far the policies have processed a message.
+/// The progress of the policies on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Edited {
@@ -40,7 +40,7 @@ pub(crate) enum Edited {
 }
 
 impl Exchange {
-    /// Applies the policies of a request to it once it is complete.
+    /// Applies the route's policies to a complete request.
     pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -57,7 +57,7 @@ impl Exchange {
         Ok(self.process_request(None, core)?)
     }
 
-    /// Applies the policies of a response to it once it is complete.
+    /// Applies the route's policies to a complete response.
     pub(crate) fn edit_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -80,7 +80,7 @@ impl Exchange {
         Ok(self.process_response(None, core)?)
     }
 
-    /// Queues the fault of a chain.
+    /// Queues a fault that a chain produced.
     pub(crate) fn write_fault(&mut self, fault: &Fault) {
         let mut local = Local::error(fault.status);
         local.standing = self.notes.standing;
@@ -88,7 +88,7 @@ impl Exchange {
     }
 }
 
-/// Returns a response whose body is a fault.
+/// Replaces the body of a response with a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     Local {
         content_type: fault.content_type,

@@ -1,4 +1,4 @@
-//! A request in flight: from the arrival of its head until it is sent to an upstream or gets the
+//! Handles a request from the arrival of its head until it is sent to an upstream or gets the
 //! gateway's own response.
 
 use std::io;
@@ -24,10 +24,10 @@ use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
 
-/// If more output bytes than this are pending on a connection, its source is not read further.
+/// While more output bytes than this are pending on a connection, their source is not read.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// With fewer pending bytes than this, the source is read again.
+/// Once fewer output bytes than this are pending, their source is read again.
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
 /// The state that all connections of a worker share.
@@ -36,21 +36,19 @@ pub(crate) struct Core<I> {
     /// The index of this worker.
     pub(crate) worker: usize,
     pub(crate) current: Current,
-    /// Connections to targets.
     pub(crate) origins: ConnMap<Origin>,
-    /// Connections to Redis.
+    /// The connections to Redis servers.
     pub(crate) links: Vec<Link>,
-    /// Connections to Saxon helpers.
+    /// The connections to Saxon helpers.
     pub(crate) lines: Vec<Line>,
-    /// Buffer for a Redis key.
+    /// The buffer for a Redis key.
     pub(crate) redis_key: Vec<u8>,
-    /// Buffer for a normalized path.
+    /// The buffer for a normalized path.
     pub(crate) path: String,
-    /// The configured faults.
     pub(crate) faults: Injector,
     /// Receives messages for the operator.
     pub(crate) notices: Notices,
-    /// The number of requests that have waited for Redis.
+    /// The serial number of the last Redis query.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
     /// The deadline for requests in flight, if the gateway is stopping.
@@ -58,11 +56,11 @@ pub(crate) struct Core<I> {
     pub(crate) timers: Timers<ClientRef>,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
-    /// The clock after the last poll. Deadlines at or before this time have passed. A later time
-    /// must not be used, because events since the poll are not known yet.
+    /// The clock reading after the last poll. Deadlines at or before this time have passed. A later
+    /// time must not be used, because events since the poll are not known yet.
     pub(crate) polled_ns: u64,
-    /// The clock after the last poll, or after long work since then. New deadlines are counted from
-    /// this time.
+    /// The clock reading after the last poll, or after long work since then. New deadlines are
+    /// counted from this time.
     pub(crate) now_ns: u64,
 }
 
@@ -119,7 +117,8 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Takes back a connection on which no part of its request was sent.
+    /// Returns an unused connection to the pool: no part of its request was sent. Closes the
+    /// connection if it is not established or if the pool is full.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
@@ -135,7 +134,7 @@ impl<I: Io> Core<I> {
         self.cancel(Some(id));
     }
 
-    /// Closes the connection of a request for which no client is waiting any more.
+    /// Closes a target connection whose response nobody needs anymore.
     pub(crate) fn cancel(&mut self, id: Option<ConnId>) {
         if let Some(id) = id
             && self.origins.remove(id).is_some()
@@ -183,7 +182,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the gateway's own response, or none if the request was forwarded.
+    /// Returns the gateway's own response, or none if the request is forwarded or collected.
     fn choose<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) -> Option<Choice> {
         let active = Rc::clone(&self.active);
         let mut memory = std::mem::take(&mut core.path);
@@ -221,7 +220,8 @@ impl Exchange {
         })
     }
 
-    /// Applies the policies of a route: returns a response, or none if no policy objects.
+    /// Applies the policies of a route. Returns the gateway's own response, or none if the request
+    /// may pass.
     fn judge<I: Io>(
         &mut self,
         route: usize,
@@ -263,8 +263,8 @@ impl Exchange {
         self.count(limit, head, core).or(choice)
     }
 
-    /// Writes the head to a connection of the route's upstream or, if a policy needs the whole
-    /// request, keeps it until then.
+    /// Writes the head to a connection of the route's upstream. If a policy needs the whole
+    /// request, keeps the head until the request is complete.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
@@ -323,7 +323,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Gives this client a connection to the chosen target.
+    /// Takes or opens a connection to the chosen target for this request.
     fn take_origin<I: Io>(&mut self, core: &mut Core<I>) -> io::Result<ConnId> {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
@@ -332,7 +332,7 @@ impl Exchange {
         Ok(id)
     }
 
-    /// Assigns this connection to this client.
+    /// Assigns a connection to this request.
     pub(crate) fn attach<'c, I>(
         &mut self,
         id: ConnId,
@@ -403,7 +403,7 @@ impl Exchange {
         }
     }
 
-    /// Refuses the rest of a body, whether the gateway or the upstream has the part before it.
+    /// Refuses a request because of its body, even if the upstream already has a part of it.
     fn refuse_body<I: Io>(&mut self, status: u16, core: &mut Core<I>) {
         self.notes.body_max = None;
         let is_awaited = matches!(
@@ -420,7 +420,7 @@ impl Exchange {
     pub(crate) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
-            // Redis has not decided on the request yet.
+            // The count from Redis has not arrived yet.
             Phase::Local(_) | Phase::Collecting if self.asking.is_some() => {}
             Phase::Local(choice) => self.response(core, choice),
             Phase::Draining => self.phase = Phase::Idle,
@@ -486,14 +486,14 @@ impl Exchange {
     }
 }
 
-/// A longer body is not read just to keep the connection.
+/// The gateway does not read and discard a longer body just to keep the connection open.
 const READ_FOR_NOTHING_BYTES: u64 = 1 << 20;
 
 fn is_long(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::Length(length) if length > READ_FOR_NOTHING_BYTES)
 }
 
-/// Reports whether a request is idempotent (RFC 9110 9.2.2) and has no body.
+/// Reports whether a request may be sent twice: it is idempotent (RFC 9110 9.2.2) and has no body.
 fn may_repeat(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::None | Framing::Length(0))
         && matches!(

@@ -6,10 +6,10 @@ use std::io::Write;
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
 
-/// The log of one worker.
+/// One worker's part of the log.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
-    /// None if logging is off.
+    /// `None` if logging is off.
     buffer: Option<Vec<u8>>,
     flushed_ns: u64,
 }
@@ -71,7 +71,7 @@ impl AccessLog {
         }
     }
 
-    /// Called once per round.
+    /// Writes the buffered lines if the last write was long enough ago; called once per round.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         if self.is_on() && now_ns.saturating_sub(self.flushed_ns) > FLUSH_NS {
             self.flush(now_ns);
@@ -81,7 +81,7 @@ impl AccessLog {
     pub(crate) fn flush(&mut self, now_ns: u64) {
         self.flushed_ns = now_ns;
         if let Some(buffer) = &mut self.buffer {
-            // The gateway continues to serve even if the log is blocked or closed.
+            // If standard output is closed, the gateway continues to serve without the log.
             let _ = std::io::stdout().lock().write_all(buffer);
             let _ = std::io::stdout().lock().flush();
             buffer.clear();

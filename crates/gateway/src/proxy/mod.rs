@@ -1,8 +1,9 @@
-//! Serves connections with one loop per worker, which has clients on one side, targets on the
-//! other, and one exchange between them for each request. Its files depend on each other, because
-//! an event on one side leads to an action on the other: a client's head opens a connection to a
-//! target, a target's response resumes reading from the client, and either may wait for Redis or
-//! for a helper. The files share the worker's state.
+//! Serves connections with one loop per worker. The loop has clients on one side, targets on the
+//! other, and an exchange between them for each request. The files of this module depend on each
+//! other, because an event on one side leads to an action on the other: when a client has sent the
+//! head of a request, the worker connects to a target; when a target has responded, the worker
+//! reads from the client again; and both may have to wait for Redis or for a helper. The files also
+//! share the worker's state.
 //!
 //! The compiled configuration and its policies decide which requests are allowed; this module
 //! decides when they proceed.

@@ -14,24 +14,24 @@ use crate::faults::Hold;
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) id: ConnId,
-    /// The target, by the worker's numbering.
+    /// The worker's number for the target.
     pub(crate) target: usize,
     pub(crate) decoder: Decoder,
-    /// Sends the bytes to the target, unchanged or over TLS.
+    /// Plaintext that waits to be sent, directly or through `tls`.
     pub(crate) outbox: Outbox,
     tls: Option<Box<Tls>>,
-    /// The client whose request it serves; none while it is idle.
+    /// The client whose request the connection serves; `None` while it is idle.
     pub(crate) client: Option<ClientRef>,
-    /// The time limits of the target for the current request.
+    /// The target's time limits for the current request.
     pub(crate) waits: Waits,
-    /// The connection can carry a request: it is established and the handshake is complete.
+    /// The connection is established and its handshake, if any, is complete.
     pub(crate) is_connected: bool,
     /// The connection served an earlier request, so the target may have closed it since.
     pub(crate) is_reused: bool,
     /// Bytes of the response to the current request have arrived.
     pub(crate) has_responded: bool,
     pub(crate) is_paused: bool,
-    /// The request is waiting for a verdict based on Redis.
+    /// The request is waiting for its count from Redis.
     pub(crate) is_gated: bool,
     pub(crate) hold: Hold,
     pub(crate) deadline: Deadline,
@@ -45,11 +45,11 @@ struct Tls {
     session: Session,
     /// Encrypted bytes to be sent.
     wire: Outbox,
-    /// Buffer for the plaintext of one receive.
+    /// The buffer for the plaintext of one receive operation.
     plain: Vec<u8>,
 }
 
-/// The result of a receive over TLS.
+/// The result of decrypting received bytes.
 #[derive(Debug)]
 pub(crate) struct Unsealed {
     /// The plaintext. The caller returns the vector so that its memory is reused.
@@ -61,7 +61,7 @@ pub(crate) struct Unsealed {
 }
 
 impl Origin {
-    /// A connection that is being opened.
+    /// Creates the state of a connection that is being opened.
     pub(crate) fn connecting(id: ConnId, target: usize, waits: Waits) -> Self {
         Self {
             id,
@@ -112,7 +112,7 @@ impl Origin {
         plain.clear();
         let heard = |said: &[u8]| plain.extend_from_slice(said);
         let taken = tls.session.receive(bytes, tls.wire.queue(), heard);
-        // Sent even after an error, because TLS then has an alert for the target.
+        // The output is sent even after an error, because it then contains an alert for the target.
         tls.wire.flush(io, self.id, false);
         taken?;
         let is_ready = !self.is_connected && !tls.session.is_handshaking();
@@ -134,8 +134,8 @@ impl Origin {
         }
     }
 
-    /// Reports whether the target itself ended the connection. Over TLS, anyone on the path could
-    /// cut off the connection.
+    /// Reports whether the target itself ended the connection. Over TLS, only its close_notify
+    /// alert proves that, because anyone on the path could cut off the connection.
     pub(crate) fn may_end(&self) -> bool {
         let tls = self.tls.as_ref();
         tls.is_none_or(|tls| tls.session.end_of_stream().is_ok())
@@ -151,8 +151,8 @@ impl Origin {
         };
         let plain = self.outbox.queue();
         if !plain.is_empty() {
-            // If the keys have reached their limit, the target receives an alert and closes, and
-            // the request fails.
+            // If the keys have reached their limit, the target receives an alert and closes the
+            // connection, and the request fails.
             let _ = tls.session.send(plain, tls.wire.queue());
             plain.clear();
         }
@@ -171,7 +171,7 @@ impl Origin {
         self.flush(io);
     }
 
-    /// The number of bytes that the kernel has not accepted yet.
+    /// Returns the number of bytes that the kernel has not accepted yet.
     pub(crate) fn pending_bytes(&self) -> usize {
         let sealed = self.tls.as_ref().map_or(0, |tls| tls.wire.pending_bytes());
         self.outbox.pending_bytes() + sealed
@@ -183,8 +183,8 @@ impl Origin {
         self.deadline.set(due_ns, self.id.into(), timers);
     }
 
-    /// Reports whether all received bytes of a request that is still arriving have been sent. Then
-    /// the client's deadline applies, not the target's.
+    /// Reports whether the request is still arriving and everything received so far has been sent.
+    /// In that case, the client's deadline applies, not the target's.
     pub(crate) fn owes_nothing(&self, clients: &mut Clients) -> bool {
         let exchange = self.client.and_then(|id| exchange_mut(clients, id));
         self.is_connected
@@ -192,8 +192,8 @@ impl Origin {
             && exchange.is_some_and(|exchange| !exchange.is_request_done)
     }
 
-    /// Receives nothing more until [`Self::resume`]. A connection that is still being opened is
-    /// paused when its first bytes arrive.
+    /// Stops receiving until [`Self::resume`]. A connection that is still being opened is paused
+    /// when its first bytes arrive.
     pub(crate) fn pause<I: Io>(&mut self, io: &mut I) {
         if self.is_connected && !self.is_paused {
             self.is_paused = true;

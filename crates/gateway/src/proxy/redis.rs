@@ -1,10 +1,10 @@
-//! Counts requests in Redis. Either requests wait for it, or counts are exchanged with it
-//! periodically.
+//! Counts requests in Redis. Either each request waits for its count, or the worker counts and
+//! exchanges its counts with Redis periodically.
 //!
-//! The worker's own loop serves one connection to Redis, which is opened when it is first needed.
-//! The first request of a window begins the window (INCRBY, then PEXPIRE with NX, which needs Redis
-//! 7), and Redis ends it. While a request waits, its upstream connection is already chosen, and its
-//! bytes are queued there.
+//! The worker's own loop serves one connection to each Redis server, which is opened when it is
+//! first needed. The first request of a window begins the window (INCRBY, then PEXPIRE with NX,
+//! which needs Redis 7), and Redis ends it. While a request waits, its upstream connection is
+//! already chosen, and its bytes are queued there.
 
 use std::rc::Rc;
 
@@ -42,7 +42,7 @@ impl Exchange {
         self.note(verdict?)
     }
 
-    /// Asks Redis. Returns a verdict at once if Redis is unavailable.
+    /// Asks Redis to count a request. Returns a verdict at once if Redis is unavailable.
     fn ask<I: Io>(
         &mut self,
         limit: &RedisLimit,
@@ -60,7 +60,8 @@ impl Exchange {
         None
     }
 
-    /// Notes a verdict. Returns a response if the setting refuses the request.
+    /// Stores the verdict of the limit. Returns a response if the limit or the setting refuses the
+    /// request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
             Ok(standing) => {
@@ -85,7 +86,8 @@ impl Exchange {
             return self.response(core, choice);
         }
         match self.phase {
-            // Otherwise the response follows as soon as there is room.
+            // If there is no room for the response yet, the response is sent as soon as there is
+            // room.
             Phase::Local(choice) if self.is_request_done && !self.is_crowded => {
                 self.response(core, choice);
             }
@@ -95,7 +97,8 @@ impl Exchange {
         if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
-            // The target's time limit starts with the request, not with the wait for Redis.
+            // The target's time limit starts when the request is sent, not while the request waits
+            // for Redis.
             if origin.is_connected && !origin.is_paused {
                 origin.expect_life(core.now_ns, &mut core.timers);
             }
@@ -104,7 +107,7 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// Returns the number of the link to a limit's Redis.
+    /// Returns the number of the link to a limit's Redis server, which is created on first use.
     fn link(&mut self, limit: &RedisLimit) -> usize {
         let mut links = self.links.iter();
         let known = links.position(|link| link.server == limit.server);
@@ -119,7 +122,8 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone {
-            // Sending the next counts will show whether Redis is available again.
+            // One request stays counted, because sending it will show whether Redis is available
+            // again.
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
@@ -161,7 +165,7 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Returns the link to which a connection belongs.
+    /// Returns the number of the link that owns a connection.
     pub(crate) fn link_of(&self, conn: ConnId) -> Option<usize> {
         self.links.iter().position(|link| link.owns(conn))
     }
@@ -192,7 +196,7 @@ impl<I: Io> Worker<I> {
             }
             Event::EndOfStream { .. } => {
                 if link.is_asked() {
-                    link.complain("Redis closed the connection; read the log of Redis");
+                    link.complain("Redis closed the connection; read its log");
                 }
                 self.link_broke(at);
             }
@@ -244,7 +248,7 @@ impl<I: Io> Worker<I> {
     }
 }
 
-/// The links of a worker, with the parts of the worker that they use.
+/// Borrows the links of a worker, and the parts of the worker that they use.
 fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
     let base = Base {
         io: &mut core.io,

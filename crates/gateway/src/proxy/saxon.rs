@@ -1,12 +1,12 @@
-//! Messages that Saxon helpers transform.
+//! Has Saxon helpers transform messages.
 //!
 //! A message waits in its exchange while the worker serves other messages. The orders of one round
 //! are sent together; so are the responses that a helper completes within 4 ms. A worker with
 //! helpers does not preempt them, because they may use its core. Each helper thus processes many
 //! messages in a row while the core's caches stay warm.
 //!
-//! If a helper ends, the message that it was processing fails. Its other orders are passed to
-//! another helper.
+//! If a helper ends, the message that it was processing fails. The messages that waited for this
+//! helper are passed to another one.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use super::exchange::Core;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
-/// The maximum number of helpers that may end while they hold a message, even if they were
-/// processing another one.
+/// A message fails after more than this many helpers have ended while they held it, even if they
+/// were processing other messages.
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
-    /// Orders a transformation and waits for it. If there is no helper, returns the error with
-    /// which the chain continues.
+    /// Orders a transformation and parks the message until the result arrives. If there is no
+    /// helper, returns the error that the chain continues with.
     pub(crate) fn park<I: Io>(
         &mut self,
         paused: Paused,
@@ -64,7 +64,7 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// Passes an order to a helper; returns it if there is no helper.
+    /// Passes an order to a helper; returns the order if there is no helper.
     fn order(&mut self, asked: Asked) -> Result<(), Asked> {
         let saxon = Arc::clone(&asked.order.saxon);
         let Some(engine) = saxon.engine(self.worker) else {
@@ -84,21 +84,21 @@ impl<I: Io> Core<I> {
         Ok(())
     }
 
-    /// Gives the helpers, if any, time to work. If the worker preempted them for every received
-    /// byte, they would restart with cold caches each time.
+    /// Stops preempting other processes while there are helpers. If the worker preempted a helper
+    /// for every received byte, the helper would resume with cold caches each time.
     fn mind_helpers(&self) {
-        // If the kernel refuses this, everything still works, but more slowly.
+        // If the kernel refuses this, everything still works, only more slowly.
         let _ = preempt_on_wakeup(self.lines.is_empty());
     }
 
-    /// Sends the orders of this round.
+    /// Sends the orders that were queued in this round.
     pub(crate) fn send_orders(&mut self) {
         for line in &mut self.lines {
             line.flush(&mut self.io);
         }
     }
 
-    /// Returns the helper line that owns a connection.
+    /// Returns the number of the helper line that owns a connection.
     pub(crate) fn line_of(&self, conn: ConnId) -> Option<usize> {
         self.lines.iter().position(|line| line.conn == conn)
     }

@@ -1,4 +1,4 @@
-//! SOAP/XML chains within an exchange.
+//! Processes the messages of an exchange with the route's SOAP/XML chains.
 
 use std::rc::Rc;
 
@@ -40,7 +40,7 @@ impl Exchange {
         Ok(Edited::Done)
     }
 
-    /// Processes a response in the way that [`Self::process_request`] processes a request.
+    /// Processes a response as [`Self::process_request`] processes a request.
     pub(super) fn process_response<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,
@@ -60,8 +60,8 @@ impl Exchange {
         Ok(Edited::Done)
     }
 
-    /// Processes a chain until it ends; returns none if it waits. If there is no helper, the chain
-    /// continues with an error instead of waiting.
+    /// Runs a chain until it ends, or returns none if it waits for a helper. If there is no helper,
+    /// the chain continues with an error instead.
     fn walk<I: Io>(
         &mut self,
         mut waited: Option<(Paused, Made)>,
@@ -83,8 +83,8 @@ impl Exchange {
         active.compiled.routes[self.route?].chain.soap.as_ref()
     }
 
-    /// Returns the fault for a SOAP client if the gateway, or a policy other than SOAP, refuses its
-    /// request.
+    /// Returns the fault that a SOAP client gets if the gateway or a policy other than `soap`
+    /// refuses its request.
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
         if !matches!(
             choice,

@@ -1,5 +1,5 @@
-//! Replaces SOAP/XML chains within an exchange in a build without the feature `soap`: no message
-//! has a chain.
+//! Replaces the processing of SOAP/XML chains in a build without the feature `soap`, where no
+//! message has a chain.
 
 use std::convert::Infallible;
 

@@ -20,7 +20,7 @@ use crate::policy::Chain;
 use crate::soap::Fault;
 
 impl<I: Io> Worker<I> {
-    /// Handles an established connection to a target; with TLS, begins the handshake.
+    /// Handles a target connection that has just been established; over TLS, begins the handshake.
     pub(crate) fn origin_connected(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -34,7 +34,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a connection to a target that can now carry requests.
+    /// Handles a target connection that can now carry requests.
     fn origin_ready(&mut self, id: ConnId) {
         if let Some(origin) = self.core.origins.get_mut(id) {
             origin.is_connected = true;
@@ -120,8 +120,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles the last byte of a response: keeps the connection if possible, and continues with
-    /// the client.
+    /// Handles a complete response: returns the connection to the pool if possible, and continues
+    /// with the client.
     fn response_is_whole(&mut self, id: ConnId, nothing_follows: bool) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -176,8 +176,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a connection to a target that was lost or took too long: retries if that is
-    /// harmless, otherwise sends an error to the client.
+    /// Handles a target connection that failed or took too long: retries if that is safe;
+    /// otherwise, sends the client an error.
     pub(crate) fn origin_broke(&mut self, id: ConnId, why: Choice) {
         let Some(origin) = self.discard(id) else {
             return;
@@ -218,7 +218,7 @@ impl<I: Io> Worker<I> {
 }
 
 impl Exchange {
-    /// Writes the head of a response or, if a policy needs the whole response, keeps it until then.
+    /// Writes the head of a response or, if a policy needs the whole response, collects it.
     fn begin_response(&mut self, head: &Head<'_>) -> Result<(), Choice> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -305,9 +305,9 @@ impl Exchange {
         Edited::Done
     }
 
-    /// Forwards bytes from a target; keeps at most `max_bytes` of a collected response. Returns
-    /// true at the end of the response. Fails with the gateway's own response if the target's
-    /// response cannot be forwarded.
+    /// Forwards or collects bytes from a target; a collected body may have at most `max_bytes`.
+    /// Returns true at the end of the response. The error is the gateway's own response, which
+    /// replaces one that cannot be forwarded.
     fn pass_response(
         &mut self,
         decoder: &mut Decoder,
@@ -359,7 +359,7 @@ impl Exchange {
 /// The maximum number of targets that are tried for one request.
 const ATTEMPTS_MAX: usize = 8;
 
-/// Retries that are harmless after a connection to a target fails.
+/// Retries that are safe after a target connection fails.
 impl Exchange {
     /// Sends a request again over a new connection; reports whether the attempt could be started.
     pub(crate) fn try_again<I: Io>(

@@ -22,7 +22,8 @@ use crate::message::Choice;
 pub struct Totals {
     /// Responses sent to clients, including the gateway's own.
     pub responses: u64,
-    /// Requests sent a second time because a kept connection had been closed by the upstream.
+    /// The number of times that a request was sent again, because the upstream closed a kept
+    /// connection or a target could not be connected to.
     pub retries: u64,
     /// Requests that failed because of the upstream: they got 502 or 504, or were cut off.
     pub upstream_failures: u64,
@@ -33,7 +34,7 @@ pub struct Totals {
 /// Receives rare messages for the operator, from any worker.
 pub(crate) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// State shared by the workers.
+/// The state that the workers share.
 pub(crate) struct Gateway {
     pub(crate) notices: Notices,
     pub(crate) faults: Faults,
@@ -43,7 +44,7 @@ pub(crate) struct Gateway {
     /// No more connections are accepted, and existing ones close after their current request.
     is_draining: AtomicBool,
     pub(crate) workers: usize,
-    /// The number of workers with nothing left to do.
+    /// The number of workers that have finished draining.
     drained: AtomicUsize,
     totals: Mutex<Totals>,
 }
@@ -66,13 +67,13 @@ impl Gateway {
         Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives every worker a new configuration, which the worker adopts after its current round.
+    /// Replaces the configuration; each worker adopts the new one after its current round.
     pub(crate) fn replace(&self, compiled: CompiledConfig) {
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Ends every worker once no request is pending, within the time allowed for that.
+    /// Ends all workers once no request is pending or the drain time is over.
     pub(crate) fn drain(&self) {
         self.is_draining.store(true, Ordering::Release);
     }
@@ -110,7 +111,8 @@ impl Service for Gateway {
                 is_drained = worker.is_drained(&seat.listeners, &mut events)?;
                 self.drained.fetch_add(is_drained.into(), Ordering::AcqRel);
             }
-            // Otherwise, the first worker that ends would end the others too.
+            // Workers end together, because the first one to end would end the others too, even if
+            // they are not drained.
             if self.drained.load(Ordering::Acquire) == self.workers {
                 break;
             }
@@ -121,7 +123,6 @@ impl Service for Gateway {
     }
 }
 
-/// A client's connection.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -132,7 +133,7 @@ pub(crate) enum ClientConnection {
     Http2(Box<Multiplexed>),
 }
 
-/// The connections of clients.
+/// A worker's client connections.
 pub(crate) type Clients = ConnMap<ClientConnection>;
 
 /// Returns the client of a connection or stream.
@@ -144,7 +145,7 @@ pub(crate) fn client_mut(clients: &mut Clients, client_ref: ClientRef) -> Option
     }
 }
 
-/// Returns the request of a connection or stream, and its response.
+/// Returns the exchange of a connection or stream.
 pub(crate) fn exchange_mut(clients: &mut Clients, client_ref: ClientRef) -> Option<&mut Exchange> {
     Some(&mut client_mut(clients, client_ref)?.exchange)
 }
@@ -152,7 +153,7 @@ pub(crate) fn exchange_mut(clients: &mut Clients, client_ref: ClientRef) -> Opti
 pub(crate) struct Worker<I> {
     pub(crate) core: Core<I>,
     pub(crate) clients: Clients,
-    /// The notice about too many connections has been given.
+    /// The operator has been notified of too many connections.
     has_reported_full: bool,
 }
 
@@ -262,7 +263,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Closes a connection that exceeds the limit.
+    /// Closes a new connection, because clients already have the maximum number open.
     fn turn_away(&mut self, id: ConnId) {
         self.core.io.close(id);
         if !std::mem::replace(&mut self.has_reported_full, true) {
@@ -303,8 +304,8 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// Applies the result of an action. For a stream, only the stream ends; otherwise, the whole
-    /// connection does.
+    /// Applies the result of an action. If the connection is to end and `client_ref` names a
+    /// stream, only the stream ends.
     pub(crate) fn obey(&mut self, client_ref: ClientRef, fate: Fate) {
         if fate == Fate::Keep {
             return;
@@ -389,7 +390,7 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// Handles the first bytes of a connection, which show its protocol unless TLS has negotiated
+    /// Handles the first bytes of a connection, which identify its protocol unless TLS negotiated
     /// one.
     fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
         let Some(ClientConnection::Http1(client)) = self.clients.get_mut(id) else {
@@ -401,7 +402,7 @@ impl<I: Io> Worker<I> {
         let agreed = self.core.io.session(id).and_then(|session| session.alpn());
         let is_http2 = match agreed {
             Some(protocol) => protocol == b"h2",
-            None => http2::Server::recognises(&greeting) == Some(true),
+            None => http2::Server::recognizes(&greeting) == Some(true),
         };
         if is_http2 && self.core.current.active.compiled.http2 {
             let connection = Multiplexed::new(id, &mut self.core);

@@ -17,7 +17,7 @@ const VALUE_BYTES_MAX: usize = 256;
 /// The maximum number of keys that one worker counts separately. All other keys share one count.
 const KEYS_MAX: usize = 65_536;
 
-/// The Redis server in which a limit is counted.
+/// The Redis server that keeps the counts of a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -27,12 +27,12 @@ pub(crate) struct Server {
 /// A compiled policy `redis_rate_limit`.
 #[derive(Debug)]
 pub(crate) struct RedisLimit {
-    /// The limit's number among all limits of the configuration.
+    /// The limit's number among all Redis limits of the configuration.
     pub(crate) number: usize,
     pub(crate) server: Server,
     pub(crate) policy: RedisRateLimitPolicy,
     pub(crate) window_ms: u64,
-    /// The prefix of all keys of the limit.
+    /// The prefix of the limit's keys in Redis.
     prefix: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ impl RedisLimit {
             )
         })?;
         let address = written.parse().map_err(|_| {
-            let message = format!("\"{written}\" is not an IP address with a port");
+            let message = format!("the address \"{written}\" is not an IP address with a port");
             ConfigError::new(message, "write it as 127.0.0.1:6379")
         })?;
         Ok(Self {
@@ -65,7 +65,7 @@ impl RedisLimit {
         })
     }
 
-    /// Writes the key under which a consumer's request is counted.
+    /// Writes the key that a request is counted under.
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);
@@ -100,14 +100,14 @@ impl RedisLimit {
     }
 }
 
-/// The counts of one worker, and the last totals from Redis.
+/// One worker's counts for a limit, and the last totals from Redis.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     buckets: HashMap<Box<[u8]>, Bucket>,
     /// Keys with counts that have not been sent to Redis yet.
     dirty: Vec<Box<[u8]>>,
     pub(crate) sent_at_ns: u64,
-    /// True if the counts must be sent to Redis at once, because the total of a key is unknown.
+    /// True if the counts must be sent at once, because a key's total in Redis is unknown.
     pub(crate) is_urgent: bool,
 }
 
@@ -115,11 +115,11 @@ pub(crate) struct Counts {
 struct Bucket {
     /// Requests not yet reported to Redis.
     fresh: u64,
-    /// Requests reported to Redis, which has not replied yet.
+    /// Requests reported to Redis in commands that it has not replied to.
     sent: u64,
     /// The last total received from Redis, over all gateways and workers.
     total: u64,
-    /// The time at which Redis forgets the key.
+    /// The time at which the key expires in Redis.
     ends_at_ns: u64,
 }
 
@@ -163,7 +163,8 @@ impl Counts {
         !self.dirty.is_empty()
     }
 
-    /// Passes the counts that have not been sent to Redis to `tell`, as keys with amounts.
+    /// Calls `tell` with each key and amount that has not been sent to Redis, and marks them as
+    /// sent.
     pub(crate) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {
             if let Some(bucket) = self.buckets.get_mut(&key) {
@@ -174,7 +175,7 @@ impl Counts {
         }
     }
 
-    /// Adopts the total of a key from Redis, and the remaining time of its window.
+    /// Adopts a key's total and the remaining time of its window from Redis's reply to `amount`.
     pub(crate) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.sent = bucket.sent.saturating_sub(amount);
@@ -222,7 +223,8 @@ mod tests {
         let third = third.map(|it| (it.remaining, it.reset_s, it.is_allowed));
         assert_eq!(third, Some((0, 1, true)));
         assert!(!allowed(&mut counts, 1));
-        // The window ends; unsent counts are added to the next one.
+        // The window has ended. Counts that have not been sent to Redis are added to the next
+        // window.
         assert!(allowed(&mut counts, 500_000_002));
         counts.tell(|_, amount| assert_eq!(amount, 4));
         counts.lost(b"k", 4);

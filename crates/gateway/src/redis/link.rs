@@ -11,25 +11,25 @@ use super::resp::{self, Reply};
 use crate::client_ref::ClientRef;
 use crate::message::Digits;
 
-/// The time after a failure during which no connection to Redis is attempted.
+/// The minimum time between two attempts to connect to Redis.
 const RETRY_NS: u64 = 500_000_000;
 
 /// The maximum size, in bytes, of the commands that wait to be sent. If they exceed it, Redis
 /// counts as unavailable.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
 
-/// The sender of a command, which waits for the reply.
+/// The part of the worker that waits for the reply to a command.
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
-    /// The client of a request, and the serial number of the command.
+    /// A client whose request waits, with the serial number of the command.
     Request(ClientRef, u64),
-    /// The worker's own counts for a key.
+    /// The worker's own counts, with the key and the amount sent.
     Counts(Box<[u8]>, u64),
-    /// The link itself, for the reply to AUTH.
+    /// The link itself, which waits for the reply to AUTH.
     Greeting,
 }
 
-/// A command that was sent to Redis.
+/// A command that Redis has not replied to yet.
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) asker: Asker,
@@ -37,7 +37,7 @@ pub(crate) struct Question {
     due_ns: u64,
 }
 
-/// The reply from Redis for a key, or the absence of one.
+/// Redis's reply about a key, or `Nothing` if there will be none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Count { count: u64, left_ms: u64 },
@@ -54,11 +54,12 @@ pub(crate) struct Link {
     /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
-    /// The numbers in Redis's replies to the current command so far.
+    /// The integers received so far of the replies to one [`Question`], which consists of three
+    /// commands.
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
-    /// Redis did not reply to the last command. The problem has already been reported.
+    /// Redis has not replied since the last failure, which has already been reported.
     pub(crate) is_gone: bool,
     /// A message for the operator.
     pub(crate) trouble: Option<String>,
@@ -90,7 +91,7 @@ impl Link {
         !self.asked.is_empty()
     }
 
-    /// Applies the new numbers of limits, indexed by their old numbers; removed limits have none.
+    /// Renumbers the limits of pending commands; `limits` maps old numbers to new ones.
     pub(crate) fn renumber(&mut self, limits: &[Option<usize>]) {
         for question in &mut self.asked {
             let number = limits.get(question.limit).copied().flatten();
@@ -174,7 +175,7 @@ impl Link {
         self.flush(io);
     }
 
-    /// Reports whether its deadline has passed.
+    /// Reports whether the deadline for the oldest reply has passed.
     pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
         let deadline = &mut self.deadline;
         let conn = self.conn;
@@ -244,7 +245,7 @@ impl Link {
         true
     }
 
-    /// Reports a problem, but not again until the link has worked in between.
+    /// Reports a problem, unless one was reported since the link last worked.
     pub(crate) fn complain(&mut self, words: &str) {
         if !self.is_gone {
             let address = self.server.address;
@@ -252,7 +253,7 @@ impl Link {
         }
     }
 
-    /// Closes the connection: returns the pending commands, which will get no reply.
+    /// Closes the connection. Returns the pending commands, which will get no replies.
     pub(crate) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
         if let Some(conn) = self.conn.take() {
             core.io.close(conn);
@@ -262,7 +263,7 @@ impl Link {
         self.input.clear();
         self.replies.clear();
         self.retry_at_ns = core.now_ns + RETRY_NS;
-        // If Redis closes an idle connection, the link is not lost.
+        // Redis may close an idle connection; that is not a failure.
         self.is_gone |= !self.asked.is_empty();
         std::mem::take(&mut self.asked)
     }

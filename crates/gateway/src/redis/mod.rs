@@ -1,4 +1,4 @@
-//! Limits that are counted in Redis, with a worker's counts and connections, and the protocol. The
+//! Rate limits that are counted in Redis: a worker's counts, its connections, and the protocol. The
 //! module depends neither on the requests nor on the worker whose loop serves the connections.
 
 mod limit;

@@ -1,4 +1,4 @@
-//! The serialization protocol of Redis (RESP2), to the extent that counting needs it.
+//! The parts of Redis's serialization protocol (RESP2) that counting needs.
 
 use crate::message::Digits;
 
@@ -8,7 +8,7 @@ const LINE_BYTES_MAX: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Integer(i64),
-    /// A string whose content does not matter.
+    /// A string, such as `OK`, whose content does not matter.
     Fine,
     Error(String),
 }

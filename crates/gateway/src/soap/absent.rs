@@ -1,5 +1,5 @@
 //! Replaces the SOAP/XML policies in a build without the feature `soap`. A configuration that
-//! contains one is refused, so none exists.
+//! contains such a policy is refused, so no value of these types is ever created.
 
 use std::io;
 
@@ -10,9 +10,10 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::{Collected, Refusal};
 
-/// The error for a configuration with a SOAP/XML policy.
+/// Refuses a SOAP/XML policy in a configuration.
 fn refused<T>() -> Result<T, Vec<ConfigError>> {
-    let message = "this gatebench was built without the feature `soap`, which SOAP and XML need";
+    let message =
+        "this gatebench was built without the feature `soap`, which SOAP and XML policies need";
     let remedy = "build it with its default features";
     Err(vec![ConfigError::new(message, remedy)])
 }

@@ -16,16 +16,16 @@ use super::helpers;
 use crate::config::ConfigError;
 use crate::message::Collected;
 
-/// Both chains of a route.
+/// A route's chains for requests and for responses.
 #[derive(Debug)]
 pub(crate) struct Soap {
     /// The index of the policy among the route's policies.
     at: usize,
     request: Option<Arc<SoapPolicy>>,
     response: Option<Arc<SoapPolicy>>,
-    /// The destinations of requests, by target number.
+    /// The destinations that a request's content can select, indexed by target number.
     targets: Vec<Redirect>,
-    /// True if the faults sent for refusals by other policies and by the gateway contain details.
+    /// True if faults contain details when another policy or the gateway refuses a request.
     is_verbose: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Redirect {
     pub(crate) upstream: Option<usize>,
 }
 
-/// The parts of the heads of a request and its response that the chains use.
+/// The fields in the heads of a request and its response that the chains use.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
     /// The client, which determines the format of faults.
@@ -55,13 +55,12 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) request_bytes: usize,
     /// The maximum size of a response after decompression, in bytes.
     pub(crate) response_bytes: usize,
-    /// True to check for mistakes only and compile nothing.
+    /// True if settings are only checked and no definition is compiled.
     pub(crate) is_check: bool,
 }
 
 impl Soap {
-    /// Compiles the chains of the policy at this index in its route; only checks them if `is_check`
-    /// is set.
+    /// Compiles the chains of a policy, which has the index `at` in its route.
     pub(crate) fn new(
         at: usize,
         policy: &settings::SoapPolicy,
@@ -104,13 +103,12 @@ impl Soap {
         self.response.is_some()
     }
 
-    /// The chains, so that they can be compiled again before they expire.
+    /// Returns the chains, so that they can be recompiled before they expire.
     pub(crate) fn policies(&self) -> impl Iterator<Item = &Arc<SoapPolicy>> {
         self.request.iter().chain(&self.response)
     }
 
-    /// Returns the mistakes in the definitions, each with its path relative to the list of
-    /// policies.
+    /// Returns the mistakes in the definitions, with places relative to the list of policies.
     pub(crate) fn problems(&self) -> impl Iterator<Item = ConfigError> {
         let request = self.request.iter().map(|policy| ("request", policy));
         let both = request.chain(self.response.iter().map(|policy| ("response", policy)));
@@ -156,8 +154,7 @@ impl Soap {
         target
     }
 
-    /// Processes a response with this status in the way that [`Self::process_request`] processes a
-    /// request.
+    /// Processes a response with this status as [`Self::process_request`] processes a request.
     pub(crate) fn process_response(
         &self,
         collected: &Collected,
@@ -178,22 +175,22 @@ impl Soap {
         policy.advance_response(&response, waited)
     }
 
-    /// Returns the fault for a client if something other than the chain failed with this status;
-    /// none if the client does not use SOAP.
+    /// Returns the fault for a failure outside the chains with this status; none if the client does
+    /// not use SOAP.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
         Fault::of_status(status, passage.client, self.is_verbose)
     }
 }
 
 impl Passage {
-    /// Handles the beginning of a request.
+    /// Remembers the fields of a request's head.
     pub(crate) fn begin(&mut self, head: &Head<'_>) {
         self.turn(head);
         self.soap_action = text(head, "SOAPAction");
         self.client = Client::of(self.content_type.as_deref());
     }
 
-    /// The progress of a message that has no chain.
+    /// Returns the result for a message that has no chain.
     fn unchanged(&self) -> Progress {
         Progress::Done(Passed {
             client: self.client,
@@ -201,8 +198,8 @@ impl Passage {
         })
     }
 
-    /// Takes the fields that describe the body of the message that is processed next, the request
-    /// or the response, from its head.
+    /// Remembers the fields that describe the body of the message to process next, which is the
+    /// request or the response.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.content_type = text(head, "Content-Type");
         self.content_encoding = text(head, "Content-Encoding");

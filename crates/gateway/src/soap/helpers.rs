@@ -7,8 +7,7 @@ use gatebench_xml::saxon::{Bounds, Saxon};
 
 use crate::config::ConfigError;
 
-/// More helpers would be of no use: each worker keeps one busy, and there are no more workers than
-/// cores.
+/// The maximum number of helpers. Each worker sends its messages to one helper.
 const HELPERS_MAX: usize = 16;
 
 /// Returns the helpers, which exit when the last policy that uses them is dropped.
@@ -23,7 +22,8 @@ pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
         ConfigError::new(message, "install it: make saxon")
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // One more than the number of workers, so that a restarting helper leaves enough of them.
+    // There is one helper more than there are cores, so that enough helpers remain while one
+    // restarts.
     let count = (cores + 1).min(HELPERS_MAX);
     let started = Saxon::start(folder, Bounds::default(), count)
         .map_err(|why| ConfigError::new(format!("saxon: {why}"), "install it again: make saxon"))?;
@@ -31,7 +31,7 @@ pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
     Ok(started)
 }
 
-/// The directory into which `make saxon` installs the Python package: `gatebench/saxonche` in
+/// Returns the directory where `make saxon` installs the Python package: `gatebench/saxonche` in
 /// XDG_DATA_HOME [default: `~/.local/share`].
 fn folder() -> Option<PathBuf> {
     let absolute = |name: &str| {

@@ -11,14 +11,14 @@ use gatebench_xml::soap::Paused;
 
 use crate::client_ref::ClientRef;
 
-/// A pending order, and the client that waits for it.
+/// A pending order, with the client that waits for its result.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) client_ref: ClientRef,
-    /// Kept until its result arrives, because a helper that ends also loses the orders of other
-    /// clients.
+    /// The order is kept until its result arrives, so that it can be passed to another helper if
+    /// this one ends.
     pub(crate) order: Order,
-    /// The number of helpers that ended while they held it.
+    /// The number of helpers that ended while they held the order.
     pub(crate) losses: u32,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Parked {
     pub(crate) paused: Paused,
 }
 
-/// A line to a helper.
+/// A worker's connection to a helper, with the pending orders.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) engine: Arc<Engine>,
@@ -41,7 +41,7 @@ pub(crate) struct Line {
     outbox: Outbox,
     /// Bytes received but not read yet.
     input: Vec<u8>,
-    /// The orders that have no response yet.
+    /// The orders that have no result yet, oldest first.
     pub(crate) asked: VecDeque<Asked>,
     deadline: Deadline,
     patience_ns: u64,
@@ -110,7 +110,7 @@ impl Line {
         is_fine
     }
 
-    /// Restarts the helper's time limit for the next response, if one is pending.
+    /// Restarts the helper's time limit for the next result, if one is pending.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),
@@ -121,7 +121,7 @@ impl Line {
         }
     }
 
-    /// Reports whether its deadline has passed.
+    /// Reports whether the deadline for the next result has passed.
     pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) -> bool {
         self.deadline.expired(now_ns, self.conn.into(), timers)
     }

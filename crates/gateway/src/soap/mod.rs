@@ -2,8 +2,8 @@
 //! and the lines to the helpers that run XSLT 2.0 and 3.0. The module handles complete messages and
 //! depends neither on their connections nor on other policies.
 //!
-//! It is the only module that needs the crate `xml`. A build without the feature `soap` has
-//! `absent.rs` in its place.
+//! No other module needs the crate `xml`. A build without the feature `soap` has `absent.rs` in its
+//! place.
 
 mod chains;
 mod helpers;
@@ -18,7 +18,8 @@ pub(crate) use gatebench_xml::soap::{Fault, Passed, Paused, Progress, Refresher}
 pub(crate) use line::{Asked, Line, Parked};
 pub(crate) use stylesheets::Stylesheets;
 
-/// The names and versions of the libraries that process SOAP and XML; none in a build without them.
+/// Returns the names and versions of the libraries that process SOAP and XML; a build without the
+/// feature `soap` has none.
 pub fn library_versions() -> Vec<(&'static str, String)> {
     gatebench_xml::library_versions().into()
 }

@@ -49,7 +49,7 @@ impl Stylesheets {
     }
 }
 
-/// A Content-Type whose media type, charset, or both are replaced.
+/// Replaces the media type, the charset, or both in a Content-Type.
 fn content_type(before: &str, media_type: Option<&str>, charset: Option<&str>) -> String {
     let (essence, parameters) = before.split_once(';').unwrap_or((before, ""));
     let said = parameters.split(';').find_map(|parameter| {

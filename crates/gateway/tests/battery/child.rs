@@ -15,10 +15,10 @@ use gatebench_gateway::GatewayConfig;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// The environment variable with the parent's address.
+/// The environment variable that contains the parent's address.
 pub const PARENT: &str = "GATEBENCH_BATTERY_PARENT";
 
-/// The time limit for a process to start, and to stop.
+/// The time limit for starting a process, and for stopping it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Gateway {
@@ -58,7 +58,7 @@ impl Gateway {
         }
     }
 
-    /// Reports whether the process has ended by itself.
+    /// Reports whether the process has ended on its own.
     pub fn has_crashed(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
@@ -76,7 +76,7 @@ impl Gateway {
         false
     }
 
-    /// The CPU time used so far.
+    /// Returns the CPU time that the process has used so far.
     pub fn cpu(&self) -> Duration {
         // The kernel counts in units of 0.01 s on every Linux platform that the project supports.
         const TICK: Duration = Duration::from_millis(10);
@@ -87,7 +87,7 @@ impl Gateway {
         TICK * (ticks() + ticks())
     }
 
-    /// The memory in use and its peak, in bytes.
+    /// Returns the memory in use and its peak, in bytes.
     pub fn memory(&self) -> (u64, u64) {
         let status = self.proc("status");
         let kib = |name: &str| -> u64 {
@@ -123,13 +123,13 @@ fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
         assert!(ended.is_none(), "the gateway's process ended: {ended:?}");
         assert!(
             begun.elapsed() < PATIENCE,
-            "the gateway's process is silent"
+            "the gateway's process does not connect"
         );
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Serves the configurations that the parent sends, until it closes the connection.
+/// Serves with the configuration that the parent sends, until the parent closes the connection.
 pub fn serve(parent: &str) {
     let stream = TcpStream::connect(parent).unwrap();
     let mut orders = BufReader::new(stream.try_clone().unwrap());

@@ -1,4 +1,4 @@
-//! Two clients, of which one sends vectors and the other (the neighbor) sends ordinary requests.
+//! Two clients: one sends vectors, and the other (the neighbor) sends ordinary requests.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,20 +6,21 @@ use std::time::{Duration, Instant};
 
 use crate::vector::position;
 
-/// A connection that is silent for this long counts as hung. This is longer than any timeout of the
-/// gateways under test.
+/// A connection that receives nothing for this long counts as hung. This is longer than any timeout
+/// of the gateways under test.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
-/// How bytes are sent.
+/// The way in which a vector's bytes are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Whole,
     /// In a few pieces.
     Cut,
+    /// Byte by byte.
     Bytes,
 }
 
-/// The responses of the gateway to a vector.
+/// The gateway's responses to a vector.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     /// The final responses in order.
@@ -59,7 +60,7 @@ pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
     let _ = stream.write_all(rest);
 }
 
-/// The lengths of all pieces except the last one.
+/// Returns the lengths of all pieces except the last one.
 fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
     match manner {
         Manner::Whole => Vec::new(),
@@ -109,7 +110,7 @@ pub fn hear(stream: &mut TcpStream) -> Heard {
     }
 }
 
-/// Splits consecutive responses. Bytes that are not a response have status 0.
+/// Splits consecutive responses. Bytes that are not a response count as a response with status 0.
 fn responses(said: &[u8]) -> Vec<Response> {
     let mut responses = Vec::new();
     let mut rest = said;

@@ -1,5 +1,5 @@
-//! Contracts (OpenAPI) and edits of JSON must check and edit the value that the upstream reads. If
-//! there are duplicates, the upstream could read the other one.
+//! OpenAPI contracts and JSON edits must check and edit the value that the upstream reads. If a
+//! value occurs twice, the upstream could read the one that was not checked.
 
 use serde_json::{Value, json};
 
@@ -83,8 +83,8 @@ enum Fate {
     Either,
 }
 
-/// A vector of this request and the following bytes; `seen` is the request as the origin reads it
-/// if the gateway forwards it.
+/// A vector that consists of this request and the usual one after it. If the gateway forwards the
+/// request, the origin must read it as `seen`.
 fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     let requests = vec![seen, Seen::after()];
     let expect = match fate {
@@ -97,7 +97,7 @@ fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     Vector::new(name, format!("{request}{AFTER}"), expect)
 }
 
-/// A POST with this body and these lines.
+/// A vector that is a POST with these header lines and this body.
 fn post(target: &str, seen_target: &str, lines: &str, body: &[u8], fate: Fate) -> Vector {
     let length = body.len();
     let head = format!(
@@ -115,7 +115,7 @@ fn pay(lines: &str, body: &[u8], fate: Fate) -> Vector {
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// JSON bodies (RFC 8259) whose `amount` may be at most 10.
+/// JSON bodies (RFC 8259); their `amount` must be an integer of at most 10.
 const BODIES: &[(&[u8], Fate)] = &[
     (br#"{"amount":5}"#, Passed),
     (b" {\n\"amount\" :\t5 }\r\n", Passed),
@@ -209,8 +209,8 @@ fn bodies() -> Vec<Vector> {
     vectors
 }
 
-/// Fields that determine how a body is read. The body here is valid JSON, with an excessive amount
-/// if it must be refused.
+/// Fields that determine how a body is read. Each body is valid JSON; its amount is excessive if
+/// the request must be refused.
 fn types() -> Vec<Vector> {
     let (good, high) = (br#"{"amount":5}"#, br#"{"amount":500}"#);
     let mut vectors = Vec::new();
@@ -285,7 +285,7 @@ fn forms() -> Vec<Vector> {
     ]
 }
 
-/// A GET of `/api/pay/{id}` whose parameters are all numbers up to 10.
+/// Parameters of `GET /api/pay/{id}`, which must be integers: `id` up to 100, the others up to 10.
 fn parameters() -> Vec<Vector> {
     let get = |target: &str, lines: &str, fate: Fate| {
         let head = format!("GET /api{target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{lines}\r\n");
@@ -353,7 +353,7 @@ fn parameters() -> Vec<Vector> {
     vectors
 }
 
-/// Paths and methods that the document does not define.
+/// A path and a method that the document defines, and others that it does not define.
 fn operations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (method, target, seen, fate) in [
@@ -381,7 +381,7 @@ fn operations() -> Vec<Vector> {
     vectors
 }
 
-/// A member that must never reach the origin.
+/// Bodies with a member `admin`, which must never reach the origin at the top level.
 fn edits() -> Vec<Vector> {
     let edited = |lines: &str, body: &str, seen: &str, fate: Fate| {
         let mut vector = post("/edited", "/edited", lines, body.as_bytes(), fate);

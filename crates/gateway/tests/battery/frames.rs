@@ -1,4 +1,5 @@
-//! HTTP/2 frames and header blocks, handwritten so that they can contain deliberate errors.
+//! Writes HTTP/2 frames and header blocks by hand, so that they can contain deliberate errors, and
+//! reads the frames that the gateway sends.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -26,7 +27,7 @@ pub const HAS_PRIORITY: u8 = 0x20;
 /// The beginning of a connection: the preface and empty settings (RFC 9113 3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// The streams of a vector: its own, and that of the following request.
+/// The stream of a vector's request; the request after it uses [`AFTER_STREAM`].
 pub const STREAM: u32 = 1;
 pub const AFTER_STREAM: u32 = 3;
 
@@ -36,7 +37,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [head.as_slice(), payload].concat()
 }
 
-/// A field as a literal without indexing, with a literal name (RFC 7541 6.2.2).
+/// Encodes a field as a literal without indexing, with a literal name (RFC 7541 6.2.2).
 pub fn field(name: &[u8], value: &[u8]) -> Vec<u8> {
     let mut field = vec![0];
     for text in [name, value] {
@@ -46,8 +47,8 @@ pub fn field(name: &[u8], value: &[u8]) -> Vec<u8> {
     field
 }
 
-/// An integer with a seven-bit prefix (RFC 7541 5.1); the eighth bit states that no Huffman code
-/// follows.
+/// Writes the length of a string as an integer with a seven-bit prefix (RFC 7541 5.1). The eighth
+/// bit is 0, because the string is not Huffman-coded.
 pub fn write_length(out: &mut Vec<u8>, length: usize) {
     if length < 0x7f {
         out.push(length as u8);
@@ -69,7 +70,7 @@ pub fn block<N: AsRef<[u8]>, V: AsRef<[u8]>>(fields: &[(N, V)]) -> Vec<u8> {
     written.collect::<Vec<_>>().concat()
 }
 
-/// The fields of every request of a client.
+/// The pseudo-header fields of a request.
 pub fn request_fields<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         (":method", method),
@@ -85,22 +86,22 @@ pub fn get(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block)
 }
 
-/// A request whose body follows.
+/// The head of a request whose body follows.
 pub fn post(stream: u32, path: &str) -> Vec<u8> {
     let block = block(&request_fields("POST", path));
     frame(HEADERS, END_HEADERS, stream, &block)
 }
 
-/// Frames from a server, decoded as far as needed here.
+/// The frames from a server, decoded as far as the tests need.
 #[derive(Debug, Default)]
 pub struct Said {
     bytes: Vec<u8>,
-    /// Statuses of final responses by stream.
+    /// The statuses of final responses, by stream.
     pub statuses: HashMap<u32, u16>,
-    /// Streams that have ended, and how many of them were reset.
+    /// The streams that have ended; `resets` counts those that were reset with an error.
     pub over: Vec<u32>,
     pub resets: usize,
-    /// The code of GOAWAY.
+    /// The error code of GOAWAY, if it was received.
     pub go_away: Option<u32>,
     /// Payloads of acknowledged PINGs.
     pub pongs: Vec<Vec<u8>>,
@@ -145,8 +146,8 @@ impl Said {
                 }
             }
             RST_STREAM => {
-                // With this code, a server may ask the client to stop sending a request to which it
-                // has responded (RFC 9113 8.1).
+                // Code 0 is not an error: a server that has responded asks the client to stop
+                // sending the request (RFC 9113 8.1).
                 self.resets += usize::from(code(0) != 0);
                 self.over.push(stream);
             }
@@ -168,7 +169,7 @@ struct Frame<'b> {
     payload: &'b [u8],
 }
 
-/// The first frame and the bytes after it; `None` if the frame is incomplete.
+/// Returns the first frame and the bytes after it; none if the frame is incomplete.
 fn first_frame(bytes: &[u8]) -> Option<(Frame<'_>, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<9>()?;
     let [l0, l1, l2, kind, flags, stream @ ..] = *head;
@@ -183,7 +184,7 @@ fn first_frame(bytes: &[u8]) -> Option<(Frame<'_>, &[u8])> {
     Some((frame, after))
 }
 
-/// The status at the start of a header block: an entry of the static table, or a literal.
+/// Reads the status at the start of a header block: an entry of the static table, or a literal.
 fn status(block: &[u8]) -> u16 {
     const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
     match *block {
@@ -199,7 +200,7 @@ fn status(block: &[u8]) -> u16 {
     }
 }
 
-/// Three digits (RFC 7541 appendix B): 0 to 2 have five-bit codes, and the others have six-bit
+/// Decodes three digits (RFC 7541 appendix B): 0 to 2 have five-bit codes, the others six-bit
 /// codes.
 fn huffman_digits(coded: &[u8]) -> u16 {
     let bits = coded

@@ -9,11 +9,11 @@ use crate::origin::Record;
 use crate::reader;
 use crate::vector::{Expect, Seen, Vector, marked};
 
-/// Statuses with which the gateway itself refuses a client's input. 502 and 504 are not among them:
+/// The statuses that the gateway itself refuses input with. 502 and 504 are not among them, because
 /// they show that the origin received something that it could not read.
 const REFUSALS: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 414, 415, 431, 501, 505];
 
-/// The result of a vector.
+/// The verdict on the gateway's treatment of a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Rejected,
@@ -65,7 +65,7 @@ impl Tally {
         self.delayed(&other.slowest, other.longest_delay);
     }
 
-    /// Records how long another client waited.
+    /// Records how long the neighbor waited for a response.
     pub fn delayed(&mut self, name: &str, delay: Duration) {
         if delay > self.longest_delay {
             self.longest_delay = delay;
@@ -73,7 +73,7 @@ impl Tally {
         }
     }
 
-    /// Prints one line, which is shown even if the test passes.
+    /// Prints the results as a table row, which is shown even if the test passes.
     pub fn print(&self) {
         const COLUMNS: &str = "battery | tried | correctly rejected | correctly passed | wrong | \
                                crashes | hangs | longest delay of another client";
@@ -101,7 +101,7 @@ pub struct Found {
     unreadable: Vec<String>,
 }
 
-/// Groups the records by vector number; those without one are returned separately.
+/// Groups the records by vector number; returns descriptions of those without a number separately.
 pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>) {
     let mut found = vec![Found::default(); vectors];
     let mut strays = Vec::new();
@@ -188,8 +188,7 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
     }
 }
 
-/// Reports whether each element of the first list occurs in the second, with no element counted
-/// twice.
+/// Reports whether each element of the first list matches a different element of the second.
 fn is_among(some: &[Seen], all: &[Seen]) -> bool {
     let mut left: Vec<&Seen> = all.iter().collect();
     some.iter().all(|one| {

@@ -12,17 +12,18 @@ use crate::judge::{Tally, judge, sorted};
 use crate::origin::{Origin, echo};
 use crate::vector::{Vector, marked};
 
-/// Vectors, the gateway that receives them, and the function that reads its responses.
+/// A table of vectors, with the configuration of the gateway that receives them.
 pub struct Battery {
     pub name: &'static str,
-    /// The configuration without the values that are known only after startup.
+    /// The configuration without its listener and upstream, whose ports are known only later.
     pub config: Value,
     pub vectors: Vec<Vector>,
+    /// Reads the gateway's responses to one vector.
     pub hear: fn(&mut TcpStream) -> Heard,
 }
 
 impl Battery {
-    /// Vectors for a gateway that forwards everything and has short deadlines.
+    /// A battery for a gateway that forwards everything and has short deadlines.
     pub fn of_one_route(
         name: &'static str,
         vectors: Vec<Vector>,
@@ -67,7 +68,7 @@ pub fn run(battery: &Battery) -> Tally {
     all
 }
 
-/// Sends all vectors to one gateway in this manner, one after another.
+/// Sends vectors to one gateway in this manner, one after another.
 fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     let origin = Origin::start(echo);
     let mut gateway = Gateway::start(backend, &battery.config, origin.address);

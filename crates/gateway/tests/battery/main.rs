@@ -1,13 +1,12 @@
-//! The batteries are tables of input that clients may send to a gateway. Each entry states the
-//! verdict that the standards require, and one judge checks all of them. The gateway runs in a
-//! separate process, so that a crash is noticed, and only the gateway's memory and CPU time are
-//! measured. Its output is read by an HTTP/1.1 reader that shares no code with the gateway.
+//! Batteries: tables of input that clients may send to a gateway. Each entry states the verdict
+//! that the standards require, and one judge checks all of them. The gateway runs in a separate
+//! process, so that a crash is noticed, and only the gateway's memory and CPU time are measured.
+//! Its output is read by an HTTP/1.1 reader that shares no code with the gateway.
 //!
-//! This is a separate binary, because a limit applies to how long another client waits: no other
+//! This is a separate binary because the tests limit how long another client waits, so no other
 //! test of this crate may run at the same time.
 //!
-//! The vectors are derived from the RFCs. The following public lists show which shapes are worth
-//! testing:
+//! The vectors are derived from the RFCs. These public lists show which shapes are worth testing:
 //! - the mutations of smuggler, <https://github.com/defparam/smuggler>
 //! - HTTP Desync Attacks,
 //!   <https://portswigger.net/research/http-desync-attacks-request-smuggling-reborn>
@@ -19,7 +18,7 @@
 //! - floods: CVE-2016-6581, CVE-2019-9511 to CVE-2019-9518, CVE-2023-44487, CVE-2024-27316,
 //!   CVE-2025-8671
 //!
-//! No contents of these lists are copied. A table of cases may be as long as it needs to be.
+//! Nothing is copied from these lists. A table of cases may be as long as it needs to be.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 
@@ -47,11 +46,11 @@ use std::time::Duration;
 
 use judge::Tally;
 
-/// How long another client may wait for its response during a battery, even if the machine has few
-/// cores and other tests run on them.
+/// The maximum time that another client may wait for its response during a battery, even if the
+/// machine has few cores and other tests run on them.
 const NEIGHBOR_WAITS_MAX: Duration = Duration::from_secs(1);
 
-/// The running battery holds this lock, so that no other battery delays its neighbor.
+/// Held by the running battery, so that no other battery delays its neighbor.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other battery is running, even if the last one failed.
@@ -118,7 +117,7 @@ fn contracts_and_edits_read_what_the_upstream_reads() {
     hold(&lane::run(&battery), 2 * battery.vectors.len());
 }
 
-/// The gateway's process, which the batteries start. If run directly, it does nothing.
+/// Serves as the gateway's process, which the batteries start. If run directly, it does nothing.
 #[test]
 fn in_the_child() {
     if let Ok(parent) = std::env::var(child::PARENT) {

@@ -12,13 +12,13 @@ use crate::reader::{self, Request};
 #[derive(Clone, Debug)]
 pub enum Record {
     Whole(Request),
-    /// The beginning of a request after which the connection ended.
+    /// The beginning of a request whose connection ended before the request was complete.
     Cut(Vec<u8>),
-    /// Bytes that are not a request, and the reason.
+    /// Bytes that are not a request, and the reason for that.
     Unreadable(Vec<u8>, String),
 }
 
-/// The response to a request.
+/// Writes the response to a request.
 pub type Response = fn(&Request) -> Vec<u8>;
 
 pub struct Origin {
@@ -57,7 +57,8 @@ impl Origin {
         Self { address, shared }
     }
 
-    /// Everything that was received. Call it after the gateway and its connections have ended.
+    /// Returns everything that was received. Call it after the gateway and its connections have
+    /// ended.
     pub fn records(&self) -> Vec<Record> {
         // Connections are accepted in order: those of the gateway arrived before this one.
         let mut fence = TcpStream::connect(self.address).unwrap();

@@ -9,20 +9,20 @@ use crate::vector::{MARK, position};
 pub struct Request {
     pub method: String,
     pub target: String,
-    /// Names in lower case, with values.
+    /// The names, in lower case, and values.
     pub fields: Vec<(String, Vec<u8>)>,
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// The value of the first field with that name.
+    /// Returns the value of the first field with this name.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         let mut fields = self.fields.iter();
         let found = fields.find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_slice())
     }
 
-    /// The number of the vector that caused it.
+    /// Returns the number of the vector that the request belongs to.
     pub fn number(&self) -> Option<usize> {
         number(self.field("v")?)
     }
@@ -41,7 +41,7 @@ enum Framing {
     Chunked,
 }
 
-/// Reads the request at the front and returns it with its length, or `None` if its end has not
+/// Reads the request at the front. Returns it with its length, or `None` if its end has not
 /// arrived.
 pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     let Some(end) = position(bytes, b"\r\n\r\n") else {
@@ -60,7 +60,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     }))
 }
 
-/// The number in the field that identifies a vector, even in a request that cannot be read.
+/// Returns the number in the field that identifies a vector, even if the request cannot be read.
 pub fn number_in(bytes: &[u8]) -> Option<usize> {
     let start = position(&bytes.to_ascii_lowercase(), b"\r\nv: ")? + 5;
     number(bytes.get(start..start + MARK.len())?)
@@ -89,7 +89,7 @@ fn head(bytes: &[u8]) -> Result<Request, String> {
     Ok(request)
 }
 
-/// Only targets in origin form and visible ASCII are accepted (RFC 9112 3.2.1).
+/// Parses the request line. The target must be visible ASCII in origin form (RFC 9112 3.2.1).
 fn first_line(line: &[u8]) -> Result<Request, String> {
     let wrong = || format!("the first line {:?}", text(line));
     let parts: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
@@ -122,14 +122,15 @@ fn field(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     Ok((name, value.trim_ascii().to_vec()))
 }
 
-/// Returns the framing of the body, and whether a reader could mistake it for another framing.
+/// Returns the framing of the body. Fails if a reader could mistake it for another framing.
 fn framing(request: &Request) -> Result<Framing, String> {
     const OF_CONNECTIONS: [&str; 5] =
         ["te", "upgrade", "keep-alive", "proxy-connection", "trailer"];
-    // The fields that frame the body, and the one with which the gateway names the consumer.
+    // The fields that frame the body, and the one that the gateway names the consumer in.
     const OWN: [&str; 3] = ["content-length", "transfer-encoding", "x-consumer"];
     for (name, value) in &request.fields {
-        // CGI and similar interfaces treat both as the same field (RFC 3875 4.1.18).
+        // CGI and similar interfaces treat names with `_` and with `-` as the same field (RFC 3875
+        // 4.1.18).
         let is_twin = name.contains('_') && OWN.contains(&name.replace('_', "-").as_str());
         let is_option = name == "connection" && !value.eq_ignore_ascii_case(b"close");
         if is_twin || is_option || OF_CONNECTIONS.contains(&name.as_str()) {
@@ -138,7 +139,8 @@ fn framing(request: &Request) -> Result<Framing, String> {
     }
     if request.count("host") != 1 || request.count("x-consumer") > 1 {
         return Err(
-            "the request has not exactly one Host field, or several X-Consumer fields".into(),
+            "the request has no Host field, several Host fields, or several X-Consumer fields"
+                .into(),
         );
     }
     let counts = (
@@ -160,7 +162,7 @@ fn framing(request: &Request) -> Result<Framing, String> {
     }
 }
 
-/// Chunks without extensions or trailers, which no proxy needs to send.
+/// Reads chunks without extensions or trailers, which no proxy needs to send.
 fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
     let mut rest = bytes;
     let mut body = Vec::new();

@@ -1,12 +1,12 @@
-//! Vectors, each of which consists of the bytes that are sent and the required verdict.
+//! Vectors. Each consists of the bytes to send and the required verdict.
 
 use std::fmt;
 
-/// The placeholder for the vector's number in the bytes sent and expected. Every number is as long
-/// as the placeholder.
+/// The placeholder for the vector's number, in the bytes sent and in those expected. Every number
+/// has as many digits as the placeholder has characters.
 pub const MARK: &str = "VVVVV";
 
-/// The request after most vectors: it shows where the gateway considers them to end.
+/// The request after most vectors, which shows where the gateway considers them to end.
 pub const AFTER: &str = "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnection: close\r\n\r\n";
 
 /// A request that may be read only as part of a body.
@@ -23,15 +23,15 @@ pub struct Vector {
     pub waits: bool,
 }
 
-/// The verdict on a vector. The list contains the requests that the origin may read because of the
-/// vector.
+/// The required verdict on a vector, with the requests that the origin may read because of it.
 #[derive(Clone, Debug)]
 pub enum Expect {
     /// The origin reads these requests, and each gets a response.
     Passed(Vec<Seen>),
     /// The client gets an error, or its connection ends, and the origin reads only these requests.
     Refused(Vec<Seen>),
-    /// The standards allow both. The first request in the list is the one that may be refused.
+    /// The standards allow both verdicts. The first request in the list is the one that may be
+    /// refused.
     Either(Vec<Seen>),
     /// The error follows the request, which may get its response before the error arrives.
     Late(Vec<Seen>),
@@ -91,7 +91,7 @@ impl fmt::Debug for Seen {
 }
 
 impl Expect {
-    /// The vector with this body and the following bytes.
+    /// The vector's request, with this body, and the request after it are both passed on.
     pub fn passed(body: impl Into<Vec<u8>>) -> Self {
         Self::Passed(vec![Seen::vector(body), Seen::after()])
     }
@@ -101,12 +101,12 @@ impl Expect {
         Self::Either(vec![Seen::vector(body), Seen::after()])
     }
 
-    /// Refused, and nothing after it is read as a request.
+    /// The vector is refused, and nothing after it is read as a request.
     pub fn refused() -> Self {
         Self::Refused(Vec::new())
     }
 
-    /// Refused, with a known end, so the following request may be served.
+    /// The vector is refused, but its end is known, so the request after it may be served.
     pub fn declined() -> Self {
         Self::Refused(vec![Seen::after()])
     }
@@ -133,7 +133,7 @@ pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     marked
 }
 
-/// The position of one byte string in another.
+/// Returns the position of one byte string in another.
 pub fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|it| it == wanted)
 }

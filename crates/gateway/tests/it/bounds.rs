@@ -1,4 +1,5 @@
-//! The bytes that clients can make a worker keep, and the deadlines that run while it works.
+//! Tests the bounds on what clients can make a worker keep, and deadlines that pass while a worker
+//! is busy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -30,7 +31,7 @@ fn configuration(origin: SocketAddr, policies: &Value, more: &Value) -> Value {
     config
 }
 
-/// A contract that takes a long time to check a list of strings, and a list of this many strings.
+/// Policies with a contract that is slow to check, and a body with this many strings for it.
 fn long_work(count: usize) -> (Value, String) {
     let lengths: Vec<Value> = (100..160).map(|most| json!({"maxLength": most})).collect();
     let schema = json!({"type": "array", "items": {"allOf": lengths}});
@@ -45,7 +46,7 @@ fn long_work(count: usize) -> (Value, String) {
     (policies, body)
 }
 
-/// An origin that delays the responses to requests without a body by 100 ms.
+/// An origin that waits 100 ms before it responds to a request without a body.
 fn unhurried() -> SocketAddr {
     scripted(|_, mut peer| {
         loop {
@@ -77,11 +78,11 @@ fn deadlines_pause_while_the_worker_is_busy() {
             let waits = json!({"upstream_ms": wait_ms, "connect_ms": wait_ms});
             json!({"collected_bytes_max": 64 << 20, "timeouts": waits})
         };
-        // An amount of work that takes more than 0.5 s on this machine.
+        // Finds an amount of work that takes at least 0.6 s on this machine.
         let (mut count, mut took) = (2000, Duration::ZERO);
         while took < Duration::from_millis(600) {
             count *= 2;
-            assert!(count < 8 << 20, "the contract takes too little time");
+            assert!(count < 8 << 20, "checking the contract is too fast");
             let (policies, body) = long_work(count);
             let gateway = serve(backend, &configuration(origin, &policies, &more(30_000)));
             let mut client = gateway.client();
@@ -98,10 +99,10 @@ fn deadlines_pause_while_the_worker_is_busy() {
             assert_eq!(
                 client.ask(&request(&body)).status,
                 200,
-                "a timeout of {wait_ms} ms, {took:?} of work"
+                "with a timeout of {wait_ms} ms and {took:?} of work"
             );
         }
-        // A neighbor whose response arrives in the meantime.
+        // The response to a neighbor arrives while the worker is busy.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
@@ -115,7 +116,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
     }
 }
 
-/// A gateway and its messages for the operator.
+/// Runs `act` while a gateway serves, and returns the gateway's messages for the operator.
 fn with_notices(
     backend: Backend,
     config: &Value,
@@ -146,7 +147,7 @@ fn with_notices(
     heard.clone()
 }
 
-/// Returns the client if the gateway serves a new connection, which then stays open.
+/// Opens a connection and returns it if the gateway serves it rather than closing it.
 fn served(address: SocketAddr) -> Option<Client> {
     let mut client = Client::connect(address);
     let asked = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -162,7 +163,7 @@ fn served(address: SocketAddr) -> Option<Client> {
         }
         Err(error) => {
             let is_late = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-            assert!(!is_late, "neither served nor closed");
+            assert!(!is_late, "the connection was neither served nor closed");
             None
         }
     }
@@ -179,7 +180,10 @@ fn a_worker_limits_its_connections() {
         let heard = with_notices(backend, &config, |address| {
             let mut clients: Vec<Client> = (0..3).map(|_| served(address).unwrap()).collect();
             for _ in 0..20 {
-                assert!(served(address).is_none(), "a fourth connection is served");
+                assert!(
+                    served(address).is_none(),
+                    "a fourth connection was served, but the limit is three"
+                );
             }
             for client in &mut clients {
                 assert_eq!(
@@ -262,7 +266,7 @@ impl Windows {
         self.frame(HEADERS, 4, stream, &block);
     }
 
-    /// Returns the part of `wanted` bytes that the windows allow in a frame.
+    /// Returns how many of `bytes` bytes the windows and the frame size allow.
     fn allowed(&self, stream: u32, bytes: usize) -> usize {
         let of_stream = self.initial + self.of_streams[&stream];
         let window = of_stream.min(self.of_connection).max(0) as usize;
@@ -277,7 +281,7 @@ impl Windows {
         self.frame(DATA, ends.into(), stream, bytes);
     }
 
-    /// Reads available bytes; reports whether there were any.
+    /// Reads available bytes; returns true if there were any.
     fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         let length = match self.socket.read(&mut bytes) {
@@ -339,7 +343,7 @@ impl Windows {
         while silences < patience && self.answered.len() < left.len() {
             assert!(
                 begun.elapsed() < Duration::from_secs(30),
-                "{} responses have arrived",
+                "only {} responses have arrived",
                 self.answered.len()
             );
             let sent_before = self.sent;
@@ -382,16 +386,17 @@ fn the_bodies_of_one_connection_share_their_memory() {
             left.insert(2 * number + 1, LENGTH);
         }
         windows.send_all(&mut left, LENGTH, false);
-        // The kept bytes, the bytes that each stream may still send before it is paused, and the
-        // body that is still read.
+        // The sum of the kept bytes, the bytes that each stream may still send before it is paused,
+        // and the body that is still read.
         let most = (4 << 20) + STREAMS as usize * (192 << 10) + (2 << 20);
         let sent = windows.sent;
         assert!(
             (4 << 20..most).contains(&sent),
-            "{sent} bytes of {}",
+            "{sent} of {} bytes were sent",
             LENGTH * STREAMS as usize
         );
-        // Another client is served as usual, and eventually all of these are served too.
+        // Another client is served as usual, and eventually all requests of this connection are
+        // served too.
         assert_eq!(gateway.client().get("/a").status, 200);
         windows.send_all(&mut left, LENGTH, true);
         assert_eq!(windows.answered.len(), STREAMS as usize);

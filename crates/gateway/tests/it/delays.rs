@@ -1,5 +1,5 @@
-//! The configured delays, with which the measurement of added latency is tested, are never shorter
-//! than configured, and occur on the configured side.
+//! Tests the delays that prove the measurement of added latency: none is shorter than configured,
+//! and each occurs on the configured side.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,8 @@ use gatebench_net::trace::{NONCE_HEADER, TIMES_HEADER, Times};
 use gatebench_upstream::Kind;
 use serde_json::json;
 
-/// The time from sending to t1, and from t2 to the complete response, in nanoseconds.
+/// Sends a request. Returns the time from sending it to t1, and from t2 to the complete response,
+/// in nanoseconds.
 fn halves(client: &mut crate::common::Client) -> (u64, u64) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nonce = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -23,7 +23,7 @@ timeouts:
   connect_ms: 500
 "#;
 
-/// Each error as `line:column: message; remedy`.
+/// Returns each mistake in a file as `line:column: message; remedy`.
 fn mistakes(text: &str) -> Vec<String> {
     let wrong = Document::read("g.yaml", text).unwrap_err();
     let lines = wrong.all().iter().map(ToString::to_string);
@@ -61,7 +61,7 @@ fn mistakes_of_form_and_meaning_are_reported_together() {
         ("api_kee", "15:9"),
         ("window", "17:41"),
         ("connct_ms", "19:3"),
-        // An error of form does not hide the others.
+        // An error in form does not hide the others.
         ("there is no upstream \"orgin\"", "13:15"),
         ("a timeout of 0", "19:14"),
     ] {
@@ -72,7 +72,7 @@ fn mistakes_of_form_and_meaning_are_reported_together() {
             "{line} {expected} in {found:#?}"
         );
     }
-    assert_eq!(found.len(), 6, "each once: {found:#?}");
+    assert_eq!(found.len(), 6, "each mistake is reported once: {found:#?}");
     let meaning = GOOD
         .replace("upstream: origin", "upstream: orgin")
         .replace("window: 1m", "window: 0s")
@@ -80,7 +80,8 @@ fn mistakes_of_form_and_meaning_are_reported_together() {
         .replace("connect_ms: 500", "conect_ms: 0");
     let found = mistakes(&meaning);
     assert_eq!(found.len(), 5, "{found:#?}");
-    assert!(found[0].starts_with("2:10: \"localhost\" is not an IP address with a port; write it"));
+    let first = "2:10: the address \"localhost\" is not an IP address with a port; write it";
+    assert!(found[0].starts_with(first), "{found:#?}");
     assert!(found[1].starts_with("13:15: there is no upstream \"orgin\"; write one of: origin"));
     assert!(found[2].starts_with("17:41: the window is zero; write"));
     assert!(
@@ -100,7 +101,7 @@ fn mistakes_found_in_preparation_have_a_place() {
     let wrong = Gateway::new(&document.config).err().unwrap();
     let line = document.mistakes(&wrong).unwrap().all()[0].to_string();
     assert!(
-        line.starts_with("g.yaml:7:19: \"no-such-host.invalid\""),
+        line.starts_with("g.yaml:7:19: the host \"no-such-host.invalid\""),
         "{line}"
     );
     assert!(line.ends_with("write an IP address"), "{line}");
@@ -131,6 +132,6 @@ fn a_check_reports_mistakes_found_in_preparation() {
             "{expected} in {found:#?}"
         );
     }
-    assert_eq!(found.len(), 6, "each once: {found:#?}");
+    assert_eq!(found.len(), 6, "each mistake is reported once: {found:#?}");
     assert!(Document::check("g.yaml", GOOD).is_ok());
 }

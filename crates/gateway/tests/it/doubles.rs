@@ -1,5 +1,5 @@
-//! Tests requests that contain something twice, or have a name or a target that others could
-//! mistake for another. The upstream must get what a policy checked, or nothing.
+//! Tests requests that contain something twice, or whose names or targets other programs could
+//! mistake for different ones. The upstream must get what a policy checked, or nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use gatebench_net::Backend;
 use gatebench_net::http2::{Block, Settings};
 use serde_json::{Value, json};
 
-/// The heads of requests with their bodies.
+/// The heads and bodies of requests.
 type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
 /// An origin that records everything it gets, and responds with 200.
@@ -40,8 +40,8 @@ fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Tota
     gateway(backend, &[origin], json!([route]))
 }
 
-/// Runs `act` on each event loop, with a gateway that has these policies, and with the record of
-/// its origin.
+/// Runs `act` on each event loop, with a gateway that has these policies and the requests that its
+/// origin has recorded.
 fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     for backend in backends() {
         let (origin, seen) = recording();
@@ -49,7 +49,7 @@ fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     }
 }
 
-/// The status of the response to a request, and whether the request was forwarded.
+/// Sends a request. Returns the status of the response, and true if the request was forwarded.
 fn asked(
     gateway: &Server<Totals>,
     seen: &Requests,
@@ -101,7 +101,7 @@ const GZIP: &str = "Content-Encoding: gzip\r\n";
 const IDENTITY: &str = "Content-Encoding: identity\r\n";
 
 #[test]
-fn a_contract_refuses_a_doubled_value() {
+fn a_contract_refuses_repeated_values() {
     let json = "Content-Type: application/json\r\n";
     let bytes = "Content-Type: application/octet-stream\r\n";
     let list = "Content-Type: application/octet-stream, application/json\r\n";
@@ -166,7 +166,8 @@ fn a_contract_refuses_a_doubled_value() {
     });
 }
 
-/// JSON bodies whose names coincide in every way, and some bodies that are not JSON.
+/// JSON bodies with equal, different and almost equal member names, and some bodies that are not
+/// JSON.
 fn bodies() -> Vec<String> {
     let names = [
         "a",
@@ -208,7 +209,7 @@ fn bodies() -> Vec<String> {
     bodies
 }
 
-/// Checks with Python's `json` whether each string is JSON without a repeated member.
+/// Returns Python's verdict on each string: true for JSON without a repeated member.
 fn python_says(texts: &[String]) -> Vec<bool> {
     let script = r#"
 import json, sys
@@ -247,7 +248,7 @@ fn members_that_python_finds_twice_are_refused() {
             !is_fine || serde_json::from_str::<Value>(text).is_ok(),
             "{text}"
         );
-        // An empty body is not JSON.
+        // An empty body is not JSON, but the contract does not require a body.
         let is_fine = is_fine || text.is_empty();
         let status = if is_fine { 200 } else { 400 };
         let found = asked(&gateway, &seen, "/a", json, text);
@@ -404,7 +405,7 @@ fn lookalikes_of_trusted_fields_are_removed() {
     });
 }
 
-/// Targets that RFC 3986 forbids, or that other readers could mistake for another target.
+/// Targets that RFC 3986 forbids, or that some readers could mistake for a different target.
 const NO_TARGETS: [&str; 26] = [
     "/a#b",
     "/a?b#c",

@@ -1,4 +1,4 @@
-//! A stopping gateway completes requests in flight over every protocol.
+//! Tests that a stopping gateway completes requests in flight over every protocol.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use gatebench_net::http2::Settings;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// A time longer than any step of these tests.
+/// Longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
@@ -135,7 +135,7 @@ fn http2_streams_get_responses_before_the_connection_ends() {
             for stream in slow {
                 assert_eq!(connection.response(stream).status, 200);
             }
-            assert!(connection.is_ending, "GOAWAY");
+            assert!(connection.is_ending, "the gateway has not sent GOAWAY");
             let mut rest = Vec::new();
             connection.socket.read_to_end(&mut rest).unwrap();
         });

@@ -1,5 +1,5 @@
-//! The gateway's behavior when a client or an upstream misbehaves, over real sockets, on both
-//! event loops.
+//! Tests the gateway with clients and upstreams that misbehave, over real sockets, on both event
+//! loops.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -11,7 +11,7 @@ use crate::common::{Client, all, backends, gateway, gateway_with, scripted, upst
 use gatebench_upstream::Kind;
 use serde_json::json;
 
-/// An address on which no process listens.
+/// Returns an address that no process listens on.
 fn nowhere() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -20,7 +20,7 @@ fn nowhere() -> SocketAddr {
 }
 
 #[test]
-fn no_upstream_is_502_and_the_client_can_continue() {
+fn an_unreachable_upstream_causes_502_and_the_connection_stays_open() {
     for backend in backends() {
         let gateway = gateway(backend, &[nowhere()], all());
         let mut client = gateway.client();
@@ -35,7 +35,7 @@ fn no_upstream_is_502_and_the_client_can_continue() {
 }
 
 #[test]
-fn an_upstream_that_hangs_is_504() {
+fn an_upstream_that_hangs_causes_504() {
     for backend in backends() {
         let address = scripted(|_, mut peer| while !peer.head().is_empty() {});
         let timeouts = json!({"upstream_ms": 60});
@@ -47,7 +47,7 @@ fn an_upstream_that_hangs_is_504() {
 }
 
 #[test]
-fn an_upstream_that_dies_in_its_response_resets_the_client() {
+fn an_incomplete_response_resets_the_connection_of_the_client() {
     for backend in backends() {
         let address = scripted(|_, mut peer| {
             peer.head();
@@ -58,13 +58,13 @@ fn an_upstream_that_dies_in_its_response_resets_the_client() {
         client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
         assert!(
             client.rest().is_err(),
-            "half a response must not end like a whole one"
+            "half a response must not end like a complete one"
         );
     }
 }
 
 #[test]
-fn an_upstream_that_sends_garbage_is_502() {
+fn an_upstream_that_sends_garbage_causes_502() {
     for backend in backends() {
         for nonsense in [
             "nonsense\r\n\r\n",
@@ -83,7 +83,8 @@ fn an_upstream_that_sends_garbage_is_502() {
     }
 }
 
-/// Responds to one request on each connection, then closes it when the test requests it.
+/// An upstream that responds to one request per connection. It closes the first connection when the
+/// test says so, without responding to the second request, and the others at once.
 fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>) {
     let (close, closes) = mpsc::channel();
     let closes = std::sync::Mutex::new(closes);
@@ -94,7 +95,7 @@ fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>
         requests.fetch_add(1, Ordering::SeqCst);
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
         if number == 0 {
-            // The second request arrives before the connection is closed without a response.
+            // The second request arrives before the connection is closed.
             peer.head();
             closes.lock().unwrap().recv().unwrap();
         }
@@ -247,9 +248,9 @@ fn write_until_stuck(peer: &mut Client) -> usize {
     written
 }
 
-/// The bytes that may be buffered between a writer and a reader that does not read: the kernel
-/// buffers of two connections (each at most 4 MiB to send and 6 MiB to receive) and the gateway's
-/// own limit.
+/// The maximum number of bytes that can be buffered between a writer and a peer that does not read:
+/// in the kernel buffers of two connections (at most 4 MiB to send and 6 MiB to receive for each)
+/// and in the gateway.
 const BETWEEN_BYTES: usize = 24 << 20;
 
 #[test]
@@ -265,8 +266,8 @@ fn a_client_that_does_not_read_stops_the_upstream() {
                 .unwrap()
                 .send(write_until_stuck(&mut peer))
                 .unwrap();
-            // This connection stays open: the gateway resets the connection of a client whose
-            // response is cut off.
+            // The connection stays open, because the gateway would reset the client's connection if
+            // the response were cut off.
             peer.head();
         });
         let gateway = gateway(backend, &[address], all());

@@ -1,4 +1,4 @@
-//! Deliberate faults as written on a command line, and the time that extra work takes.
+//! Tests how deliberate faults are written on a command line, and that extra work takes time.
 
 use gatebench_gateway::{Handicap, Leak};
 use gatebench_net::clock::thread_cpu_ns;

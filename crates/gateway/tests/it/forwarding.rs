@@ -1,4 +1,4 @@
-//! The messages that the gateway forwards, over real sockets, on both event loops.
+//! Tests the messages that the gateway forwards, over real sockets, on both event loops.
 
 use std::process::Command;
 
@@ -79,7 +79,11 @@ fn routes_policies_and_stripping() {
         let stripped = client.get("/open/anything/x?q=1");
         let echoed: serde_json::Value = serde_json::from_slice(&stripped.body).unwrap();
         assert_eq!(echoed["url"], "http://example/anything/x?q=1");
-        assert_eq!(client.get("/open?q").status, 404, "the upstream has no /");
+        assert_eq!(
+            client.get("/open?q").status,
+            404,
+            "the upstream has no path `/`"
+        );
         assert_eq!(client.get("/opener").status, 404);
         let refused = client.get("/anything");
         assert_eq!(
@@ -189,7 +193,8 @@ fn heads_are_rewritten_on_both_sides() {
         );
         let seen = String::from_utf8(response.body).unwrap();
         assert_eq!(seen, "GET /a?b HTTP/1.1\nHost: example\nX-Kept: 1\n\n");
-        // An HTTP/1.0 client cannot read chunks: the connection's end marks the end of its body.
+        // An HTTP/1.0 client cannot read chunks, so the end of the connection marks the end of the
+        // body.
         client.send(b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
         let rest = String::from_utf8(client.rest().unwrap()).unwrap();
         let (head, body) = rest.split_once("\r\n\r\n").unwrap();

@@ -1,5 +1,5 @@
-//! Tests that a malicious client gets a clear error or the end of its connection, in bounded time
-//! and memory, and that other clients are served as usual.
+//! Tests that a malicious client gets a clear error or loses its connection, in bounded time and
+//! memory, and that other clients are served as usual.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -185,7 +185,7 @@ fn ambiguous_first_lines_are_refused() {
             );
             assert!(said.contains("\r\n\r\ngateway: the "), "{said}");
         }
-        // Lines that can be read in only one way but have no destination.
+        // Lines that can be read in only one way but name no destination.
         for line in [
             "OPTIONS * HTTP/1.1",
             "GET a HTTP/1.1",
@@ -340,8 +340,7 @@ fn oversized_bodies_are_refused_while_they_arrive() {
                 );
             }
         }
-        // JSON nested more deeply than any stack allows is forwarded as data, or refused as invalid
-        // JSON.
+        // JSON that is nested more deeply than any stack allows is refused as invalid JSON.
         for path in ["/edited", "/contract"] {
             let body = "[".repeat(500_000);
             let response = gateway.client().ask(&format!(
@@ -427,7 +426,7 @@ fn idle_connections_do_not_affect_others() {
         for _ in 0..50 {
             neighbor_is_well(&gateway);
         }
-        // Their timeout expires.
+        // The gateway closes the idle connections after its timeout.
         for mut stream in sitting {
             stream
                 .set_read_timeout(Some(Duration::from_secs(10)))
@@ -440,9 +439,9 @@ fn idle_connections_do_not_affect_others() {
 }
 
 #[test]
-fn floods_of_frames_end_their_connection_alone() {
+fn floods_of_frames_end_only_their_own_connection() {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    // Requests, each followed by a reset (CVE-2023-44487): HEADERS of GET / and RST_STREAM.
+    // Requests (HEADERS for GET /), each followed by RST_STREAM (CVE-2023-44487).
     let resets = |count: u32| {
         let block = [0x82, 0x86, 0x84, 0x41, 0x01, b'h'];
         (0..count).flat_map(move |number| {
@@ -464,7 +463,8 @@ fn floods_of_frames_end_their_connection_alone() {
         let gateway = before(backend, origin);
         for flood in &floods {
             let said = said_to(&gateway, &[PREFACE, flood].concat());
-            // GOAWAY, unless the kernel has discarded it with the connection.
+            // The gateway has sent GOAWAY, but the kernel may have discarded it with the
+            // connection.
             assert!(said.len() < 2 << 20);
         }
         neighbor_is_well(&gateway);
@@ -472,8 +472,8 @@ fn floods_of_frames_end_their_connection_alone() {
 }
 
 #[test]
-fn cancelled_requests_open_few_connections_to_the_upstream() {
-    // HEADERS of GET / and RST_STREAM for each.
+fn canceled_requests_open_few_connections_to_the_upstream() {
+    // Requests (HEADERS for GET /), each followed by RST_STREAM.
     let frames = |number: u32| {
         let stream = (number * 2 + 1).to_be_bytes();
         let block = [0x82, 0x86, 0x84, 0x41, 0x01, b'h'];

@@ -210,8 +210,7 @@ fn a_stalled_request_times_out() {
         socket
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
             .unwrap();
-        // Each stream slot serves one request after another: first in a new slot, then in a used
-        // one.
+        // The first request uses a new stream slot, and the others reuse it.
         for (stream, flags) in [(1, 0), (3, END_STREAM), (5, 0)] {
             let begun = Instant::now();
             // Method, scheme and path from the static table, and an authority.
@@ -240,7 +239,7 @@ fn a_stalled_request_times_out() {
 }
 
 #[test]
-fn responses_wait_for_windows_and_upstreams_that_fail_reset_their_stream_alone() {
+fn responses_wait_for_windows_and_incomplete_ones_reset_only_their_stream() {
     for backend in backends() {
         let origin = scripted(|_, mut peer| {
             let head = peer.head();
@@ -308,7 +307,10 @@ fn malformed_streams_are_refused_and_others_continue() {
             .unwrap();
         let mut said = Vec::new();
         noise.read_to_end(&mut said).unwrap();
-        assert!(said.len() > 9, "settings and GOAWAY, then the end");
+        assert!(
+            said.len() > 9,
+            "the gateway must send GOAWAY before it closes"
+        );
         let stream = neighbor.ask("GET", "/ping", &[], b"");
         assert_eq!(neighbor.response(stream).status, 200);
     }
@@ -397,7 +399,7 @@ fn no_request_hides_in_a_stream() {
                 .request(&block, b"ab", &mut connection.out)
                 .unwrap();
             let response = connection.response(stream);
-            // Reset, an error, or the end of the connection.
+            // The stream is reset, the response is an error, or the connection ends.
             let is_refused =
                 matches!(response.status, 400..=599) || response.is_reset || response.status == 0;
             assert!(
@@ -411,7 +413,7 @@ fn no_request_hides_in_a_stream() {
         for field in fields {
             refused(GOOD, Some(field));
         }
-        // If the length of a body is not the announced one, at most the head may have been
+        // If a body's length contradicts its content-length, at most the head may have been
         // forwarded.
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         let may_be = ["POST /a HTTP/1.1\r\n", "Host: example\r\n", "\r\n"];

@@ -12,8 +12,8 @@ use gatebench_gateway::{Gateway, GatewayConfig, Totals};
 use gatebench_net::Backend;
 use serde_json::{Map, Value, json};
 
-/// An origin whose response is determined by the request's fields X-Status, X-Type, X-Header and
-/// X-Response.
+/// An origin that takes its response from the request's fields `X-Status`, `X-Type`, `X-Header` and
+/// `X-Answer`.
 fn obedient() -> SocketAddr {
     scripted(|_, mut peer| {
         loop {
@@ -92,7 +92,7 @@ fn ask(client: &mut Client, case: &Value) -> Response {
     client.ask(&request)
 }
 
-/// The folder in which openapi-core is installed.
+/// Returns the folder that contains openapi-core; panics if it is not installed.
 fn package() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
@@ -107,7 +107,7 @@ fn package() -> PathBuf {
     folder
 }
 
-/// Gets openapi-core's verdicts on the cases of each document.
+/// Returns openapi-core's verdicts on the cases of each document, as one digit per case.
 fn oracle(documents: &[(Value, Vec<Value>)]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/openapi_oracle.py");
     let mut child = Command::new("python3")
@@ -255,19 +255,19 @@ fn read_only_and_write_only_members_are_required_of_one_side() {
     assert_eq!(
         status(&gateway, r#"{"secret":"s"}"#, answered),
         400,
-        "a name is sent"
+        "a request must contain the name"
     );
     assert_eq!(
         status(&gateway, answered, answered),
         400,
-        "a secret is sent"
+        "a request must contain the secret"
     );
     assert_eq!(
         status(&gateway, sent, sent),
         502,
-        "an id is in the response"
+        "a response must contain the id"
     );
-    // In 3.1, both are annotations without effect, as in JSON Schema.
+    // In 3.1, `readOnly` and `writeOnly` are annotations without effect, as in JSON Schema.
     let gateway = before(backend, &document("3.1.0"), true);
     assert_eq!(status(&gateway, sent, all), 400);
     assert_eq!(status(&gateway, all, answered), 502);

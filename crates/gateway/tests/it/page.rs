@@ -13,15 +13,15 @@ const PAGE: &str = concat!(
     "/../../docs/REFERENCE-GATEWAY.md"
 );
 
-/// A configuration, and the commands after it.
+/// A configuration from the page, with the commands that follow it.
 struct Example {
     line: usize,
     configuration: String,
-    /// Commands with their output.
+    /// The commands, each with its expected output.
     commands: Vec<(String, String)>,
 }
 
-/// Pairs of a YAML block and the command block that follows it.
+/// Returns the page's YAML blocks, each with the commands of the console block that follows it.
 fn examples(page: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut kind = None;
@@ -54,7 +54,7 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// An example's file, completed with the parts that the page states only once.
+/// Completes an example's configuration with the parts that the page states only once.
 fn whole(example: &Example, origin: u16) -> String {
     let mut text = example.configuration.clone();
     if !text.contains("listen:") {
@@ -89,7 +89,7 @@ fn every_example_works_as_the_page_states() {
     let origin = upstream(Kind::Httpbin, backend);
     for example in examples {
         let text = whole(&example, origin.address.port());
-        // Checks the file as `gatebench gateway --check` does.
+        // This checks the file as `gatebench gateway --check` does.
         let document = Document::check("page.yaml", &text)
             .unwrap_or_else(|wrong| panic!("line {}: {:?}", example.line, wrong.all()));
         while_serving(backend, &document.config, |_, address| {
@@ -106,7 +106,8 @@ fn every_example_works_as_the_page_states() {
     }
 }
 
-/// Words in `code` followed by a number in brackets: settings and their defaults.
+/// Returns the settings that the page names in `code` and their defaults, which follow in
+/// parentheses.
 fn documented_defaults(page: &str) -> Vec<(&str, u64)> {
     let parts: Vec<&str> = page.split('`').collect();
     let pairs = parts.windows(2).filter_map(|two| {
@@ -170,7 +171,7 @@ fn setting_names_match_the_page() {
         for word in words.filter(is_word) {
             assert!(
                 known.contains(word) || others.contains(&word),
-                "line {number}: there is no `{word}`"
+                "line {number}: the setting or keyword `{word}` does not exist"
             );
         }
     }

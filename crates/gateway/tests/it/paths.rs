@@ -1,6 +1,6 @@
-//! No spelling of a path bypasses the protection of a route. Upstreams decide where a spelling
-//! leads: one in this project that reads a path in every way at once, and real ones. Only spellings
-//! that reach a protected path without the gateway are counted.
+//! Tests that no spelling of a path bypasses the protection of a route. Upstreams decide where a
+//! spelling leads: one in this project reads a path in every way at once, and others are real
+//! servers. Only spellings that reach a protected path without the gateway are used.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,11 +17,11 @@ use gatebench_gateway::Totals;
 use gatebench_net::http2::Settings;
 use serde_json::{Value, json};
 
-/// The bodies of responses below `/admin`, and of all other responses.
+/// The body of responses for `/admin` and below; all other responses have the body [`OPEN`].
 const PROTECTED: &str = "protected";
 const OPEN: &str = "open";
 
-/// Routes around `/admin`. Each of them requires a key for `/admin`.
+/// Sets of routes, each of which requires a key for `/admin`.
 fn configurations() -> [(&'static str, Value); 3] {
     let route = |name: &str, path: &str, paths: &str| json!({"name": name, "path": path, "paths": paths, "upstream": "origin"});
     let mut admin = route("admin", "/admin", "strict");
@@ -65,7 +65,8 @@ fn before(upstream: SocketAddr, routes: &Value) -> Server<Totals> {
     )
 }
 
-/// A client that sends targets unchanged, on a new connection if the server has closed the old one.
+/// A client that sends targets unchanged and opens a new connection if the server closed the old
+/// one.
 struct Asker {
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
@@ -117,7 +118,7 @@ impl Asker {
     }
 }
 
-/// Reads a response; also returns whether the connection may carry another.
+/// Reads a response; also returns true if the connection may carry another.
 fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -146,8 +147,8 @@ fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> 
     Ok((response, length.is_some() && !is_closed))
 }
 
-/// An upstream that reads a target as `/admin` if any server could. Of the requests for such
-/// targets, it counts those without the gateway's field that names the caller.
+/// An upstream that reads a target as `/admin` if any server could. It counts the requests for such
+/// targets that lack the field with the caller's name, which the gateway adds.
 fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
     let reached = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reached);
@@ -172,7 +173,7 @@ fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
     (address, reached)
 }
 
-/// The spellings that reach a protected path without a gateway.
+/// Returns the spellings that reach a protected path without a gateway.
 fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
     let mut direct = Asker::new(upstream);
     let known = KNOWN.into_iter().map(str::to_owned);
@@ -185,7 +186,7 @@ fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
         .collect()
 }
 
-/// The number of spellings, by response status.
+/// The numbers of spellings that got 400, 401 and other statuses.
 #[derive(Debug, Default)]
 struct Counts {
     refused: usize,
@@ -213,7 +214,7 @@ fn judge(gateway: &Server<Totals>, spellings: &[String], where_: &str) -> Counts
     counts
 }
 
-/// Correct paths are forwarded, with and without a key.
+/// Checks that correct paths are forwarded, and that protected ones require a key.
 fn valid_requests_are_forwarded(gateway: &Server<Totals>, where_: &str) {
     let mut client = Asker::new(gateway.address);
     let mut ask = |target: &str, fields: &str| client.ask(target, fields).unwrap();
@@ -284,7 +285,7 @@ fn no_spelling_bypasses_a_route_over_http2() {
     }
 }
 
-/// A server program, ended when dropped.
+/// A server program, killed when dropped.
 struct Program {
     child: Child,
     address: SocketAddr,
@@ -299,9 +300,9 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Starts a program with a configuration; prints a note and returns `None` if it is not
-    /// installed. `configuration` receives a port and a folder; `arguments` receives the path of
-    /// the file.
+    /// Starts a program with a configuration file; prints a note and returns `None` if it is not
+    /// installed. `configuration` gets a port and a folder; `arguments` gets the paths of the file
+    /// and of the folder.
     fn start(
         names: &[&str],
         configuration: impl Fn(u16, &Path) -> String,
@@ -345,7 +346,7 @@ impl Program {
         panic!("{} does not start", names[0]);
     }
 
-    /// Waits until it accepts connections; returns false if it ends first.
+    /// Waits until the program accepts connections; returns false if it ends first.
     fn is_serving(&mut self) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(20) {
@@ -363,8 +364,8 @@ impl Program {
     }
 }
 
-/// Checks that spellings that a real upstream reads as a protected path do not reach it through a
-/// gateway.
+/// Checks that no spelling that a real upstream reads as a protected path reaches that path through
+/// a gateway.
 fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: usize) {
     let spellings = effective(upstream, candidates);
     assert!(
@@ -517,7 +518,7 @@ fn ran(program: &str, arguments: &[&str]) -> Option<()> {
     }
 }
 
-/// The class path of the Spring application, which is compiled into `folder`.
+/// Compiles the Spring application into `folder`, and returns its class path.
 fn spring(folder: &Path) -> Option<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/spellings/spring");
     let (pom, class) = (source.join("pom.xml"), source.join("Upstream.java"));

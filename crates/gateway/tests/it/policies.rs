@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 
-/// A gateway in front of httpbin, with these policies on `/anything` and on `/json`.
+/// Starts a gateway in front of httpbin, with these policies on `/anything` and on `/json`.
 fn behind(backend: Backend, policies: &Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::Httpbin, backend);
     let gateway = before(backend, origin.address, policies);
@@ -49,7 +49,7 @@ fn echoed(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap()
 }
 
-/// A token that Python's standard library signs.
+/// Returns a token that Python's standard library signs.
 fn signed_by_python(secret: &str, claims: &Value) -> String {
     let script = r#"
 import base64, hashlib, hmac, json, sys
@@ -101,7 +101,7 @@ fn curl_authenticates_with_a_password() {
 }
 
 #[test]
-fn tokens_that_python_signed_are_good() {
+fn tokens_signed_by_python_are_valid() {
     let policies = json!([{"jwt": {"keys": [{"hs256": {"secret": SECRET}}], "issuer": "me"}}]);
     let good = signed_by_python(
         SECRET,
@@ -113,7 +113,7 @@ fn tokens_that_python_signed_are_good() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
         let with = |token: &str| format!("Authorization: Bearer {token}\r\n");
-        // Sent twice: the token is first verified, then found in the cache.
+        // The token is sent twice: it is first verified, and then found in the cache.
         for _ in 0..2 {
             assert_eq!(get(&mut client, &with(&good)).status, 200);
             for wrong in [&expired, &forged, "x.y.z"] {
@@ -137,7 +137,7 @@ fn two_credentials_are_refused() {
         json!([{"api_key": {"header": "X-Api-Key"}}]),
         json!([{"basic_auth": {}}]),
     );
-    // alice:secret and bob:guess.
+    // The credentials alice:secret and bob:guess, encoded in Base64.
     let (alice, bob) = ("Basic YWxpY2U6c2VjcmV0", "Basic Ym9iOmd1ZXNz");
     for (policies, name, good, other) in [
         (&key, "X-Api-Key", "alice-key", "bob-key"),
@@ -154,7 +154,7 @@ fn two_credentials_are_refused() {
 }
 
 #[test]
-fn tokens_that_openssl_signed_are_good() {
+fn tokens_signed_by_openssl_are_valid() {
     let key = run(
         "openssl",
         &[

@@ -1,5 +1,5 @@
-//! Tests rate limits in a real redis-server, with gateways that share it, and their behavior
-//! without it.
+//! Tests rate limits that are counted in a real redis-server, which several gateways share, and the
+//! fallback while it is unavailable.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// A redis-server for this test, which stores nothing on disk and is ended when dropped.
+/// A redis-server for this test, which stores nothing on disk and is killed when dropped.
 struct Redis {
     child: Child,
     address: SocketAddr,
@@ -146,7 +146,7 @@ fn gateways_share_a_limit_exactly() {
 }
 
 #[test]
-fn requests_wait_for_their_count_in_every_outcome() {
+fn forwarded_mocked_and_refused_requests_wait_for_their_count() {
     let redis = Redis::start(Some("secret"));
     for backend in backends() {
         redis.command("AUTH secret\r\nFLUSHALL");
@@ -250,7 +250,8 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
             let settings = json!({"counting": counting, "without_redis": word, "interval": "10ms"});
             let gateway = before(backend, origin.address, nowhere(), &settings);
             let is_so = || get(&gateway, "/uuid", "alice-key").status == status;
-            // A gateway that does not wait counts locally until Redis is reachable.
+            // A gateway whose requests do not wait counts them itself until it notices that Redis
+            // is unavailable.
             let begun = Instant::now();
             while !(0..10).all(|_| is_so()) {
                 assert!(
@@ -309,7 +310,7 @@ fn limits_that_share_a_lost_redis_find_it_again() {
         while status("/delay/0") != 200 {
             assert!(
                 begun.elapsed() < Duration::from_secs(10),
-                "Redis is not used again"
+                "the limits do not use Redis again"
             );
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -385,7 +386,7 @@ fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
         // No gateway exceeds the limit alone, and together they use all of it.
         assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
         assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
-        // Once all counts are sent, Redis has all of them, and no worker allows another request.
+        // Once Redis has all counts, no worker allows another request.
         let begun = Instant::now();
         let sum = format!("\r\n{}\r\n", allowed.iter().sum::<usize>());
         while !redis.command("GET gatebench:mock:0:all").contains(&sum) {

@@ -1,4 +1,4 @@
-//! A configuration that is replaced while requests are in flight.
+//! Tests that a configuration can be replaced while requests are in flight.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ fn config(listen: &str, targets: &[(SocketAddr, u32)], policies: &Value) -> Gate
     GatewayConfig::parse(&config.to_string()).unwrap()
 }
 
-/// An origin that responds with its name, over connections that it keeps.
+/// An origin that responds with its name and keeps connections open.
 fn named(name: &'static str) -> SocketAddr {
     scripted(move |_, mut client| {
         while !client.head().is_empty() {
@@ -198,7 +198,7 @@ fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
     }
 }
 
-/// The same over HTTP/1.1, HTTP/2 and TLS, checked by a tool that counts missing responses.
+/// Sends the load with h2load, which counts missing responses, over HTTP/1.1, HTTP/2 and TLS.
 #[test]
 fn h2load_finds_no_request_lost_while_configurations_change() {
     let certificates = Certificates::new("reload");
@@ -263,7 +263,7 @@ fn a_renewed_certificate_is_used() {
             certificates.make("gateway", "IP:127.0.0.1");
             assert!(
                 !shown().status.success(),
-                "curl accepts the old certificate"
+                "curl still accepts the old certificate"
             );
             gateway.replace(&config).unwrap();
             assert_eq!(shown().stdout, b"a");

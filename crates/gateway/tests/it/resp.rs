@@ -1,4 +1,4 @@
-//! Tests that Redis replies are read correctly from pieces of the received bytes.
+//! Tests that Redis replies are parsed correctly however the received bytes are split.
 
 use gatebench_gateway::fuzzing::replies;
 

@@ -1,5 +1,5 @@
-//! Tests the route of a target and the path that is forwarded. A path has one accepted spelling;
-//! the others are refused.
+//! Tests which route a target selects and which path is forwarded. A path has one accepted
+//! spelling; the others are refused.
 
 use gatebench_gateway::Paths;
 use gatebench_gateway::fuzzing::Routes;
@@ -13,7 +13,7 @@ fn strict() -> Routes {
 }
 
 #[test]
-fn a_long_plain_path_is_read_once_next_to_a_prefix_of_several_readings() {
+fn a_long_plain_path_is_accepted_next_to_a_prefix_with_several_readings() {
     let router = router(&[("/", Paths::Strict), ("/caf%C3%A9", Paths::Strict)]);
     let long = format!("/{}", "a".repeat(5_000));
     assert_eq!(router.find(&long), Some((Some(0), long.clone())));
@@ -78,7 +78,7 @@ fn equivalent_paths_are_forwarded_in_normal_form() {
 }
 
 #[test]
-fn a_strict_route_accepts_unambiguous_paths() {
+fn a_strict_route_accepts_only_unambiguous_paths() {
     for target in [
         "//admin",
         "/admin//a",
@@ -131,7 +131,7 @@ fn a_strict_route_accepts_unambiguous_paths() {
         assert_eq!(strict().find(target), None, "{target}");
     }
     let long = format!("/{}", "a;".repeat(5000));
-    assert_eq!(strict().find(&long), None, "too long for all its readings");
+    assert_eq!(strict().find(&long), None, "the path has too many readings");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_strict_route_within_a_verbatim_one_accepts_only_the_normal_form() {
     let expected = Some((Some(1), "/admin/a".to_owned()));
     assert_eq!(router.find("/admin/a"), expected);
     assert_eq!(router.find("/admin/%61"), expected);
-    // As written, this is a path of the verbatim route.
+    // Before decoding, this path belongs to the verbatim route.
     assert_eq!(router.find("/%61dmin/a"), None);
     assert_eq!(router.find("/admin//a"), None);
     assert_eq!(router.find("/admin/../b"), None);
@@ -210,7 +210,7 @@ fn an_ambiguous_prefix_matches_as_written() {
 }
 
 #[test]
-fn needless_encoding_is_the_same_path_to_some_servers() {
+fn other_spellings_of_a_prefix_are_refused() {
     let router_of = |prefix| router(&[("/", Paths::Strict), (prefix, Paths::Strict)]);
     let plain = router_of("/a:b");
     assert_eq!(plain.find("/a:b/c"), Some((Some(1), "/a:b/c".into())));

@@ -1,5 +1,5 @@
-//! Tests messages that Saxon helpers transform concurrently, in order, and next to a message that
-//! crashes its helper.
+//! Tests that Saxon helpers transform messages concurrently and in order, even if one message ends
+//! its helper.
 
 use crate::common::{Client, Server, backends, serve, upstream};
 use gatebench_gateway::Totals;
@@ -7,14 +7,15 @@ use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// Converts a string to an envelope; `END` takes longer than allowed.
+/// Wraps a string in an envelope; `END` takes longer than allowed, which ends the helper.
 const STYLESHEET: &str = r#"<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
 <xsl:template match="/">
   <soap:Envelope><soap:Body><text><xsl:value-of select="if (string(.) = 'END') then sum(for $i in 1 to 2000000000 return $i mod 7) else string(.)"/></text></soap:Body></soap:Envelope>
 </xsl:template>
 </xsl:stylesheet>"#;
 
-/// A route with Saxon in both directions in front of an echo, and a route without policies.
+/// Starts a gateway in front of an origin that echoes bodies: one route uses Saxon in both
+/// directions, the other has no policies.
 fn before(backend: Backend) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, backend);
     let chain =

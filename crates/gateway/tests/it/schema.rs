@@ -1,5 +1,5 @@
-//! The schema for editors and the reader of files give the same verdict on the same configurations,
-//! both valid and changed. Rules that a schema cannot express are listed here by name.
+//! Tests that the JSON Schema for editors and the reader of files accept the same configurations.
+//! Rules that a schema cannot express are listed here by name.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-/// The errors that only the reader can find, with parts of their messages.
+/// The kinds of mistakes that only the reader can find, with parts of their messages.
 const EXEMPT: [(&str, &[&str]); 9] = [
     (
         "duplicates",
@@ -22,7 +22,7 @@ const EXEMPT: [(&str, &[&str]); 9] = [
     ),
     ("a reference to a missing part", &["there is no upstream "]),
     (
-        "the name of a consumer that another part sends to upstreams",
+        "a consumer name that a policy sends to upstreams",
         &["the name is sent in a header"],
     ),
     (
@@ -51,8 +51,8 @@ const EXEMPT: [(&str, &[&str]); 9] = [
         ],
     ),
     (
-        "edits of the same place",
-        &["two edits affect", "two members get the name"],
+        "edits to the same place",
+        &["two edits affect", "two members are renamed to"],
     ),
     ("a duration longer than a year", &["is longer than a year"]),
     (
@@ -148,7 +148,7 @@ fn good() -> Vec<Value> {
         .collect()
 }
 
-/// Replacements for a value: another type, a bound and a value beyond it, and invalid words.
+/// Replacements for a value: other types, bounds and values beyond them, and invalid words.
 fn odd() -> Vec<Value> {
     let texts = [
         "",
@@ -216,7 +216,7 @@ enum Change {
     Repeat(String),
 }
 
-/// The places of a value and of the values in it.
+/// Appends the places of a value and of all values in it to `found`.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -235,7 +235,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// All changes to a file that are tried.
+/// Returns all changes to a file that the test tries.
 fn changes(file: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     places(file, "", &mut found);
@@ -284,7 +284,7 @@ impl Change {
     }
 }
 
-/// Both verdicts on a file, if they agree or differ only by an exemption.
+/// The verdict on a file, if schema and reader agree or differ only by an exemption.
 struct Verdict {
     is_read: bool,
     exempt: Option<&'static str>,
@@ -370,7 +370,7 @@ fn schema_and_reader_agree_on_any_single_change() {
     );
 }
 
-/// Correct files: one part of each list of policies, and some keys of the surrounding file.
+/// Correct files, with some of the lists of policies and some of the other settings.
 fn any_good() -> impl Strategy<Value = Value> {
     let all = policies();
     let count = all.len();

@@ -1,4 +1,4 @@
-//! Tests features of the gateway other than its routes: TLS for clients, and metrics.
+//! Tests TLS for clients, and metrics.
 
 use std::process::Command;
 

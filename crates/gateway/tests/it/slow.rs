@@ -97,7 +97,7 @@ fn an_endlessly_dripping_body_times_out() {
 }
 
 #[test]
-fn an_endlessly_dripping_stream_times_out_alone() {
+fn an_endlessly_dripping_stream_times_out_and_the_connection_stays_open() {
     const HEADERS: u8 = 1;
     for backend in backends() {
         let (origin, _) = noting();
@@ -116,7 +116,8 @@ fn an_endlessly_dripping_stream_times_out_alone() {
             .concat();
             let head = [0, 0, fields.len() as u8, HEADERS, 4, 0, 0, 0, 1];
             stream.write_all(&[&head[..], &fields].concat()).unwrap();
-            // The gateway's settings, their acknowledgment and window updates come first.
+            // The gateway first sends its settings, an acknowledgment of the client's settings, and
+            // window updates.
             let begun = Instant::now();
             let mut said = Vec::new();
             let piece = [0, 0, 1, 0, 0, 0, 0, 0, 1, b'x'];
@@ -148,7 +149,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
             while !said.ends_with(&[1, 2, 3, 4, 5, 6, 7, 8]) {
                 let mut bytes = [0; 4096];
                 let length = stream.read(&mut bytes).unwrap();
-                assert!(length > 0, "{path}: closed");
+                assert!(length > 0, "{path}: the connection was closed");
                 said.extend_from_slice(&bytes[..length]);
             }
         }

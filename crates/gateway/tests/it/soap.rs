@@ -1,5 +1,5 @@
-//! Tests SOAP/XML over real sockets, with the scenarios' own cases, with faults compared byte by
-//! byte, and with valid requests next to invalid ones.
+//! Tests SOAP/XML over real sockets: the scenarios' own cases, faults compared byte by byte, and
+//! valid requests next to invalid ones.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -25,8 +25,8 @@ fn scenario(name: &str) -> Scenario {
     gatebench_config::read(&path).unwrap()
 }
 
-/// Returns the gateway's configuration for a scenario, with this origin and the scenario's other
-/// origins.
+/// Returns the gateway's configuration for a scenario, with the ports of its origin and of its
+/// other upstreams.
 fn config(scenario: &Scenario, origin: u16, more: &[(&String, u16)]) -> Value {
     let upstream = |name: &str, port: u16| json!({"name": name, "keepalive": 4, "targets": [{"address": "127.0.0.1", "port": port}]});
     let more = more.iter().map(|(name, port)| upstream(name, *port));
@@ -114,8 +114,8 @@ fn every_case_of_the_scenarios_holds() {
     }
 }
 
-/// This is not one of the scenario's cases, because the published plug-ins from which the scenario
-/// was derived insert JSON into XML unescaped.
+/// This is not one of the scenario's cases, because the published plug-ins that the scenario was
+/// derived from insert JSON into XML unescaped.
 #[test]
 fn markup_in_json_is_text() {
     let scenario = scenario("soap-9");
@@ -149,7 +149,7 @@ fn errors_of_some_requests_never_reach_others() {
 }
 
 #[test]
-fn curl_gets_a_fault_to_the_byte() {
+fn curl_gets_exactly_the_expected_fault() {
     let scenario = scenario("soap-3-errors");
     let (_origins, gateway) = before(Backend::Epoll, &scenario);
     let request = &scenario.groups[1].requests[0];
@@ -171,7 +171,7 @@ fn curl_gets_a_fault_to_the_byte() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
-/// A route with these policies in front of an origin.
+/// Starts a gateway that has a route with these policies in front of an origin.
 fn behind(policies: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);
     let mut config = config(&scenario("soap-0"), origin.address.port(), &[]);
@@ -275,7 +275,7 @@ fn every_refusal_of_a_soap_client_keeps_its_status_and_is_a_fault() {
             body.len()
         ))
     };
-    // The first request with this value uses up the limit.
+    // This request uses up the limit.
     asked(429, "text/xml");
     for (status, phrase, whose) in [
         (401, "Unauthorized", ["Client", "Sender"]),
@@ -408,7 +408,7 @@ fn processed_responses_are_requested_in_gzip_only() {
 }
 
 #[test]
-fn a_doubled_field_is_judged_whole() {
+fn a_repeated_soap_action_is_refused() {
     let scenario = scenario("soap-2");
     let (_origins, gateway) = before(Backend::Epoll, &scenario);
     let mut request = scenario.requests[0].clone();
@@ -451,7 +451,7 @@ fn a_doubled_field_is_judged_whole() {
 }
 
 #[test]
-fn bad_definitions_are_reported_and_served() {
+fn a_check_reports_invalid_definitions_but_the_gateway_starts() {
     let scenario = scenario("soap-1-errors");
     let config = GatewayConfig::parse(&config(&scenario, 1, &[]).to_string()).unwrap();
     assert!(Gateway::new(&config).is_ok());

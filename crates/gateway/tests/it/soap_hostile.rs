@@ -61,7 +61,7 @@ fn post(client: &mut Client, fields: &str, body: &[u8]) -> Response {
     client.response(false)
 }
 
-/// The fault for an XML body; also checks that the next client is served.
+/// Returns the fault for an XML body; also checks that the next client is served.
 fn fault(gateway: &Server<Totals>, fields: &str, body: &[u8]) -> String {
     let response = post(&mut gateway.client(), fields, body);
     let text = String::from_utf8(response.body).unwrap();
@@ -145,7 +145,7 @@ fn malicious_bodies_get_faults() {
             "{message}"
         );
     }
-    // The transport and the document name different encodings: the document's applies.
+    // If Content-Type and the document name different encodings, the document's applies.
     let latin = GOOD.replace('5', "\u{e9}").replacen(
         "<soap",
         "<?xml version='1.0' encoding='ISO-8859-1'?><soap",
@@ -166,7 +166,7 @@ fn malicious_bodies_get_faults() {
 #[test]
 fn other_clients_are_served_during_an_expensive_message() {
     let mut request = chain();
-    // The transformed body is not an operation of the WSDL; this does not matter here.
+    // The WSDL is left out, because it does not define the operation in the transformed body.
     request["xsd_api_schema"] = Value::Null;
     let (_origin, gateway) = behind(&request);
     for count in [60, 250] {
@@ -216,15 +216,15 @@ fn gzip_bombs_are_not_unpacked() {
     assert!(message.contains("'br' is not supported"), "{message}");
 }
 
-/// An envelope of about this size, in elements within the library's limits.
+/// An envelope of about this size, whose elements are within the library's limits.
 fn large(bytes: usize) -> Vec<u8> {
     let item = format!("<i>{}</i>", "x".repeat(1_000));
     GOOD.replace("<intA>5</intA>", &item.repeat(bytes / item.len()))
         .into_bytes()
 }
 
-/// A route that only checks envelopes, with these file settings, and with this policy before the
-/// check.
+/// Starts a gateway that only checks envelopes, with these settings of the file and this policy
+/// before the check.
 fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);
     let mut config = config(origin.address.port(), &json!({"verbose": true}));
@@ -241,7 +241,7 @@ fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>
 #[test]
 fn the_limit_of_bodies_holds_for_unpacked_bodies() {
     let fields = format!("{XML}Content-Encoding: gzip\r\n");
-    // Each message with the maximum size allowed, and with a larger size that is small on the wire.
+    // For each limit, sends a message that fits, and one that is too large but small on the wire.
     let edits = json!({"request_headers": {}});
     let limit = json!({"request_size_limit": {"max_bytes": 100_000}});
     for (settings, policy, fits, bytes_max) in [
@@ -259,7 +259,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
             90_000,
             100_000,
         ),
-        // A size above the limit for definitions.
+        // This limit is above the one for definitions.
         (
             json!({"collected_bytes_max": 20 << 20}),
             &edits,
@@ -329,7 +329,7 @@ fn huge_and_slow_bodies_are_refused() {
     assert_eq!(
         client.response(false).status,
         413,
-        "before the body arrives"
+        "the response is sent before the body arrives"
     );
     neighbor_is_well(&gateway);
     let mut client = gateway.client();

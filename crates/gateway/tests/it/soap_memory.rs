@@ -1,4 +1,4 @@
-//! Definitions that are compiled again before they expire replace the previous ones.
+//! Tests that recompiled definitions replace the previous ones in memory.
 
 use std::path::Path;
 use std::thread::sleep;

@@ -1,4 +1,4 @@
-//! The null gateway copies any number of bytes in both directions, in any pieces.
+//! Tests that the null gateway copies any number of bytes in both directions, in any pieces.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,8 @@ use std::thread;
 
 use gatebench_net::Backend;
 
-/// Sends back all bytes that it receives, and closes after the client does.
+/// Starts a server that sends back all bytes that it receives, and closes each connection after the
+/// client does.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -96,7 +97,7 @@ fn a_target_that_refuses_ends_the_connection() {
     }
 }
 
-/// The target ends long before the client reads; the pair must still be closed.
+/// The target sends FIN long before the client reads; the pair must still be closed.
 #[test]
 fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
     const BYTES: usize = 8 << 20;

@@ -1,4 +1,5 @@
-//! Several targets, some of which refuse connections; timeouts and upstreams of individual routes.
+//! Tests upstreams with several targets, some of which refuse connections, and the timeouts and
+//! upstreams of individual routes.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -41,7 +42,7 @@ fn a_refusing_target_is_skipped() {
         drop(client);
         let totals = gateway.end();
         assert_eq!(totals.upstream_failures, 0);
-        assert_eq!(totals.retries, 2, "each of the two was tried once");
+        assert_eq!(totals.retries, 2, "each refusing target was tried once");
     }
 }
 

@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 /// The maximum number of bytes that a connection may hold.
 const BOUND: usize = 2 << 20;
 
-/// The size in bytes of a response that the gateway generates, or keeps until it is complete.
+/// The size, in bytes, of a response that the gateway generates or keeps until it is complete.
 const WHOLE: usize = 200_000;
 
-/// The size in bytes of a response that is forwarded as it arrives: more than the gateway reads
+/// The size, in bytes, of a response that is forwarded as it arrives: more than the gateway reads
 /// ahead of a client.
 const LARGE: usize = 600_000;
 
-/// The bytes of one round of receives, all of which are processed even if the first exceeds the
-/// limit.
+/// The maximum number of bytes that one round receives. All of them are processed, even if the
+/// first ones already exceed the limit.
 const ROUND: usize = 2 << 20;
 
-/// An origin that sends long responses, and the paths of its requests.
+/// Starts an origin that sends long responses; also returns the paths that were requested.
 fn origin() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
@@ -101,8 +101,8 @@ fn unread_whole_responses_are_bounded() {
             reader.get_all(1, STREAMS, path);
             reader.until(|reader| !reader.bodies.is_empty());
             reader.until_silent();
-            // The head of each response follows when its body is complete; the client reads none of
-            // the bodies.
+            // The gateway sends the head of a response when it has the whole body, and the client
+            // reads none of the bodies.
             let held = reader.bodies.len() * WHOLE;
             let most = BOUND + ROUND + 2 * WHOLE;
             assert!(
@@ -124,7 +124,7 @@ fn requests_whose_bodies_end_while_much_is_unread_wait_too() {
         let (origin, _) = origin();
         let gateway = before(backend, origin, &json!({}));
         let mut reader = Reader::open(gateway.address);
-        // All of them begin, because there is room for them.
+        // There is room for all of these requests to begin.
         for number in 0..STREAMS {
             reader.post(2 * number + 1, "/mock", number % 2 == 0);
         }
@@ -180,7 +180,7 @@ fn a_client_that_never_reads_gets_go_away() {
         let mut reader = Reader::open(gateway.address);
         reader.get_all(1, 60, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));
-        // An occasional byte is enough.
+        // The connection stays open if the client reads one byte from time to time.
         for taken in 0..10 {
             assert_eq!((reader.go_away, reader.is_closed), (None, false));
             reader.widen(1, 1);

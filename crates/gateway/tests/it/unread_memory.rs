@@ -1,5 +1,4 @@
-//! The memory of the process that the gateway uses for a client that opens every stream and reads
-//! nothing.
+//! Tests how much memory the gateway uses for a client that opens every stream and reads nothing.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use serde_json::json;
 /// The number of streams that a client may have open.
 const STREAMS: u32 = 128;
 
-/// The size of each response in bytes: nearly the maximum that can be kept in full.
+/// The size of each response, in bytes: nearly the maximum that can be kept in full.
 const LENGTH: usize = 1_000_000;
 
 /// The permitted growth: the limit of a connection (16 MiB), plus twice that for allocation

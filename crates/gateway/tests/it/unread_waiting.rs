@@ -1,5 +1,5 @@
-//! Requests that wait for room on a client's connection, and upstream connections that are paused
-//! until there is room.
+//! Tests requests that wait for room on a client's connection, and upstream connections that are
+//! paused until there is room.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -13,14 +13,14 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// The maximum size of one body, and of what a connection may hold, in bytes.
+/// The maximum size of one body, and of all bytes held for a connection.
 const BOUND: usize = 40_000;
 
-/// The size of a response in bytes: more than the gateway reads ahead of a client.
+/// The size of a response, in bytes: more than the gateway reads ahead of a client.
 const LARGE: usize = 600_000;
 
-/// An upstream that responds to `/large` as soon as it has the head, and to others once the request
-/// is complete; and the number of its connections.
+/// Starts an upstream that responds to `/large` as soon as it has the head, and to other requests
+/// once they are complete; also returns the number of its connections.
 fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let connections = Arc::clone(&count);
@@ -84,7 +84,7 @@ fn a_request_continues_when_an_older_one_makes_room() {
         let limits = json!({"collected_bytes_max": BOUND, "connection_collected_bytes_max": BOUND});
         let gateway = before(backend, origin().0, &limits);
         let mut reader = Reader::open(gateway.address);
-        // The newest request gets the slot of the first, before those of the others.
+        // The newest request reuses the slot of the first, which precedes those of the others.
         let (first, oldest, older, newest) = (1, 3, 5, 7);
         reader.get(first, "/near");
         for stream in [oldest, older] {
@@ -101,13 +101,13 @@ fn a_request_continues_when_an_older_one_makes_room() {
                 false,
             );
         }
-        // Their last bytes wait, because the three together exceed the bound.
+        // The last bytes of these bodies wait, because the three bodies together exceed the bound.
         for stream in [newest, older] {
             reader.send(stream, b"  }", true);
         }
         reader.until_silent();
         assert_eq!(reader.bodies.len(), 1, "{:?}", reader.bodies);
-        // Even without the oldest, too much is held until the second oldest has ended as well.
+        // Even without the oldest request, too much is held until the second oldest has ended too.
         reader.send(oldest, b"  }", true);
         reader.until(|reader| reader.bodies.len() == 4);
         reader.read_slowly(4, 2);
@@ -136,7 +136,7 @@ fn an_upstream_has_no_deadline_while_the_client_reads_nothing() {
 fn a_connection_that_was_paused_serves_the_next_request() {
     const WHOLE: usize = 200_000;
     for backend in backends() {
-        // The upstream's backlog accepts connections, but no byte is ever read.
+        // The kernel accepts connections to this Redis, which never replies.
         let redis = TcpListener::bind("127.0.0.1:0").unwrap();
         let limit = json!({"limit": 5, "window": "1h", "timeout": "3s", "without_redis": "refuse",
                            "redis": redis.local_addr().unwrap().to_string()});

@@ -38,7 +38,6 @@ fn bodies_pass_whole_over_kept_connections() {
             let echoed = client.ask(&posted);
             assert_eq!((echoed.status, echoed.body.len()), (200, body.len()));
         }
-        // With a new connection for each request, there would have been many.
         assert_eq!(client.get("/size/350B").body.len(), 350);
         drop(client);
         let totals = gateway.end();

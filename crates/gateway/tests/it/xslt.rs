@@ -1,4 +1,4 @@
-//! Stylesheets applied to responses, over real sockets.
+//! Tests stylesheets that transform responses, over real sockets.
 
 use crate::common::{Client, Response, Server, backends, serve, upstream};
 use gatebench_gateway::{GatewayConfig, Totals};

@@ -38,7 +38,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     }))
 }
 
-/// The address before ` - user`. A server name may precede it.
+/// Returns the client's address, which precedes ` - user`. A server name may precede the address.
 fn client(head: &[u8]) -> &[u8] {
     let end = memmem::find(head, b" - ").or_else(|| memchr(b' ', head));
     last_word(&head[..end.unwrap_or(head.len())])

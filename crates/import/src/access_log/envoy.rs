@@ -23,7 +23,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let mut words = Words(&rest[end + 1..]).peekable();
     let status = words.next().and_then(number::<u16>);
     let status = status.ok_or("a status after the request")?;
-    // Skips the response flags. Istio writes three more words before the sizes.
+    // Skip the response flags. Istio writes three more words before the sizes.
     words.next();
     let mut sizes = [None, None];
     for _ in 0..4 {
@@ -50,7 +50,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     }))
 }
 
-/// Words separated by spaces. Spaces within quotes belong to the word.
+/// Iterates over words separated by spaces. Spaces within quotes belong to the word.
 struct Words<'l>(&'l [u8]);
 
 impl<'l> Iterator for Words<'l> {

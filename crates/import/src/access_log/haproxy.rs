@@ -11,7 +11,7 @@ pub(super) const EXAMPLE: &str = r#"203.0.113.9:33317 [06/Feb/2025:12:14:14.655]
 
 /// Parses a line. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
-    // The syslog prefix contains brackets too, but without a space before them.
+    // The syslog prefix also contains brackets, but without a space before them.
     let (open, close) = brackets(line).ok_or("a time in brackets")?;
     let at_ms = time::common(&line[open..close]);
     let at_ms = at_ms.ok_or("a time such as [06/Feb/2025:12:14:14.655]")?;

@@ -1,5 +1,5 @@
-//! One JSON object per line, with the member names of Kong, APISIX, Envoy, Traefik and Caddy, and
-//! those that are common in nginx and HAProxy configurations.
+//! Logs with one JSON object per line, and the member names of Kong, APISIX, Envoy, Traefik and
+//! Caddy or those that are common in nginx and HAProxy configurations.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -93,7 +93,7 @@ impl<'l> Value<'l> {
         }
     }
 
-    /// Stores a value, unless there is one already.
+    /// Stores a value unless one is already stored.
     fn set(&mut self, value: Value<'l>) {
         if matches!(self, Self::None) {
             *self = value;
@@ -181,7 +181,7 @@ impl<'l> JsonLine<'l> {
     }
 }
 
-/// Reads a scalar, or the members of an object.
+/// Parses a scalar, or the members of an object.
 struct Reader<'m, 'l> {
     /// The line that receives the members, and the object that contains them; `None` if only a
     /// scalar is wanted.

@@ -8,7 +8,7 @@ use memchr::memchr;
 /// The maximum length of a line in bytes.
 const LINE_BYTES_MAX: usize = 256 << 10;
 
-/// The number of bytes that are read at once.
+/// The number of bytes to read at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The first bytes of a gzip file (RFC 1952).

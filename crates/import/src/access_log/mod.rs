@@ -17,14 +17,14 @@ use crate::options::Options;
 use crate::traffic::{self, Hit, Recorder};
 use lines::Lines;
 
-/// The number of lines from which the format is detected.
+/// The number of lines that determine the format.
 const SAMPLE_LINES: usize = 200;
 
 /// The maximum number of malformed lines that are listed. Their text is not shown, because it may
 /// contain personal data.
 const EXAMPLES_MAX: usize = 5;
 
-/// The share of malformed lines from which a log is refused.
+/// The share of malformed lines at which a log is rejected.
 const MALFORMED_SHARE_MAX: f64 = 0.01;
 
 /// The number of lines between two reports of progress.
@@ -42,7 +42,7 @@ enum Format {
 impl Format {
     const ALL: [Self; 4] = [Self::Combined, Self::Haproxy, Self::Envoy, Self::Json];
 
-    /// Returns words that follow "the format" in messages, and an example of a line.
+    /// Returns the words that follow "the format" in messages, and an example line.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Combined => (
@@ -55,8 +55,8 @@ impl Format {
         }
     }
 
-    /// Passes the request in a line, or `None` if it has none, to `take`. The error states what was
-    /// expected in a malformed line.
+    /// Parses a line and passes its request, or `None` if it has none, to `take`. The error states
+    /// what was expected in a malformed line.
     fn read(self, line: &[u8], take: impl FnOnce(Option<&Hit<'_>>)) -> Result<(), &'static str> {
         match self {
             Self::Combined => take(combined::parse(line)?.as_ref()),
@@ -109,7 +109,7 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Creates an empty log. The options select the part of it that is used.
+    /// Creates an empty log. The options select the part of the log to use.
     pub fn new(options: &Options) -> Self {
         Self {
             recorder: Recorder::new(&options.replay),
@@ -125,7 +125,7 @@ impl AccessLog {
     /// Reads a file, plain or compressed with gzip, and reports progress.
     ///
     /// # Errors
-    /// The file cannot be read, or its first lines have no known format.
+    /// Fails if the file cannot be read or its first lines have no known format.
     pub fn read(
         &mut self,
         file: &str,
@@ -183,10 +183,10 @@ impl AccessLog {
         }
     }
 
-    /// Creates the scenario and the load profiles of the log.
+    /// Creates a scenario and load profiles from the log.
     ///
     /// # Errors
-    /// At least 1 % of the lines are malformed, or no line has a request.
+    /// Fails if at least 1 % of the lines are malformed or no line has a request.
     pub fn finish(self, options: &Options) -> Result<Folder, ImportError> {
         let (format, _) = self.format.unwrap_or(Format::Combined).words();
         if self.malformed as f64 >= MALFORMED_SHARE_MAX * self.lines as f64 && self.malformed > 0 {
@@ -217,7 +217,7 @@ impl AccessLog {
     }
 }
 
-/// Returns the format that most of these lines have, if at least half have it.
+/// Returns the most common format of these lines, if at least half have it.
 fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
     let fits = |format: Format| {
         let fits = |line: &&Vec<u8>| format.read(line, |_| {}).is_ok();
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// The method, target, status, sizes and client of a line.
+    /// Returns the method, target, status, sizes and client of a line.
     fn read(format: Format, line: &str) -> String {
         let mut said = String::new();
         format

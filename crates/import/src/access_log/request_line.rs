@@ -14,8 +14,8 @@ pub(super) fn end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the method and target, or `None` if the line is not an HTTP request. Logs contain such
-/// lines unchanged.
+/// Returns the method and target, or `None` if the line is not an HTTP request. Servers log such
+/// lines as they receive them.
 pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     let Some(space) = memchr(b' ', line) else {
         return Ok(None);

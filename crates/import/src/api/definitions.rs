@@ -4,11 +4,11 @@ use gatebench_model::{Policy, Scenario};
 
 use crate::folder::Folder;
 
-/// The folder for these files.
+/// The folder that receives the definitions.
 const FOLDER: &str = "definitions/";
 
-/// Moves the definitions in a scenario to files, and replaces them with the paths of the files.
-/// Equal definitions share a file.
+/// Moves a scenario's definitions to files, and replaces them with the files' paths. Equal
+/// definitions share a file.
 pub(super) fn move_to_files(scenario: &mut Scenario, folder: &mut Folder) {
     for policy in scenario.routes.iter_mut().flat_map(|it| &mut it.policies) {
         match policy {

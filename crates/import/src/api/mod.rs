@@ -1,5 +1,5 @@
-//! An API as configured in a gateway, with routes, policies and consumers, and the scenario that
-//! sends requests to it.
+//! An API as a gateway's configuration describes it, with routes, policies and consumers, and its
+//! conversion to a scenario.
 
 mod definitions;
 mod requests;
@@ -31,7 +31,7 @@ pub(crate) struct Api {
     pub(crate) has_tls: bool,
     /// True if the gateway serves its own metrics.
     pub(crate) has_metrics: bool,
-    /// Settings that affect every route and for which there is no policy.
+    /// Settings that affect every route but have no corresponding policy.
     pub(crate) not_understood: Vec<String>,
 }
 
@@ -45,11 +45,11 @@ pub(crate) struct ApiRoute {
     pub(crate) sample: String,
     /// Headers that a request needs to match the route, such as Host.
     pub(crate) headers: BTreeMap<String, String>,
-    /// The clients that the route accepts, if an access list restricts them.
+    /// The clients that the route accepts; `None` if no access list restricts them.
     pub(crate) clients: Option<BTreeSet<String>>,
     /// The name of the upstream in the configuration.
     pub(crate) service: String,
-    /// Settings that affect this route and for which there is no policy.
+    /// Settings that affect this route but have no corresponding policy.
     pub(crate) not_understood: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Routes {
 
 impl Routes {
     /// Adds a route for a prefix. A second route with the same prefix is omitted, because a
-    /// scenario selects routes only by their prefixes.
+    /// scenario selects routes by prefix alone.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -109,7 +109,7 @@ pub(crate) fn route_path(prefix: &str) -> String {
 }
 
 impl Api {
-    /// Writes the scenarios of the API, and returns the paths of their files.
+    /// Writes the API's scenarios, and returns the paths of their files.
     pub(crate) fn write(
         &self,
         title: &str,
@@ -138,7 +138,7 @@ impl Api {
         Ok(paths)
     }
 
-    /// Writes the scenarios of the API, the configuration from which it was read, and a suite that
+    /// Writes the API's scenarios, the configuration that the API was read from, and a suite that
     /// uses both.
     pub(crate) fn write_with_config(
         &self,
@@ -158,7 +158,7 @@ impl Api {
              reference gateway with these routes and policies.",
             options.file
         )];
-        let title = format!("{} of {gateway}", options.name);
+        let title = format!("{}, imported from {gateway}", options.name);
         let scenarios = self.write(&title, &comments, options, &mut folder)?;
         let own = SuiteGateway::Configured(ConfiguredGateway {
             gateway: gateway.into(),
@@ -224,7 +224,7 @@ impl Api {
     }
 }
 
-/// The names of the upstreams to which a policy routes requests.
+/// Returns the names of the upstreams that a policy routes requests to.
 fn further_upstreams(policy: &Policy) -> impl Iterator<Item = String> {
     let chain = match policy {
         Policy::Soap(soap) => soap.request.as_ref(),
@@ -234,8 +234,8 @@ fn further_upstreams(policy: &Policy) -> impl Iterator<Item = String> {
     targets.filter_map(|target| target.upstream.clone())
 }
 
-/// Returns the embedded upstream whose name is part of the service name of every route, or
-/// otherwise the one that serves every path.
+/// Returns the included upstream whose name is part of every route's service name, or else the one
+/// that serves every path.
 fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
     let known = [
         ("calculator", UpstreamKind::Calculator),

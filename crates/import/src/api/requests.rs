@@ -1,4 +1,4 @@
-//! The requests of the load, and the parity cases that prove that the policies work.
+//! Creates the requests of the load, and the parity cases that prove that the policies work.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +8,10 @@ use gatebench_model::{Body, Check, Consumer, ParityCase, Policy, Request, Upstre
 
 use super::{Api, ApiRoute, token};
 
-/// Below this rate limit, some requests of a load may be refused.
+/// The rate limit below which some requests of a load may be refused.
 const LIMIT_LOW: u64 = 1_000_000;
 
-/// Below this rate limit, the parity cases before and after each load would use it up.
+/// The rate limit below which the parity cases before and after each load would exhaust the limit.
 const LIMIT_TINY: u64 = 50;
 
 /// The maximum size in bytes of a body that proves a size limit.
@@ -52,7 +52,7 @@ pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Reque
     request
 }
 
-/// A request that matches the route, without credentials.
+/// Returns a request that matches the route but has no credentials.
 fn anonymous(route: &ApiRoute, upstream: UpstreamKind) -> Request {
     let below = match upstream {
         UpstreamKind::Calculator => "/ws",
@@ -88,8 +88,8 @@ fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Adds the credential that a policy requires. A key or a password is that of the first consumer
-/// that has one.
+/// Adds the credential that a policy requires: the key or password of the first consumer that has
+/// one.
 fn add_credential(policy: &Policy, consumers: &[&Consumer], request: &mut Request) {
     let key = || consumers.iter().find_map(|consumer| consumer.keys.first());
     match policy {

@@ -1,4 +1,4 @@
-//! A signed token, for requests to a route that requires one.
+//! Creates signed tokens for requests to routes that require one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The time at which a token expires: the last second of the year 2099.
 const EXPIRES: u64 = 4_102_444_799;
 
-/// A token that a gateway with this secret accepts (RFC 7519, HS256).
+/// Returns a token that a gateway with this secret accepts (RFC 7519, HS256).
 pub(super) fn hs256(secret: &str, issuer: Option<&str>, audience: Option<&str>) -> String {
     let mut claims = json!({ "sub": "gatebench", "exp": EXPIRES });
     for (claim, value) in [("iss", issuer), ("aud", audience)] {

@@ -41,7 +41,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     api.write_with_config(log, "apisix", "apisix.yaml", text, options)
 }
 
-/// Reads a file as an API.
+/// Parses a file as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
     let mut keys = Keys::of(&root, "the file", log);
@@ -63,7 +63,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     Ok(api)
 }
 
-/// Objects to which routes refer.
+/// Objects that routes refer to.
 struct Shared<'n> {
     services: BTreeMap<String, &'n Node>,
     configs: BTreeMap<String, &'n Node>,
@@ -75,7 +75,7 @@ fn by_id(nodes: &[Node]) -> BTreeMap<String, &Node> {
     nodes.iter().filter_map(with_id).collect()
 }
 
-/// An identifier, which may be a number.
+/// Returns an identifier as text. Identifiers may be numbers.
 fn identifier(node: &Node) -> Option<String> {
     match &node.data {
         Data::Text(text) => Some(text.clone()),
@@ -154,7 +154,7 @@ fn prefix(path: &str) -> &str {
     without_slash.unwrap_or(prefix)
 }
 
-/// Reads consumers into the API.
+/// Adds consumers to the API.
 fn consumers(nodes: &[Node], api: &mut Api, log: &mut Log<'_>) {
     for node in nodes {
         let mut keys = Keys::of(node, "the consumer", log);

@@ -22,7 +22,7 @@ pub(super) struct Effects {
     pub(super) not_understood: Vec<String>,
 }
 
-/// The plug-ins that become policies, in the order in which APISIX runs them.
+/// The plug-ins that become policies, in the order that APISIX runs them in.
 const ORDER: [&str; 7] = [
     "client-control",
     "mocking",
@@ -120,7 +120,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// Converts `x_client`, as in an nginx variable, to the header name `X-Client`.
+/// Converts the name of an nginx variable, such as `x_client`, to that of a header, `X-Client`.
 fn header_name(variable: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,
@@ -142,13 +142,13 @@ fn mocking(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// Returns the status if the policy `mock` permits it.
+/// Returns the status if the `mock` policy permits it.
 pub(crate) fn mock_status(status: u64) -> Option<u16> {
     let status = u16::try_from(status).ok();
     status.filter(|it| (200..=599).contains(it))
 }
 
-/// Reports whether the path is rewritten by removing the prefix of the route.
+/// Reports whether a rewrite only removes the route's prefix from the path.
 fn strips(keys: &mut Keys<'_>, path: &str, log: &mut Log<'_>) -> bool {
     let Some(entry) = keys.entry("regex_uri") else {
         return false;

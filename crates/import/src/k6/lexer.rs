@@ -1,17 +1,16 @@
-//! Tokens of the JavaScript subset that k6 scripts use.
+//! Splits k6 scripts into the tokens of the JavaScript subset that they use.
 
 use std::ops::Range;
 
-/// A token.
+/// The kind of a token, with its value if it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A name or a keyword.
     Word,
-    /// A number.
     Number(f64),
     /// A string without expressions.
     Text(String),
-    /// A template: literal strings, and the position of each expression between them.
+    /// A template: its literal strings, and the position of each expression between them.
     Template(Vec<String>, Vec<Range<usize>>),
     /// An operator or a bracket.
     Sign,
@@ -31,7 +30,7 @@ const SIGNS: [&str; 15] = [
     "===", "!==", "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.", "+=", "++", "--",
 ];
 
-/// Words after which a slash begins a regular expression.
+/// Keywords after which a slash begins a regular expression.
 const BEFORE_REGEX: [&str; 5] = ["return", "typeof", "case", "in", "of"];
 
 /// Splits a string into tokens. An unclosed construct extends to the end of the string.
@@ -153,7 +152,7 @@ impl Lexer<'_> {
         self.push(Kind::Number(number.unwrap_or(f64::NAN)), start);
     }
 
-    /// Reads a string up to its closing quote, which is consumed.
+    /// Consumes a string, including its closing quote.
     fn quoted(&mut self, quote: char) -> String {
         self.at += 1;
         let mut text = String::new();
@@ -184,7 +183,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads an escape such as `\u00e9`, `\u{e9}` or `\xe9`.
+    /// Parses an escape such as `\u00e9`, `\u{e9}` or `\xe9`.
     fn code(&mut self, kind: char, text: &mut String) {
         let braced = self.rest().strip_prefix('{').filter(|_| kind == 'u');
         let braced = braced.and_then(|rest| rest.split_once('}'));

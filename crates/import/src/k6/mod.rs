@@ -1,5 +1,5 @@
-//! Imports the options and requests of a k6 script, as far as they are known without running it, or
-//! the options that `k6 inspect` prints.
+//! Imports the options and requests of a k6 script, as far as they are known without running the
+//! script, or the options that `k6 inspect` prints.
 
 mod lexer;
 mod options;
@@ -46,17 +46,17 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// A script as a load, and a scenario without policies.
+/// A script, converted to a load and a scenario without policies.
 pub(crate) struct Parts {
     pub(crate) scenario: Scenario,
     pub(crate) load: LoadProfile,
     pub(crate) notes: Vec<Note>,
 }
 
-/// Reads a script as a scenario and a load, without a suite.
+/// Converts a script to a scenario and a load, without a suite.
 ///
 /// # Errors
-/// The script has no request that can be read.
+/// Fails if the script has no request that can be read.
 pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError> {
     let mut log = Log::new(&options.file, text);
     let (script, loads) = read(text, options, &mut log)?;
@@ -69,7 +69,7 @@ pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError>
     })
 }
 
-/// Reads only the load of a script, even if its requests cannot be read.
+/// Converts only the load of a script, even if the requests cannot be read.
 pub(crate) fn load(text: &str, options: &Options) -> LoadProfile {
     let mut log = Log::new(&options.file, text);
     let script = script::read(text, &mut log);
@@ -101,8 +101,8 @@ fn read(
     Ok((script, loads))
 }
 
-/// Imports the options that `k6 inspect` printed, with one request in place of those that it does
-/// not print.
+/// Imports the options that `k6 inspect` printed, with a single request in place of the script's,
+/// which `k6 inspect` does not print.
 fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script, ImportError> {
     let parsed = serde_json::from_str(text).map_err(|error| {
         let message = format!("line {}: this is neither JSON nor a script", error.line());

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::name::slug;
 
-/// The function that runs if a script names none.
+/// The function that runs if a load names none.
 pub(super) const DEFAULT: &str = "default";
 
 /// The default number of virtual users.
@@ -17,7 +17,7 @@ const USERS: u32 = 1;
 /// The default time limit of a load that ends after a fixed number of iterations.
 const ITERATIONS_TIME: Duration = Duration::from_secs(600);
 
-/// A load of a script.
+/// A load of a script, which k6 calls a scenario.
 #[derive(Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) name: String,
@@ -29,8 +29,8 @@ pub(super) struct Load {
     pub(super) length: Duration,
 }
 
-/// Returns the loads of a script, and the parts that are not understood. `think` returns the think
-/// time of a function.
+/// Returns the loads of a script, and the parts of the options that are not understood. `think`
+/// returns the think time of a function.
 pub(super) fn loads(
     options: &Json,
     think: &dyn Fn(&str) -> Option<Duration>,
@@ -85,7 +85,7 @@ pub(super) fn loads(
     (loads, not_understood)
 }
 
-/// Returns the loads as phases if they run the same function one after another. A pause after an
+/// Converts the loads to phases if they run the same function one after another. A pause after an
 /// open load becomes a stage without arrivals.
 pub(super) fn phases(loads: &[Load]) -> Option<Vec<Phase>> {
     let mut loads: Vec<&Load> = loads.iter().collect();
@@ -187,7 +187,7 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
     }
 }
 
-/// The period of a rate in seconds.
+/// Returns the period of a rate in seconds.
 fn unit(of: &Json) -> f64 {
     let unit = text(of, "timeUnit").and_then(duration);
     unit.map_or(1.0, |unit| unit.as_secs_f64().max(0.001))

@@ -1,4 +1,4 @@
-//! The requests of a script: the calls to `http`, `check` and `sleep`, by the function that
+//! Finds the requests of a script: the calls to `http`, `check` and `sleep`, by the function that
 //! contains them.
 
 use std::ops::Range;
@@ -31,7 +31,7 @@ const CALLS: [(&str, &str, usize); 8] = [
     ("request", "", 3),
 ];
 
-/// The known parts of a script.
+/// The parts of a script that are understood.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) options: Json,
@@ -100,7 +100,7 @@ impl Walker<'_> {
             .to_owned()
     }
 
-    /// Handles a token, and returns the index of the next one.
+    /// Processes a token, and returns the index of the next one.
     fn step(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let is_call = |at: usize| self.word(at) == "(";
         match self.word(at) {
@@ -245,7 +245,7 @@ impl Walker<'_> {
         at + 2
     }
 
-    /// Reads a condition such as `'ok': (r) => r.status === 200`.
+    /// Parses a condition such as `'ok': (r) => r.status === 200`.
     fn condition(&self, from: usize, end: usize, checks: &mut Vec<Check>, log: &mut Log<'_>) {
         let Some(colon) = (from..end).find(|at| self.word(*at) == ":") else {
             return;
@@ -277,8 +277,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Reads a part of a condition that contains neither `&&` nor `||`; none if it is not
-    /// understood.
+    /// Parses a part of a condition that contains neither `&&` nor `||`. Returns `None` if the part
+    /// is not understood.
     fn term(&self, from: usize, end: usize) -> Option<Check> {
         let text = |at: usize| match self.tokens.get(at).map(|token| &token.kind) {
             Some(Kind::Text(text)) => Some(text.clone()),
@@ -304,7 +304,7 @@ impl Walker<'_> {
     }
 }
 
-/// Adds the value of a body, if it is known.
+/// Adds the value of a body if it is known.
 fn add_body(body: Option<&Json>, request: &mut Request, span: &Range<usize>, log: &mut Log<'_>) {
     match body {
         Some(Json::Null) => {}
@@ -346,7 +346,7 @@ fn path_of(url: &str) -> String {
     }
 }
 
-/// Returns the text as a template in which a value from `SOURCE` fills each hole.
+/// Converts the text to a template in which a value from `SOURCE` fills each hole.
 fn with_values(text: &str) -> String {
     let parts: Vec<String> = text.split(HOLE).map(template::escape).collect();
     parts.join(COMPUTED)

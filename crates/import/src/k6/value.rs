@@ -1,5 +1,5 @@
-//! Values of expressions that are known without running the script: literals, constants, and
-//! combinations of them.
+//! Computes the values of expressions that are known without running the script: literals,
+//! constants, and combinations of them.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 64;
 /// The constants of a script.
 pub(super) type Constants = BTreeMap<String, Json>;
 
-/// Reads expressions from tokens.
+/// Parses expressions from tokens.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) tokens: &'t [Token],
@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the source text of the next token; empty at the end.
+    /// Returns the source text of the next token, which is empty at the end.
     pub(super) fn peek(&self) -> &'t str {
         let token = self.tokens.get(self.at);
         token.map_or("", |token| &self.text[token.span.clone()])
@@ -59,8 +59,8 @@ impl<'t> Reader<'t> {
         is_it
     }
 
-    /// Reads an expression up to a comma or a closing bracket. If its value is known only when the
-    /// script runs, skips it and returns `None`.
+    /// Parses an expression up to a comma or a closing bracket. If its value is known only when the
+    /// script runs, skips the expression and returns `None`.
     pub(super) fn expression(&mut self) -> Option<Json> {
         let start = self.at;
         self.depth += 1;
@@ -106,7 +106,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads operands joined by `+` or `*`, or the first known alternative of `||` and `??`.
+    /// Parses operands joined by `+` or `*`, or returns the first known alternative of `||` and
+    /// `??`.
     fn sum(&mut self) -> Option<Json> {
         let mut sum = self.operand();
         loop {
@@ -205,7 +206,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads `.stringify(VALUE)` after `JSON`.
+    /// Parses `.stringify(VALUE)` after `JSON`.
     fn stringify(&mut self) -> Option<Json> {
         self.at += 1;
         if self.peek() != "stringify" {
@@ -250,7 +251,7 @@ impl<'t> Reader<'t> {
         Some(Json::Array(items))
     }
 
-    /// Reads an object. Members with unknown values are omitted.
+    /// Parses an object. Members with unknown values are omitted.
     fn object(&mut self) -> Option<Json> {
         let mut members = Map::new();
         while self.at < self.tokens.len() && !self.take("}") {
@@ -290,7 +291,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Returns a value as text in a template, or a placeholder if it is not known.
+/// Converts a value to text for a template, or to a placeholder if it is unknown.
 fn plain(value: Option<&Json>) -> String {
     match value {
         Some(Json::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! Access lists: the groups of consumers, and the groups that a route accepts.
+//! Access lists: the groups that consumers belong to, and the groups that a route accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::log::Log;
 pub(super) struct Groups(BTreeMap<String, BTreeSet<String>>);
 
 impl Groups {
-    /// Adds the group in an entry of `acls` to the clients of a consumer.
+    /// Adds the group in an entry of `acls` to the groups of a consumer's clients.
     pub(super) fn add(
         &mut self,
         acl: &Node,
@@ -42,7 +42,7 @@ impl Groups {
     }
 }
 
-/// The groups of the plug-in `acl`.
+/// The groups in the settings of the `acl` plug-in.
 #[derive(Clone)]
 pub(super) enum AccessList {
     Allow(Vec<String>),
@@ -50,7 +50,7 @@ pub(super) enum AccessList {
 }
 
 impl AccessList {
-    /// Reads the settings of the plug-in; before Kong 2.1, the lists had other names.
+    /// Parses the settings of the plug-in. Before Kong 2.1, the lists had other names.
     pub(super) fn read(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Self {
         let mut list = |name, old| {
             let groups = keys.texts(name, log);

@@ -42,7 +42,7 @@ const IGNORED: [&str; 13] = [
     "upstreams",
 ];
 
-/// Reads a file as an API.
+/// Parses a file as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
     let mut keys = Keys::of(&root, "the file", log);
@@ -92,10 +92,10 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     Ok(api)
 }
 
-/// The secrets with which consumers sign tokens, each with the issuer of those tokens.
+/// The secrets that consumers sign tokens with, each with the issuer of those tokens.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
-/// Returns the name in a reference to an entity: a plain name, or `{name: ...}`.
+/// Returns the name of the entity that a reference identifies: a plain name, or `{name: ...}`.
 pub(crate) fn name_in(node: &Node) -> Option<&str> {
     let named = node.get("name").or_else(|| node.get("id"));
     named.unwrap_or(node).text()
@@ -125,7 +125,7 @@ impl Credentials {
         self.consumers.entry(name.to_owned()).or_insert_with(new)
     }
 
-    /// Reads a credential of a consumer.
+    /// Parses a consumer's credential.
     fn read(&mut self, kind: &str, node: &Node, name: &str, api: &mut Api, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the credential", log);
         match kind {
@@ -158,7 +158,7 @@ impl Credentials {
         }
     }
 
-    /// Reads a consumer with its credentials.
+    /// Parses a consumer with its credentials.
     fn read_consumer(&mut self, node: &Node, api: &mut Api, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the consumer", log);
         let name = keys.text("username", log);

@@ -17,10 +17,10 @@ use crate::apisix::mock_status;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The minimum length of a token secret in the policy, in bytes (RFC 7518 section 3.2).
+/// The minimum length in bytes of a token secret in the policy (RFC 7518 section 3.2).
 const SECRET_BYTES_MIN: usize = 32;
 
-/// A plug-in and the entity to which it is bound.
+/// A plug-in and the entity that it is bound to.
 #[derive(Clone)]
 pub(super) struct Plugin<'n> {
     pub(super) name: String,
@@ -46,7 +46,7 @@ impl<'n> Plugin<'n> {
         plugins.collect()
     }
 
-    /// The name of the entity of this kind to which the plug-in is bound.
+    /// Returns the name of the entity of this kind that the plug-in is bound to.
     fn bound(&self, kind: &str) -> Option<&str> {
         self.node.get(kind).and_then(name_in)
     }
@@ -92,7 +92,7 @@ impl<'n> Plugin<'n> {
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
     pub(super) has_metrics: bool,
-    /// The groups that may send requests. There is no policy for them.
+    /// The groups that may send requests. No policy corresponds to this restriction.
     pub(super) access: Option<AccessList>,
     pub(super) not_understood: Vec<String>,
 }

@@ -54,7 +54,7 @@ const OF_ROUTE: [&str; 14] = [
     "priority",
 ];
 
-/// Reads services and routes with the plug-ins that apply to them.
+/// Converts services and routes with the plug-ins that apply to them.
 pub(super) struct Reader<'n> {
     /// Plug-ins at the top level of the file.
     plugins: Vec<Plugin<'n>>,
@@ -107,7 +107,7 @@ impl<'n> Reader<'n> {
         api.not_understood.extend(keys.not_understood(&of, log));
     }
 
-    /// Reads a route at the top level of the file, which names its service.
+    /// Converts a route at the top level of the file, which names its service.
     pub(super) fn route_at_top(&mut self, node: &'n Node, api: &mut Api, log: &mut Log<'_>) {
         let service = node.get("service").and_then(name_in);
         let plugins = service.and_then(|name| self.of_service.get(name)).cloned();
@@ -176,7 +176,7 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// Returns the plug-ins that apply to a route. Of several with the same name, only the one with the
+/// Returns the plug-ins that apply to a route. If several have the same name, only the one with the
 /// most specific binding applies.
 fn acting<'n>(
     all: &[Plugin<'n>],
@@ -205,7 +205,7 @@ impl RoutePath {
     }
 }
 
-/// The conditions of a route.
+/// The conditions under which a route applies.
 struct Conditions {
     paths: Vec<RoutePath>,
     method: String,
@@ -255,11 +255,11 @@ impl Conditions {
     }
 }
 
-/// Returns a path as a prefix and a sample, or `None` if it is an expression without a known
-/// sample.
+/// Converts a path to a prefix and a sample. Returns `None` if the path is an expression for which
+/// no sample is known.
 fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
     let text = log.text_of(node, "a path")?;
-    // Before format 3.0, expressions are recognized by their characters.
+    // Before format 3.0, only its characters distinguish an expression from a plain path.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%".contains(c);
     let expression = match text.strip_prefix('~') {
         Some(expression) => expression,

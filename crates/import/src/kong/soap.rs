@@ -1,4 +1,4 @@
-//! Converts the plug-ins for SOAP and XML to steps of the policy `soap`.
+//! Converts the plug-ins for SOAP and XML to steps of the `soap` policy.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ const NAMESPACES: [(&str, &str); 2] = [
     ("soap12", "http://www.w3.org/2003/05/soap-envelope"),
 ];
 
-/// The name of the upstream to which expressions route requests.
+/// The name of the upstream that expressions route requests to.
 const OTHER_UPSTREAM: &str = "soap2";
 
-/// Reads the steps of one direction.
+/// Parses the steps of one direction.
 pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     let mut chain = SoapChain {
         xslt_transform_before: keys.text("xsltTransformBefore", log),

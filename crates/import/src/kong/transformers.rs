@@ -1,4 +1,4 @@
-//! Converts Kong's transformers to edits of headers and of JSON.
+//! Converts Kong's transformers to header and JSON edits.
 
 use gatebench_model::Policy;
 use gatebench_model::policy::{HeaderEdits, JsonEdits};

@@ -1,10 +1,10 @@
-//! The documents of a YAML stream, with their positions in the whole text.
+//! Parses the documents of a YAML stream, with their positions in the whole text.
 
 use gatebench_config::{Node, read_tree};
 
 use crate::error::ImportError;
 
-/// Reads all documents except empty ones.
+/// Parses all documents except empty ones.
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     let mut nodes = Vec::new();
     let mut start = 0;

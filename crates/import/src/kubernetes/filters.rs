@@ -1,4 +1,4 @@
-//! Converts the filters of a rule to policies.
+//! Converts a rule's filters to policies.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use gatebench_model::policy::HeaderEdits;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The effects of the filters of a rule.
+/// The effects of a rule's filters.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
@@ -50,7 +50,8 @@ impl Effects {
         }
     }
 
-    /// Notes whether a rewrite removes the prefix. Returns true if it does nothing else.
+    /// Records the removal of the prefix if the rewrite removes it. Returns true if the rewrite
+    /// does nothing else.
     fn rewrite(&mut self, node: &Node) -> bool {
         let Some(rewrite) = node.get("urlRewrite") else {
             return false;

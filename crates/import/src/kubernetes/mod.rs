@@ -48,7 +48,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
         ..Folder::default()
     };
     let comments = [format!("Imported from {}.", options.file)];
-    let title = format!("{} of the Gateway API", options.name);
+    let title = format!("{}, imported from the Gateway API", options.name);
     let scenarios = api.write(&title, &comments, options, &mut folder)?;
     let gateways = defaults::gateways(&GATEWAYS);
     let suite = defaults::suite(options, &title, gateways, scenarios, "tour");
@@ -56,7 +56,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// Reads the documents as an API.
+/// Parses the documents as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let mut reader = Reader::default();
     for document in documents::read(file, text)? {
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// Reads a Gateway. Clients use TLS if all of its listeners do.
+    /// Parses a Gateway. Clients use TLS if all of its listeners do.
     fn gateway(&mut self, node: &Node) {
         let listeners = node.at(&["spec", "listeners"]).map(Node::items);
         let listeners = listeners.unwrap_or_default();
@@ -173,7 +173,7 @@ struct Condition {
 }
 
 impl Condition {
-    /// The condition of a rule without conditions, which every request meets.
+    /// Returns the condition of a rule without conditions, which every request meets.
     fn any(node: &Node) -> Self {
         Self {
             span: node.head(),
@@ -184,7 +184,7 @@ impl Condition {
         }
     }
 
-    /// Reads a condition. Returns `None` if no request is known that meets it.
+    /// Parses a condition. Returns `None` if no request is known that meets it.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);

@@ -1,5 +1,5 @@
-//! Imports an OpenAPI document as a request for each operation, and the policy that checks requests
-//! against the document.
+//! Imports an OpenAPI document: creates a request for each operation, and the policy that checks
+//! requests against the document.
 
 mod operation;
 mod resolve;
@@ -86,7 +86,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// Checks the version, and returns the path at which the operations begin.
+/// Checks the version, and returns the path that the operations' paths are relative to.
 fn read_head(root: &Node, document: &Document, log: &mut Log<'_>) -> String {
     let mut keys = Keys::of(root, "the document", log);
     if let Some(version) = keys.text("swagger", log) {
@@ -140,7 +140,7 @@ fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -
 
 fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options) -> Scenario {
     let mut scenario = api.scenario(&options.name, title, &api.routes, UpstreamKind::Any);
-    // All operations use the credentials of the request for the route.
+    // All operations use the credentials of the route's request.
     let sample = scenario.requests.first().cloned();
     let sample = sample.unwrap_or_else(|| Request::new("GET", "/"));
     let (_, query) = sample.path.split_once('?').unwrap_or_default();
@@ -176,7 +176,8 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
     scenario
 }
 
-/// Returns the parity case for a request. If it is to be refused, `refused` is the expected status.
+/// Returns the parity case for a request. `refused` is the expected status if the request must be
+/// refused.
 fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
     if let Some(status) = refused {
         request.checks = vec![Check::Status(status)];

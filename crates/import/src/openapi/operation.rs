@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::resolve::Document;
 use super::sample;
 
-/// The expected status if the document names no successful one.
+/// The expected status if the document lists no successful one.
 const STATUS: u16 = 200;
 
 /// An operation, and a request that it allows.
 pub(super) struct Operation {
-    /// Method and path as in the document.
+    /// The method and path as in the document.
     pub(super) name: String,
     pub(super) path: String,
     pub(super) request: Request,
@@ -20,7 +20,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// Reads an operation, or returns the reason why there is no request for it.
+    /// Converts an operation, or returns the reason why no request can be created for it.
     pub(super) fn read(
         document: &Document,
         base: &str,
@@ -63,7 +63,7 @@ impl Operation {
     }
 }
 
-/// Returns the lowest successful status that the document names.
+/// Returns the lowest successful status that the document lists.
 fn status(operation: &Value) -> u16 {
     let responses = operation.get("responses").and_then(Value::as_object);
     let codes = responses.into_iter().flatten();
@@ -72,7 +72,8 @@ fn status(operation: &Value) -> u16 {
     successes.min().unwrap_or(STATUS)
 }
 
-/// Adds a JSON or form body. Returns a body that is not allowed, if the body is a JSON object.
+/// Adds a JSON or form body. If the body is a JSON object, returns another body, which the document
+/// does not allow.
 fn add_body(
     document: &Document,
     body: &Value,
@@ -115,7 +116,7 @@ fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     pairs.map(pair).collect::<Vec<_>>().join("&")
 }
 
-/// The path, the query and the headers of a request.
+/// The path, query and headers of a request.
 #[derive(Default)]
 struct Target {
     path: String,
@@ -167,7 +168,7 @@ impl Target {
     }
 }
 
-/// Returns a value as it is written in a parameter. Items are separated by commas.
+/// Formats a value for a parameter. Items are separated by commas.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

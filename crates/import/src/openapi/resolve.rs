@@ -18,7 +18,8 @@ impl Document {
         self.resolved(value.unwrap_or(&Value::Null)).clone()
     }
 
-    /// Follows references until a value is not a reference. Returns null if one cannot be resolved.
+    /// Follows references up to a value that is not a reference. Returns null if a reference cannot
+    /// be resolved.
     pub(super) fn resolved<'v>(&'v self, value: &'v Value) -> &'v Value {
         let mut value = value;
         for _ in 0..HOPS_MAX {

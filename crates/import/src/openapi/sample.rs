@@ -50,7 +50,7 @@ fn value(document: &Document, schema: &Value, depth: usize) -> Option<Value> {
     }
 }
 
-/// Returns the type, or the first of several types that is not null.
+/// Returns the schema's type or, if there are several, the first one other than null.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,
@@ -64,7 +64,7 @@ fn kind(schema: &Value) -> &str {
     }
 }
 
-/// An object with the required members.
+/// Returns an object with the required members.
 fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<String, Value>> {
     let mut members = Map::new();
     let required = schema.get("required").and_then(Value::as_array);
@@ -77,7 +77,7 @@ fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<Strin
     Some(members)
 }
 
-/// Returns an object with the members of all parts and of the schema itself.
+/// Returns an object with the members that all parts and the schema itself require.
 fn merged(document: &Document, schema: &Value, parts: &[Value], depth: usize) -> Option<Value> {
     let mut members = object(document, schema, depth)?;
     for part in parts {

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::resolve::Document;
 use crate::log::Log;
 
-/// The consumer of an imported document. A document contains no credentials.
+/// The name of the consumer that an import creates, because a document contains no credentials.
 const CONSUMER: &str = "someone";
 
-/// Returns the policies for the security of the whole document, the consumers that pass these
-/// policies, and the schemes for which there is no policy.
+/// Returns the policies for the document's global security, the consumers that pass these policies,
+/// and the schemes that have no policy.
 pub(super) fn read(
     document: &Document,
     root: &Node,

@@ -1,4 +1,4 @@
-//! The arguments of k6 in a TestRun. Those that define a load replace the load of the script.
+//! The k6 arguments in a TestRun. Arguments that define a load replace the script's load.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads `args`, which the operator prefers, or `arguments`.
+    /// Parses `args`, which the operator prefers, or `arguments`.
     pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Self {
         let span = spec.span.clone();
         let args = spec.texts("args", log);
@@ -76,7 +76,8 @@ impl Arguments {
         arguments
     }
 
-    /// Applies the arguments to the load of a script, as k6 does: they replace its scenarios.
+    /// Applies the arguments to a script's load. As in k6, arguments replace the script's
+    /// scenarios.
     pub(super) fn apply(&self, load: &mut LoadProfile) {
         if self.users.is_none() && self.length.is_none() {
             return;

@@ -1,4 +1,4 @@
-//! The runners of a TestRun as options of `gatebench run`.
+//! Converts the runners of a TestRun to options of `gatebench run`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::arguments::Arguments;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// Keys of `spec` that have no meaning in gatebench, which starts its own agents, runs the script
+/// Keys of `spec` that are meaningless in gatebench, which starts its own agents, runs the script
 /// once, keeps all results and cleans up.
 const OF_OPERATOR: [&str; 8] = [
     "cleanup",
@@ -51,13 +51,13 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Reads the keys of `spec` other than `script`.
+    /// Parses the keys of `spec` other than `script`.
     pub(super) fn read(mut spec: Keys<'_>, log: &mut Log<'_>) -> Self {
         let mut runner = Self {
             parallelism: spec.count("parallelism", log).unwrap_or(1).max(1),
             ..Self::default()
         };
-        // Agents are always on separate nodes.
+        // Agents always run on separate nodes.
         let _ = spec.flag("separate", log);
         runner.arguments = Arguments::read(&mut spec, log);
         if let Some(scuttle) = spec.entry("scuttle") {
@@ -134,7 +134,7 @@ fn taint(toleration: &Node) -> Option<String> {
     Some(format!("{key}{}:{effect}", value.unwrap_or_default()))
 }
 
-/// Parses a quantity of CPUs; `500m` is 0.5.
+/// Parses a quantity of CPUs, such as `2`, or `500m` for 0.5.
 fn cpus(quantity: &str) -> Option<f64> {
     match quantity.strip_suffix('m') {
         Some(millis) => millis.parse::<f64>().ok().map(|it| it / 1_000.0),
@@ -142,7 +142,7 @@ fn cpus(quantity: &str) -> Option<f64> {
     }
 }
 
-/// Returns the options for all runners: the largest number of agents, and the nodes and limits of
+/// Returns the options for all runners: the largest number of agents, with the nodes and limits of
 /// the first runner.
 pub(super) fn words(runners: &[&Runner]) -> Vec<String> {
     let most = runners.iter().map(|it| it.parallelism).max().unwrap_or(1);
@@ -151,7 +151,7 @@ pub(super) fn words(runners: &[&Runner]) -> Vec<String> {
     words
 }
 
-/// Describes the properties in which the TestRuns differ, but of which a run has only one value.
+/// Describes how the TestRuns differ in properties for which a run has only one value.
 pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
     let mut facts = Vec::new();
     let mut numbers: Vec<u64> = runners.iter().map(|it| it.parallelism).collect();
@@ -159,7 +159,7 @@ pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
     numbers.dedup();
     if let [least, .., most] = numbers[..] {
         facts.push(format!(
-            "parallelism is {least} to {most}: every scenario gets {most} agents"
+            "the TestRuns have a parallelism of {least} to {most}: every scenario gets {most} agents"
         ));
     }
     let first = runners.first().map(|it| it.options());

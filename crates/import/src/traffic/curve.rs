@@ -1,5 +1,5 @@
-//! The rate over time, as the number of requests in slots of equal length. The length of a slot
-//! grows with the covered time.
+//! Records the rate over time as the number of requests in slots of equal length, which grow with
+//! the covered time.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const SLOTS_MAX: usize = 200_000;
 /// The initial length of a slot in milliseconds.
 const WIDTH_MS: i64 = 1_000;
 
-/// Counts by key.
+/// Counts by key, with fast access to the last key.
 #[derive(Debug, Default)]
 struct Counts {
     all: BTreeMap<i64, u64>,
@@ -35,7 +35,7 @@ pub(super) struct Curve {
     slots: Counts,
     hours: Counts,
     total: u64,
-    /// True if a time had a fraction of a second.
+    /// True if any time had a fraction of a second.
     pub(super) has_fractions: bool,
 }
 
@@ -57,7 +57,7 @@ impl Curve {
         self.has_fractions |= at_ms % 1_000 != 0;
         if at_ms.div_euclid(self.width_ms) != self.slots.last.0 {
             self.settle();
-            // The slots may have become longer.
+            // The slots may have become longer in the meantime.
             self.slots.last = (at_ms.div_euclid(self.width_ms), 0);
         }
         self.slots.last.1 += 1;
@@ -93,7 +93,8 @@ impl Curve {
         self.total
     }
 
-    /// Returns the number of requests in each hour of the whole log, by the beginning of the hour.
+    /// Returns the number of requests in each hour of the whole log, keyed by the beginning of the
+    /// hour.
     pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
         self.settle_hour();
         &self.hours.all
@@ -108,8 +109,8 @@ impl Curve {
         Some((first * self.width_ms, (last - first + 1) * self.width_ms))
     }
 
-    /// Returns the number of requests in equal parts of a time span. A slot that overlaps several
-    /// parts is divided among them in proportion.
+    /// Divides a time span into equal parts, and returns the number of requests in each. A slot
+    /// that overlaps several parts is divided among them in proportion.
     pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
         self.settle();
         let mut counts = vec![0.0; parts];

@@ -1,4 +1,4 @@
-//! Recognizes path segments that are identifiers, which are replaced with made-up values.
+//! Recognizes path segments that are identifiers, so that they can be replaced with made-up values.
 
 /// The kinds of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,12 +15,12 @@ pub(super) enum Kind {
     Token,
     /// An email address.
     Mail,
-    /// One of many strings in the same position.
+    /// One of many different strings in the same position.
     Text,
 }
 
 impl Kind {
-    /// All kinds, each with the name of the source of its values.
+    /// All kinds, each with the name of its data source.
     pub(super) const ALL: [(Self, &str); 7] = [
         (Self::Number, "number"),
         (Self::Uuid, "uuid"),
@@ -31,17 +31,17 @@ impl Kind {
         (Self::Text, "text"),
     ];
 
-    /// The name of the source of its values.
+    /// Returns the name of the data source for this kind.
     pub(super) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 }
 
-/// Strings of at least this many hexadecimal digits are hashes.
+/// The minimum number of hexadecimal digits in a hash.
 const HASH_CHARS_MIN: usize = 16;
-/// Strings of at least this many characters may be tokens.
+/// The minimum number of characters in a token.
 const TOKEN_CHARS_MIN: usize = 20;
-/// A string with at least this many digits among other characters is an identifier.
+/// The minimum number of digits, among other characters, that make a string an identifier.
 const DIGITS_MIN: usize = 4;
 
 /// Returns the kind of identifier, or `None` if the segment seems to be a name.
@@ -77,8 +77,8 @@ fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool 
     lengths.iter().all(fits) && groups.next().is_none()
 }
 
-/// Reports whether the segment is long, contains letters of both cases, and has no characters other
-/// than those of Base64, dots, tildes and percent signs.
+/// Reports whether the segment is long, contains uppercase and lowercase letters, and otherwise
+/// consists only of Base64 characters, dots, tildes and percent signs.
 fn is_token(bytes: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.~%".contains(byte);
     bytes.len() >= TOKEN_CHARS_MIN
@@ -87,8 +87,8 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether the segment is a token (see `is_token`) in which upper and lower case alternate
-/// more often than in words.
+/// Reports whether the segment is a token (see `is_token`) whose case changes more often than in
+/// words.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

@@ -1,4 +1,4 @@
-//! The mix: the requests of a scenario in the proportions of a log.
+//! Creates the mix: a scenario's requests in the proportions of a log.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,19 +16,19 @@ use crate::api::route_path;
 use crate::defaults;
 use crate::name::Names;
 
-/// The maximum number of requests in a scenario. Reports have a row for each.
+/// The maximum number of requests in a scenario, each of which is a row in reports.
 const REQUESTS_MAX: usize = 100;
 
 /// The maximum share of rare requests that a scenario may omit.
 const RARE_MAX: f64 = 0.005;
 
-/// The number of equally frequent response sizes of a request.
+/// The maximum number of response sizes per request, which are equally frequent.
 const SIZES: u32 = 20;
 
-/// The maximum size of a response and of a request in bytes.
+/// The maximum size in bytes of a request or a response.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// The minimum weight in a scenario.
+/// The minimum weight of a request in a scenario.
 const WEIGHT_MIN: f64 = 0.001;
 
 /// The maximum number of routes with a parity case.
@@ -44,18 +44,19 @@ pub(super) struct Mix {
     lengths: Vec<(Kind, usize)>,
 }
 
-/// How well the shares of a scenario's requests agree with those of the log.
+/// The agreement between the shares of requests in a scenario and in the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// The share of the log that the scenario omits, 0 to 1.
+    /// The share of the log that the scenario omits, from 0 to 1.
     pub left_out: f64,
-    /// The largest difference between a request's shares in the scenario and in the log, 0 to 1.
+    /// The largest difference between a request's shares in the scenario and in the log, from 0 to
+    /// 1.
     pub difference_max: f64,
 }
 
 impl Mix {
-    /// Reduces a record to the requests of a scenario. If that would omit too many requests, paths
-    /// are generalized.
+    /// Reduces recorded paths to the requests of a scenario. If that would omit too many requests,
+    /// generalizes paths.
     pub(super) fn of(mut tree: Tree) -> Self {
         for names_max in [usize::MAX, 50, 25, 12, 6, 3, 1, 0] {
             if names_max < usize::MAX {
@@ -132,7 +133,7 @@ impl Mix {
         let tally = &entry.tally;
         let mut request = Request::new(METHODS[tally.method], path_of(&entry.segments));
         request.name = Some(name_of(entry));
-        // A weight has an upper limit, so it is a percentage.
+        // Use percentages, because a weight has an upper limit.
         let percent = 100.0 * tally.count as f64 / self.total as f64;
         request.weight = (percent * 1e4).round().max(1e4 * WEIGHT_MIN) / 1e4;
         let status = match tally.status {
@@ -195,7 +196,7 @@ fn path_of(segments: &[Segment]) -> String {
     segments.iter().map(part).collect()
 }
 
-/// Returns the name in reports: `GET /users/{number}`, and the status unless it is 200.
+/// Returns the name for reports, such as `GET /users/{number}`, with the status unless it is 200.
 fn name_of(entry: &Entry) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{name}"),
@@ -210,7 +211,8 @@ fn name_of(entry: &Entry) -> String {
     format!("{} {path}{status}", METHODS[entry.tally.method])
 }
 
-/// Returns the leading names of a path that consist of characters that every gateway accepts.
+/// Returns a path's leading names, up to the first with a character that some gateways do not
+/// accept.
 fn prefix_of(segments: &[Segment]) -> String {
     let mut prefix = String::new();
     for segment in segments {

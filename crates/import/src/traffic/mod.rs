@@ -1,8 +1,8 @@
-//! Recorded traffic from any source: the mix of requests, the curve of the rate, and the think
-//! times of clients.
+//! Recorded traffic from any source: the mix of requests, the rate over time, and the clients'
+//! think times.
 //!
-//! A record contains no addresses and no bodies, replaces identifiers in paths, and keeps the
-//! values in queries only if the user asks for them.
+//! A record contains no addresses and no bodies, replaces identifiers in paths, and keeps values in
+//! queries only if the user asks for them.
 
 mod curve;
 mod identifier;
@@ -28,7 +28,7 @@ pub(crate) struct Hit<'h> {
     /// The time on the log's clock, in milliseconds since 1970.
     pub(crate) at_ms: i64,
     pub(crate) method: &'h str,
-    /// Path and query.
+    /// The path and the query.
     pub(crate) target: &'h str,
     pub(crate) status: u16,
     pub(crate) response_bytes: Option<u64>,
@@ -40,13 +40,13 @@ pub(crate) struct Hit<'h> {
 /// The methods that are replayed.
 pub(crate) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
-/// The record of the traffic so far, with a bounded size.
+/// Records traffic in a bounded amount of memory.
 pub(crate) struct Recorder {
     tree: Tree,
     curve: Curve,
     think: Think,
     keeps_queries: bool,
-    /// The hour to record; all hours if `None`.
+    /// The hour to record; `None` for all hours.
     hour: Option<Hour>,
     /// The number of requests that cannot be replayed, such as CONNECT.
     skipped: u64,

@@ -1,5 +1,5 @@
-//! Turns recorded traffic into load profiles, and writes them with the scenario and the suite to
-//! the folder of the import.
+//! Turns recorded traffic into load profiles, and adds them with a scenario and a suite to the
+//! folder of the import.
 
 use std::time::Duration;
 
@@ -19,27 +19,26 @@ use crate::time::{self, HOUR_MS};
 /// The maximum number of stages of a replayed curve.
 const STAGES_MAX: usize = 60;
 
-/// The length of a replay, unless the user chooses another one or the log is shorter.
+/// The default length of a replay, unless the log is shorter.
 const OVER: Duration = Duration::from_secs(60);
 
-/// The maximum difference between the mix and the log that causes no warning.
+/// The difference between the mix and the log above which a warning is printed.
 const DIFFERENCE_MAX: f64 = 0.01;
 
 /// The shortest stage.
 const STAGE_MIN: Duration = Duration::from_millis(100);
 
-/// The rate for a part of the log in which there are no requests.
+/// The rate for a part of the log without requests.
 const RATE_MIN: f64 = 0.001;
 
-/// The number of connections for each request per second, which is enough for responses that take
-/// 100 ms.
+/// The number of connections per request per second, enough for responses that take 100 ms.
 const CONNECTIONS_PER_RATE: f64 = 0.1;
 const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
 /// The maximum number of listed hours.
 const HOURS_MAX: usize = 48;
 
-/// The maximum number of connections in the closed-loop load.
+/// The maximum number of connections in the closed load.
 const USERS_MAX: f64 = 10_000.0;
 
 /// The part of the log that a replay covers, and its description.
@@ -192,8 +191,8 @@ fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     Shape::Open(open)
 }
 
-/// Returns a closed load with the average number of concurrent users in the log (Little's law) and
-/// the same mean think time, or `None` if no client returned.
+/// Returns a closed load with the log's average number of concurrent users (Little's law) and its
+/// mean think time, or `None` if no mean think time above zero is known.
 fn users(traffic: &Recorder, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;

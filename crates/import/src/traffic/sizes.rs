@@ -1,4 +1,4 @@
-//! The distribution of sizes, in buckets with exact means.
+//! Records a distribution of sizes, in buckets with exact means.
 
 /// The base-2 logarithm of the number of buckets per doubling.
 const BITS: u32 = 2;
@@ -45,7 +45,7 @@ impl Sizes {
     }
 
     /// Returns `parts` sizes in ascending order, each the mean of an equal number of recorded
-    /// sizes; a single size if all are equal, and none if nothing was recorded.
+    /// sizes. If all sizes are equal, returns one; if nothing was recorded, none.
     pub(super) fn quantiles(&self, parts: u32) -> Vec<u64> {
         let total: u64 = self.0.iter().map(|bucket| bucket.count).sum();
         if total == 0 {
@@ -69,7 +69,7 @@ impl Sizes {
                 }
                 left.pop();
             }
-            // The last part may be empty because of rounding.
+            // Rounding may leave the last part empty.
             let rest = means.last().copied().unwrap_or(0);
             let mean = match count_taken > 1e-6 {
                 true => (sum / count_taken).round() as u64,

@@ -1,4 +1,4 @@
-//! The think times of clients: the time from one request of a client to its next.
+//! Records the think times of clients: the time from a client's request to its next one.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 /// The maximum pause within a visit.
 const PAUSE_MS_MAX: i64 = 120_000;
 
-/// The maximum number of clients whose last request is remembered.
+/// The maximum number of clients whose last requests are remembered.
 const CLIENTS_MAX: usize = 200_000;
 
 /// The pauses of all clients. Clients are kept only as hashes, with a key unique to this process.
@@ -38,7 +38,8 @@ impl Think {
         }
     }
 
-    /// Returns the mean pause in milliseconds, or `None` if no client returned.
+    /// Returns the mean pause in milliseconds, or `None` if no client sent a second request within
+    /// a visit.
     pub(super) fn mean_ms(&self) -> Option<u64> {
         (self.pauses > 0).then(|| self.sum_ms / self.pauses)
     }

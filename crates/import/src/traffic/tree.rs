@@ -1,4 +1,4 @@
-//! Paths as a tree of segments. If a node has too many names, they are merged.
+//! Records paths as a tree of segments. If a node has too many names, they are merged.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,18 @@ use super::Hit;
 use super::identifier::{Kind, kind_of};
 use super::sizes::Sizes;
 
-/// The maximum number of names in one position. Beyond it, they are treated as identifiers.
+/// The maximum number of names in one position. If there are more, they are treated as identifiers.
 pub(super) const NAMES_MAX: usize = 100;
 
-/// The maximum number of segments of a path. The rest of the path is part of the last segment.
+/// The maximum number of segments in a path. The last segment contains the rest of a longer path.
 const DEPTH_MAX: usize = 16;
 
-/// The maximum number of nodes in a tree. Beyond it, new names are treated as identifiers.
+/// The maximum number of nodes in a tree. In a tree with this many nodes, new names are treated as
+/// identifiers.
 const NODES_MAX: usize = 20_000;
 
 const ROOT: usize = 0;
 
-/// A segment: a name, or an identifier of some kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     Name(Box<str>),
@@ -52,7 +52,7 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// The total length and the number of identifiers of each kind.
+    /// The total length and the number of identifiers, by kind.
     lengths: [(u64, u64); Kind::ALL.len()],
 }
 
@@ -140,8 +140,8 @@ impl Tree {
         new
     }
 
-    /// Returns the child for a query, of which either the whole text or only the names of the
-    /// parameters are kept.
+    /// Returns the child for a query. Keeps either the whole query or only the names of its
+    /// parameters.
     fn query_child(&mut self, at: usize, query: &str, keeps_queries: bool) -> usize {
         let text: Box<str> = match keeps_queries {
             true => query.into(),
@@ -170,7 +170,7 @@ impl Tree {
     fn collapse(&mut self, at: usize) {
         let names = std::mem::take(&mut self.nodes[at].names);
         self.nodes[at].is_collapsed = true;
-        // The names are sorted, because the result must not depend on the order of a hash map.
+        // Sort the names, because the result must not depend on the order of a hash map.
         let mut names: Vec<_> = names.into_iter().collect();
         names.sort_unstable();
         for (name, child) in names {
@@ -229,10 +229,10 @@ impl Tree {
         }
     }
 
-    /// Starting at the leaves, merges the names of every node that has more than `names_max` names,
-    /// and removes the queries of every node that has more than `names_max` queries.
+    /// From the leaves up, merges the names of every node that has more than `names_max` names, and
+    /// removes the queries of every node that has more than `names_max` queries.
     pub(super) fn coarsen(&mut self, names_max: usize) {
-        // A merge may give another node too many names.
+        // A merge may leave another node with too many names.
         while self.coarsen_once(names_max) {}
     }
 
@@ -293,8 +293,8 @@ impl Tree {
     }
 }
 
-/// Returns the parameters of a query with made-up values. A parameter whose name looks like a value
-/// is omitted.
+/// Returns the parameters of a query with made-up values, without parameters whose names look like
+/// values.
 fn names_of(query: &str) -> String {
     let is_plain = |name: &str| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-[]".contains(&byte);

@@ -1,4 +1,4 @@
-//! Made-up values that replace identifiers of the same kinds and mean lengths.
+//! Generates made-up values, which replace identifiers of the same kinds and mean lengths.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn value(kind: Kind, length: usize, number: u64) -> String {
     }
 }
 
-/// Pseudorandom digits that depend only on the seed (SplitMix64).
+/// Generates pseudorandom digits that depend only on the seed (SplitMix64).
 struct Digits(u64);
 
 impl Digits {

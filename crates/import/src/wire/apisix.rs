@@ -43,7 +43,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Returns nodes with the same weights, but with the address of gatebench's upstream.
+/// Returns nodes with the same weights but the address of gatebench's upstream.
 fn same_weights(nodes: &Node) -> String {
     let of_entries = nodes.entries().iter().filter_map(|it| it.value.number());
     let weight = |it: &Node| it.get("weight").and_then(Node::number).unwrap_or(1.0);

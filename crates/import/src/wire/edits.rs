@@ -14,13 +14,13 @@ pub struct Change {
     pub line: usize,
     /// The line as the user wrote it, without secrets.
     pub before: String,
-    /// The line in the template, without secrets; empty if it is removed.
+    /// The line in the template, without secrets; empty if the line is removed.
     pub after: String,
-    /// The reason.
+    /// The reason for the change.
     pub why: &'static str,
 }
 
-/// The prefix of the marker that stands for a replacement.
+/// The prefix of the markers that stand for replacements.
 const MARK: &str = "gatebench-replacement-";
 
 /// Replacements in the text of one file.
@@ -28,18 +28,18 @@ pub(super) struct Edits<'t> {
     file: &'t str,
     text: &'t str,
     all: Vec<Edit>,
-    /// Changes in included files.
+    /// The changes in included files.
     further: Vec<Change>,
 }
 
 struct Edit {
     span: Range<usize>,
-    /// A template.
+    /// The replacement, which is a template.
     new: String,
-    /// Text before and after the replacement that is not part of the template.
+    /// The text before and after the replacement, which is not part of the template.
     around: (String, String),
     why: &'static str,
-    /// True if the replacement is the text of another file, whose own changes are listed.
+    /// True if the replacement is the text of another file, whose changes are listed instead.
     is_include: bool,
 }
 
@@ -74,12 +74,12 @@ impl<'t> Edits<'t> {
         self.push(span, String::new(), why, false);
     }
 
-    /// Inserts a template before a byte.
+    /// Inserts a template before the byte at `at`.
     pub(super) fn insert(&mut self, at: usize, new: impl Into<String>, why: &'static str) {
         self.push(&(at..at), new.into(), why, false);
     }
 
-    /// Inserts an entry into a mapping. Its value is a template.
+    /// Inserts an entry, whose value is a template, into a mapping.
     pub(super) fn insert_entry(&mut self, entry: NewEntry, value: &str, why: &'static str) {
         let NewEntry { at, before, after } = entry;
         self.push(&(at..at), value.to_owned(), why, false);
@@ -95,10 +95,10 @@ impl<'t> Edits<'t> {
     }
 
     fn push(&mut self, span: &Range<usize>, new: String, why: &'static str, is_include: bool) {
-        // A multi-line scalar extends to the next token. Its final newline is kept.
+        // A multi-line scalar extends to the next token, so keep its final newline.
         let kept = self.text[span.clone()].trim_end().len();
         let span = span.start..span.start + kept;
-        // Changes inside a removed part are dropped.
+        // Drop changes inside a removed part.
         let contains = |edit: &Edit| edit.span.start <= span.start && span.end <= edit.span.end;
         let mut others = self.all.iter().filter(|edit| !edit.span.is_empty());
         if others.any(contains) {
@@ -129,8 +129,8 @@ impl<'t> Edits<'t> {
             .sort_by_key(|edit| (edit.span.start, edit.span.end));
     }
 
-    /// Returns the text, which is YAML or JSON, as a JSON template, and the changed lines. Every
-    /// replacement must be a template for a JSON value.
+    /// Converts the text from YAML or JSON to a JSON template, and also returns the changed lines.
+    /// Every replacement must be a template for a JSON value.
     pub(super) fn finish_as_json(mut self) -> (String, Vec<Change>) {
         self.sort();
         let mark = |number: usize| format!("{MARK}{number}.");
@@ -139,7 +139,7 @@ impl<'t> Edits<'t> {
             false => edit.whole(&mark(number)),
         };
         let marked = self.edited(0, self.text.len(), str::to_owned, marked);
-        // Parsing cannot fail: the text has been parsed before, and markers are plain words.
+        // Parsing cannot fail, because the text has been parsed before and markers are plain words.
         let value = gatebench_config::yaml_value(&marked).unwrap_or_default();
         let mut out = literal(&format!("{value:#}"));
         for (number, edit) in self.all.iter().enumerate() {

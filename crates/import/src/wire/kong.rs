@@ -20,7 +20,7 @@ const OUTSIDE: &str = "plug-ins may reach only gatebench's upstream";
 /// Keys that decK adds to a declarative configuration.
 const OF_DECK: [&str; 5] = ["_info", "_konnect", "_workspace", "_comment", "_ignore"];
 
-/// Settings of a service that need the upstream's certificate.
+/// Settings of a service that concern TLS to the upstream.
 const OF_TLS: [&str; 4] = [
     "tls_verify",
     "tls_verify_depth",
@@ -28,7 +28,7 @@ const OF_TLS: [&str; 4] = [
     "client_certificate",
 ];
 
-/// The upstream to which plug-ins route requests by their content.
+/// The upstream that plug-ins route requests to by content.
 const OTHER_TARGET: &str = "{{ (upstreams | last).targets[0] | endpoint }}";
 
 pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
@@ -47,7 +47,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     for service in root.list("services") {
         service_addresses(text, service, &upstreams, &mut edits);
     }
-    // Kong refuses an upstream with duplicate targets.
+    // Kong rejects an upstream with duplicate targets.
     let only = format!("[{{\"target\": \"{TARGET}\"}}]");
     for upstream in root.list("upstreams") {
         if let Some(targets) = upstream.get("targets") {
@@ -74,7 +74,8 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Replaces a reference that is a mapping, as decK accepts it, with the name or the id in it.
+/// Replaces a reference that is a mapping, which only decK accepts, with the name or ID in the
+/// mapping.
 fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     for key in ["service", "route", "consumer"] {
         let reference = node.get(key).filter(|it| matches!(it.data, Data::Map(_)));
@@ -85,7 +86,8 @@ fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Returns the list of the plug-ins that Kong is to load; `bundled` means Kong's own plug-ins.
+/// Returns the environment with the list of plug-ins to load. `bundled` stands for Kong's own
+/// plug-ins.
 fn environment(plugins: &BTreeSet<String>) -> BTreeMap<String, String> {
     let own = plugins
         .iter()
@@ -131,8 +133,8 @@ fn service_addresses(
     }
 }
 
-/// Replaces addresses in the settings of a plug-in, because a measurement must not send anything to
-/// the user's servers.
+/// Replaces addresses in a plug-in's settings, because a measurement must not send anything to the
+/// user's servers.
 fn plugin_addresses(config: &Node, edits: &mut Edits<'_>) {
     for entry in config.entries() {
         let (target, why) = match entry.key == "URL" {

@@ -16,10 +16,10 @@ const WORDS: [&str; 12] = [
     "session",
 ];
 
-/// The replacement of a secret.
+/// The text that replaces a secret.
 const MASK: &str = "***";
 
-/// Masks the values after such words, and the credentials in URLs.
+/// Masks the values after [`WORDS`], and the credentials in URLs.
 pub(super) fn without_secrets(line: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut is_secret = false;
@@ -45,7 +45,7 @@ pub(super) fn without_secrets(line: &str) -> String {
     out.join(" ")
 }
 
-/// Returns the position in a word after which it may name a secret. A URL may do so only in its
+/// Returns the position in a word where the names of secrets may begin. In a URL, that is the
 /// query.
 fn start_of_names(word: &str) -> usize {
     let query = |at: usize| word[at..].find('?').map_or(word.len(), |query| at + query);

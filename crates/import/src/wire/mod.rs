@@ -1,8 +1,8 @@
 //! Adapts the configuration of a user's gateway so that it runs in a trial. Listening ports,
-//! certificates, addresses of upstreams, and the paths of files and sockets become those of the
-//! trial. Settings that cannot apply to a trial are removed. Nothing else changes.
+//! certificates, upstream addresses, and paths of files and sockets become those of the trial.
+//! Settings that cannot apply to a trial are removed. Nothing else changes.
 //!
-//! The result is a template of a gateway folder.
+//! The result is a template for a gateway folder.
 
 mod apisix;
 mod edits;
@@ -25,20 +25,20 @@ use crate::error::ImportError;
 
 pub use edits::Change;
 
-/// The address on which a gateway listens, in a template.
+/// The template for the address that the gateway listens on.
 pub(crate) const LISTENER: &str = "{{ listeners[0] | endpoint }}";
-/// The address of the upstream.
+/// The template for the upstream's address.
 pub(crate) const TARGET: &str = "{{ upstreams[0].targets[0] | endpoint }}";
-/// The host of the upstream.
+/// The template for the upstream's host.
 pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
-/// The port of the upstream.
+/// The template for the upstream's port.
 pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 
 /// Returns the path and the text of each file that matches the pattern of an `include`, such as
 /// `conf.d/*.conf`. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
-/// The reasons for changes that apply to several languages.
+/// The reasons that are given for changes in more than one language.
 const PORT: &str = "each trial has its own port";
 const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
@@ -46,9 +46,9 @@ const CERTIFICATE: &str = "each trial has its own certificate";
 const UPSTREAM: &str = "requests go to gatebench's upstream";
 const PLAIN: &str = "gatebench's upstream speaks HTTP without TLS";
 const MOVED: &str = "files are written to the folder of the trial";
-const OWN_PROCESS: &str = "gatebench starts the process and chooses its cores";
+const OWN_PROCESS: &str = "each trial has its own process, cores and files";
 
-/// A word of a configuration.
+/// A word of a configuration, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
     /// The text without quotes and escapes.
@@ -72,14 +72,14 @@ pub enum Language {
 }
 
 impl Language {
-    /// Returns the language of a configuration, or `None` if it is not known.
+    /// Returns the language of a configuration, or `None` if the language is unknown.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
             return match () {
                 () if has("_format_version") => Some(Self::Kong),
                 () if has("static_resources") || has("dynamic_resources") => Some(Self::Envoy),
-                // A scenario contains `routes` too.
+                // A scenario also contains `routes`.
                 () if has("routes") && !has("scenario") => Some(Self::Apisix),
                 () => None,
             };
@@ -100,13 +100,13 @@ impl Language {
         text.lines().any(is_block).then_some(Self::Nginx)
     }
 
-    /// Returns the gateway that reads this language, by the name of its folder.
+    /// Returns the folder name of the gateway that reads this language.
     pub fn gateway(self) -> &'static str {
         self.names().0
     }
 
-    /// Returns the rendered file that the configuration replaces, by its name in the working
-    /// folder.
+    /// Returns the name, in the working folder, of the rendered file that the configuration
+    /// replaces.
     pub fn replaces(self) -> &'static str {
         self.names().1
     }
@@ -126,9 +126,9 @@ impl Language {
 #[derive(Clone, Debug)]
 pub struct OwnConfig {
     pub language: Language,
-    /// The text as a template of a gateway folder.
+    /// The text as a template for a gateway folder.
     pub text: String,
-    /// The lines that differ from the user's.
+    /// The lines that differ from those of the user.
     pub changes: Vec<Change>,
     /// Environment variables that the gateway needs.
     pub environment: BTreeMap<String, String>,
@@ -138,18 +138,18 @@ pub struct OwnConfig {
     pub scenario: Option<Scenario>,
 }
 
-/// Reports whether a document is a template that itself refers to the ports of a trial.
+/// Reports whether a document is already a template that refers to the ports of a trial.
 fn is_template(text: &str) -> bool {
     let mut expressions = text.split("{{").skip(1).map(str::trim_start);
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
 }
 
-/// Adapts a configuration so that it runs in a trial. Returns `None` if its language is not known,
-/// or if it is a template, which is used unchanged.
+/// Adapts a configuration so that it runs in a trial. Returns `None` if the language is unknown or
+/// the configuration is already a template, which is used unchanged.
 ///
 /// # Errors
-/// All mistakes in the text, and parts that cannot run in a trial, each with its line and its
-/// remedy.
+/// Returns all mistakes in the text and all parts that cannot run in a trial, each with its line
+/// and remedy.
 pub fn wire(
     file: &str,
     text: &str,

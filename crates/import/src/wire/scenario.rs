@@ -1,4 +1,5 @@
-//! The scenario for a configuration, with a request for each route that leads to an upstream.
+//! Creates the scenario for a configuration, with a request for each route that leads to an
+//! upstream.
 
 use gatebench_model::{Check, Scenario, UpstreamKind, When};
 
@@ -7,22 +8,22 @@ use crate::log::Log;
 use crate::name::slug;
 use crate::regex_sample;
 
-/// The maximum number of routes with a request. The first ones are enough to measure a gateway.
+/// The maximum number of routes that get requests. The first ones are enough to measure a gateway.
 const ROUTES_MAX: usize = 50;
 
 /// A route of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hint {
-    /// The name of a server, if requests must name one.
+    /// The server name, if requests must contain one.
     pub(super) host: Option<String>,
-    /// The literal text with which its paths begin.
+    /// The literal text that the route's paths begin with.
     pub(super) prefix: String,
-    /// A path that matches it.
+    /// A path that matches the route.
     pub(super) sample: String,
 }
 
 impl Hint {
-    /// A route for all paths that begin with a prefix.
+    /// Creates a route for all paths that begin with a prefix.
     pub(super) fn prefix(host: Option<String>, prefix: &str) -> Self {
         Self {
             host,
@@ -31,7 +32,7 @@ impl Hint {
         }
     }
 
-    /// A route for a regular expression, or `None` if no known path matches it.
+    /// Creates a route for a regular expression. Returns `None` if no matching path is known.
     pub(super) fn expression(host: Option<String>, expression: &str) -> Option<Self> {
         Some(Self {
             host,
@@ -71,7 +72,7 @@ pub(super) fn of_hints(
         for request in &mut scenario.requests {
             request.checks = vec![Check::StatusIn(vec![200, beyond])];
         }
-        // The load uses up the limit, so parity is checked only before it.
+        // The load exhausts the limit, so check parity only before the load.
         for case in &mut scenario.parity {
             case.when = When::Before;
         }

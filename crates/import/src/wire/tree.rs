@@ -1,4 +1,4 @@
-//! Positions in YAML or JSON configurations.
+//! Finds positions in YAML or JSON configurations.
 
 use std::ops::Range;
 
@@ -10,8 +10,7 @@ pub(super) fn mappings(node: &Node) -> impl Iterator<Item = &Node> {
     all.filter(|it| matches!(it.data, Data::Map(_)))
 }
 
-/// Returns the bytes to remove so that an entry disappears and the mapping stays valid: the entry
-/// and its separator.
+/// Returns the bytes of an entry and its separator, whose removal leaves the mapping valid.
 pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usize> {
     let entries = mapping.entries();
     let place = entries
@@ -35,14 +34,14 @@ pub(super) fn is_flow(text: &str, mapping: &Node) -> bool {
     text.as_bytes().get(mapping.span.start) == Some(&b'{')
 }
 
-/// The position of a new entry, and the text around its value.
+/// The position of a new entry, with the text around its value.
 pub(super) struct NewEntry {
     pub(super) at: usize,
     pub(super) before: String,
     pub(super) after: String,
 }
 
-/// Returns the position and text of a new entry, before the first one of a mapping.
+/// Returns the position and text of a new entry in front of a mapping's first entry.
 pub(super) fn new_entry(text: &str, mapping: &Node, key: &str) -> NewEntry {
     let first = mapping.entries().first();
     let at = first.map_or(mapping.span.start, |entry| entry.key_span.start);

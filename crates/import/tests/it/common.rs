@@ -7,7 +7,7 @@ use gatebench_config::parse_with_files;
 use gatebench_import::{Folder, ImportError, Options, TextKind, import};
 use gatebench_model::Scenario;
 
-/// The folder of inputs next to the tests.
+/// Returns the folder of inputs next to the tests.
 pub fn inputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs")
 }
@@ -19,7 +19,7 @@ pub fn imported(kind: TextKind, file: &str, text: &str) -> Folder {
     })
 }
 
-/// A scenario of a folder, with the files that it names.
+/// Returns a scenario of a folder, with the files that it names.
 pub fn scenario(folder: &Folder, path: &str) -> Scenario {
     let text = text(folder, path);
     let read = |wanted: &Path| {
@@ -35,7 +35,9 @@ pub fn scenario(folder: &Folder, path: &str) -> Scenario {
 pub fn text<'f>(folder: &'f Folder, path: &str) -> &'f str {
     let mut files = folder.files.iter();
     let file = files.find(|file| file.path == path);
-    &file.unwrap_or_else(|| panic!("no {path}")).text
+    &file
+        .unwrap_or_else(|| panic!("the folder has no {path}"))
+        .text
 }
 
 /// Compares a string with its golden file. `GATEBENCH_BLESS=1` rewrites the file.

@@ -1,5 +1,5 @@
-//! A decK file in the published form, for the routes and plug-ins of the suite `soap`: each route
-//! yields the policies of the scenario with the same name.
+//! Tests a decK file in the published form, with the routes and plug-ins of the `soap` suite. Each
+//! route must yield the policies of the scenario with the same name.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::common::{inputs, scenario};
 
 const SCENARIOS: &str = "../../scenarios/published/soap";
 
-/// The deck, with the names of definitions replaced by the definitions.
+/// Returns the deck with the definitions in place of their names.
 fn deck() -> String {
     let mut text = fs::read_to_string(inputs().join("soap-deck.yaml")).unwrap();
     for folder in ["definitions", "openapi"] {
@@ -29,7 +29,7 @@ fn deck() -> String {
 }
 
 #[test]
-fn each_route_gives_the_scenario_of_its_name() {
+fn each_route_becomes_the_scenario_of_its_name() {
     let mut options = Options::new("deck.yaml", "soap");
     options.each_route = true;
     let folder = import(TextKind::Kong, &deck(), &options).unwrap();

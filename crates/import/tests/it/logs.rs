@@ -1,4 +1,4 @@
-//! Access logs with known contents.
+//! Tests access logs with known contents.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use gatebench_model::{LoadProfile, Scenario, Shape};
 
 use crate::common::{scenario, text};
 
-/// Requests with these paths and statuses in turn, one per second.
+/// Returns log lines with these paths and statuses in turn, one per second.
 fn lines(requests: &[(&str, u16)], count: usize) -> String {
     let mut log = String::new();
     for (number, (path, status)) in requests.iter().cycle().take(count).enumerate() {

@@ -1,4 +1,4 @@
-//! Complete inputs, and the folders that are generated from them.
+//! Tests complete inputs and the folders that are generated from them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,5 +1,4 @@
-//! Invalid input. All mistakes are reported at once, each with its line, the expectation and the
-//! remedy.
+//! Tests invalid input. All mistakes must be reported at once, each with its line and its remedy.
 
 use gatebench_import::{ImportError, Options, TextKind, import};
 

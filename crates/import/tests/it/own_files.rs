@@ -1,4 +1,4 @@
-//! Compares the templates and changes for users' own configurations (`inputs/own-NAME`) with
+//! Compares the templates and changes for users' configurations (`inputs/own-NAME`) with
 //! `inputs/own-NAME.txt`.
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Tests that a scenario is the same after a gateway's folder has rendered it and it has been
-//! imported again, for every scenario of the repository that the folder supports.
+//! Tests that a scenario stays the same when a gateway's folder renders it and the result is
+//! imported again, for every scenario in the repository that the folder supports.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::common::{imported, scenario};
 /// The maximum number of routes and consumers; longer lists are truncated.
 const MANY: usize = 5;
 
-/// Every scenario of the repository. Reading them takes seconds.
+/// Every scenario in the repository, kept because reading them takes seconds.
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let mut all = Vec::new();
     scenarios(Path::new("../../scenarios"), &mut all);
@@ -36,7 +36,7 @@ fn scenarios(folder: &Path, found: &mut Vec<Scenario>) {
     }
 }
 
-/// The file that a gateway's folder renders for a scenario.
+/// Returns the file that a gateway's folder renders for a scenario.
 fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
     let target: SocketAddr = "127.0.0.1:2".parse().unwrap();
     let more: Vec<_> = scenario
@@ -69,7 +69,7 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
         .text
 }
 
-/// The policies in a fixed order, because a gateway has its own order.
+/// Returns the policies in a fixed order, because gateways differ in their order.
 fn sorted(policies: &[Policy]) -> Vec<String> {
     let word = |policy: &Policy| match policy {
         // APISIX has a fixed realm.
@@ -132,7 +132,7 @@ fn check(
 
 #[test]
 fn scenarios_survive_a_round_trip_through_kong() {
-    // The script that edits JSON is not one of Kong's plug-ins.
+    // The script that edits JSON is not a Kong plug-in.
     let is_expected = |it: &Scenario| {
         let policies = it.policies();
         !policies.contains("request_json") && !policies.contains("response_json")

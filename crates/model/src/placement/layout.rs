@@ -43,8 +43,9 @@ pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>,
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// Returns the cores of the fastest kind on the last node that has enough of them. If no node has
-/// enough, returns the cores of one kind on several nodes.
+/// Returns the cores of the fastest kind that has at least `at_least` cores: its cores on the last
+/// node that has enough of them, or its cores on all nodes if no node has enough. Kinds that are
+/// slower than `kind_max` are not considered.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
@@ -96,8 +97,9 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
 }
 
 /// Divides cores between the load generator and the upstream, beginning with the fastest. If the
-/// number of cores is odd, the load generator gets one more, because it must not be the bottleneck.
-/// The two share a single core, on separate threads if it has several.
+/// number of cores is odd, the load generator gets one core more, because it must not be the
+/// bottleneck. If there is only one core, the two share it, on separate threads if the core has
+/// several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

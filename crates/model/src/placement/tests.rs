@@ -57,7 +57,10 @@ fn with_a_remote_gateway_the_engine_and_the_upstream_have_this_machine() {
     assert_eq!(lists(&two), (&[3][..], &[0][..], &[1][..]));
     assert!(two.engine_is_alone() && !one.engine_is_alone());
     let error = placement(&[0, 1], 5).unwrap_err().to_string();
-    assert_eq!(error, "the gateway cannot have 5 of 4 cores of far");
+    assert_eq!(
+        error,
+        "the gateway cannot have 5 cores on far: it can have at most 4"
+    );
 }
 
 #[test]
@@ -68,8 +71,14 @@ fn more_cores_than_the_machine_has_are_refused() {
         let error = Placement::with_gateway_cores(&Topology::flat(cpus), count)
             .unwrap_err()
             .to_string();
-        let part = format!("cannot have {count} of {} cores", cpus.len());
-        assert!(error.contains(&part), "{error}");
+        assert!(
+            error.contains(&format!("cannot have {count} cores:")),
+            "{error}"
+        );
+        assert!(
+            error.contains(&format!(" of {}, because", cpus.len())),
+            "{error}"
+        );
     }
     let message = Placement::with_gateway_cores(&Topology::flat(&[0, 1, 2, 3]), 4)
         .unwrap_err()

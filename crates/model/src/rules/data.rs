@@ -31,7 +31,7 @@ fn name(source: &Entry, problems: &mut Vec<Problem>) {
         let help = "write letters, digits, `_` and `-`, beginning with a letter";
         problems.push(source.problem(message, help));
     } else if name == INDEX {
-        let message = "`index` is the number of a repeated item";
+        let message = "a source cannot be called `index`, which is the number of a repeated item";
         problems.push(source.problem(message, "give the source another name"));
     }
 }

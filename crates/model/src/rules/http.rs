@@ -17,14 +17,14 @@ const RESERVED: [&str; 5] = [
     "upgrade",
 ];
 
-/// A token (RFC 9110 section 5.6.2).
+/// Reports whether a text is a token (RFC 9110 section 5.6.2).
 fn is_token(text: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !text.is_empty() && text.chars().all(allowed)
 }
 
-/// Visible ASCII, with spaces and tabs except at the ends (RFC 9110 section 5.5 without the
-/// obsolete bytes).
+/// Reports whether a text is visible ASCII, with spaces and tabs except at the ends (RFC 9110
+/// section 5.5 without the obsolete bytes).
 fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }

@@ -68,7 +68,7 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     }
     let rate = open.get("rate_per_second").and_then(Node::number);
     if rate.is_some() && ramp.value.number() == rate {
-        let message = "the ramp ends at the rate at which it begins";
+        let message = "the ramp begins and ends at the same rate";
         let help = "write another rate, or remove `ramp_to_per_second` for a constant one";
         problems.push(ramp.value.problem(message, help));
     }
@@ -128,8 +128,8 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     }
 }
 
-/// Checks the times of a failure like those of a change, and that the failure lasts at least a
-/// second.
+/// Checks that a failure lasts at least a second, and that the measurement continues for at least a
+/// second before and after it.
 fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;
@@ -138,12 +138,12 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
         && is_of_control_plane(failure)
         && how.value.text() != Some("refusing")
     {
-        let help = "write `how: refusing`, which kills it";
+        let help = "write `how: refusing`, which kills the control plane";
         problems.push(how.problem("a control plane can only be `refusing`", help));
     }
     let is_slow = failure.text_of("how") == Some("slow");
     if is_slow != failure.get("by").is_some() {
-        let message = "`by` is valid only with `how: slow`";
+        let message = "`how: slow` and `by` are valid only together";
         let help = "write `how: slow` and `by: 200ms` together, or neither";
         problems.push(Problem::new(failure.head(), message, help));
     }
@@ -187,8 +187,8 @@ fn is_of_control_plane(failure: &Node) -> bool {
     failure.text_of("part") == Some("control_plane")
 }
 
-/// Returns the number of arrivals of an open load in this many seconds, by the rules for `stages`
-/// and `ramp_to_per_second`.
+/// Returns the number of arrivals in the first `seconds` of an open load, which may have `stages`
+/// or a ramp.
 fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
     let rate = open.get("rate_per_second")?.number()?;
     if let Some(end) = open.get("ramp_to_per_second").and_then(Node::number) {

@@ -30,12 +30,12 @@ fn unique<'n>(
     for node in nodes {
         let Some(text) = node.text() else { continue };
         if !seen.insert(text) {
-            problems.push(node.problem(format!("two {what} are `{text}`"), help));
+            problems.push(node.problem(format!("the {what} contain `{text}` twice"), help));
         }
     }
 }
 
-/// The duration in a node, if it is one.
+/// Returns the duration in a node, or `None` if the node contains something else.
 fn span(node: Option<&Node>) -> Option<HumanDuration> {
     node?.text()?.parse().ok()
 }

@@ -89,7 +89,7 @@ fn rows(table: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a node is the name of one of the rows.
+/// Checks that a node names one of the rows.
 fn is_row<'n>(
     node: &Node,
     rows: impl Iterator<Item = &'n Node>,
@@ -102,7 +102,7 @@ fn is_row<'n>(
     }
 }
 
-/// Checks that the keys of figures for several sizes are numbers of CPUs.
+/// Checks that the keys under `published_of` are numbers of CPUs.
 fn cpus(table: &Node, problems: &mut Vec<Problem>) {
     let published = table.list("rows").iter();
     let sizes = published.filter_map(|row| row.get("published_of"));

@@ -8,8 +8,8 @@ use super::{admin, data, groups, http, policies, soap, span, unique};
 use crate::data::Rows;
 use crate::route::path_matches;
 
-/// Finds mistakes in a scenario that its schema does not catch. `text` is the text from which
-/// `root` was parsed, and `attachments` are the rows of the files that it names.
+/// Finds mistakes in a scenario that its schema does not catch. `text` is the text that `root` was
+/// parsed from, and `attachments` are the rows of the files that the scenario names.
 pub(crate) fn check(
     root: &Node,
     text: &str,
@@ -49,7 +49,7 @@ pub(crate) fn check(
     admin::check(root, problems);
 }
 
-/// Checks the cases in a part of the file, with the routes of `root`.
+/// Checks the parity cases in `part` against the routes of `root`.
 fn cases(root: &Node, part: &Node, sources: &Sources<'_>, problems: &mut Vec<Problem>) {
     for case in part.list("parity") {
         let Some(request) = case.get("request") else {
@@ -160,7 +160,7 @@ fn names(root: &Node, problems: &mut Vec<Problem>) {
     let help = "state in each name the property that only this case tests";
     each("parity", "name", "parity cases", help);
     let help = "give each route a unique path";
-    each("routes", "path", "paths of routes", help);
+    each("routes", "path", "route paths", help);
 }
 
 fn routes(root: &Node, problems: &mut Vec<Problem>) {

@@ -39,7 +39,7 @@ fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The name of the scenario's main upstream in the input of templates.
+/// The name of the scenario's main upstream in template input.
 const ORIGIN: &str = "origin";
 
 /// Checks that upstreams have names that every gateway accepts, and that named upstreams exist.

@@ -1,4 +1,4 @@
-//! Rules for specifications: the order of their steps.
+//! Rules for specifications, in particular for the order of their steps.
 
 use gatebench_config::{Node, Problem};
 
@@ -50,7 +50,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the step that an item names; none for an unknown name, which the schema reports.
+/// Returns the step that an item names; `None` for an unknown name, which the check against the
+/// schema reports.
 fn known(node: &Node) -> Option<&'static KnownStep> {
     let key = || Some(node.entries().first()?.key.as_str());
     let word = node.text().or_else(key)?;

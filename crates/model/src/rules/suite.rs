@@ -21,7 +21,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     loads_of_sizes(root, problems);
 }
 
-/// The name of a scenario, with or without separate loads.
+/// Returns the node with the name of a scenario, which may have separate loads.
 fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
@@ -48,13 +48,13 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
 /// Checks that each load belongs to a size of the suite, and that each size has at most one load.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
-    let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes are", once, problems);
+    let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes contain", once, problems);
     let Some(published) = root.get("as_published") else {
         return;
     };
     let loads = published.list("of_cpus").iter();
     let cpus = loads.clone().filter_map(|load| load.get("cpus"));
-    numbers(cpus.clone(), "loads have the size", once, problems);
+    numbers(cpus.clone(), "loads contain the size", once, problems);
     for load in cpus {
         let Some(cpus) = load.number().filter(|cpus| !sizes.contains(cpus)) else {
             continue;
@@ -86,7 +86,7 @@ fn numbers<'n>(
             continue;
         };
         if seen.contains(&number) {
-            let message = format!("two {what} {number}");
+            let message = format!("the {what} {number} twice");
             problems.push(node.problem(message, help));
         }
         seen.push(number);

@@ -186,7 +186,7 @@ impl<'n> Sources<'n> {
 }
 
 impl Known<'_> {
-    /// Returns the first value that is not permitted in this place.
+    /// Returns the first value of a column that is not permitted in this place, with its row.
     fn value_against(&self, column: usize, place: Place) -> Option<(usize, &str)> {
         let rows = self.rows.as_ref()?;
         (0..rows.len())

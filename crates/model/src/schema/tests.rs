@@ -29,8 +29,8 @@ const DESCRIPTIVE: [&str; 7] = [
     "format",
     "patternErrorMessage",
 ];
-/// Allowed next to `oneOf`, because keys other than those of the mapping and its choice are unknown
-/// anyway.
+/// Keywords that are allowed next to `oneOf`. They change nothing, because keys other than those of
+/// the mapping and of the chosen branch are refused anyway.
 const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
 
 fn check_keywords(schema: &Value) {
@@ -41,7 +41,7 @@ fn check_keywords(schema: &Value) {
         let word = keyword.as_str();
         assert!(
             UNDERSTOOD.contains(&word) || DESCRIPTIVE.contains(&word) || IMPLIED.contains(&word),
-            "the walker does not know `{word}`"
+            "gatebench-config does not know the keyword `{word}`"
         );
         match (word, value) {
             ("properties" | "$defs", Value::Object(children)) => {
@@ -99,7 +99,7 @@ fn check_forms(schema: &Value, root: &Value) {
 }
 
 #[test]
-fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
+fn the_config_crate_knows_every_keyword_of_the_file_schemas() {
     for kind in [
         FileKind::Scenario,
         FileKind::Load,

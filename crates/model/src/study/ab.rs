@@ -1,4 +1,4 @@
-//! The A/B test of a plan: two gateways, one of them twice.
+//! The A/B test of a plan, which runs two gateways, one of them twice.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct AbTest {
     pub candidate: String,
     /// Label of the variant that the candidate is compared with.
     pub baseline: String,
-    /// Label of the second instance of the baseline.
+    /// Label of the baseline's second instance.
     pub again: String,
     /// The deciding metric.
     pub metric: DecisiveMetric,
@@ -31,7 +31,8 @@ pub struct AbTest {
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
     /// CPU time of the gateway per request. It comes from a phase that loads the gateways side by
-    /// side; if there is none, from a fixed rate; otherwise, from saturation.
+    /// side. If there is no such phase, it comes from a load at a fixed rate, or otherwise from
+    /// saturation.
     #[default]
     Cpu,
     /// Responses per second of the closed load.
@@ -45,7 +46,8 @@ pub enum DecisiveMetric {
 }
 
 impl DecisiveMetric {
-    /// Reports whether a phase is the source of this metric. Memory comes from all phases.
+    /// Reports whether a phase is the source of this metric. Returns false for memory, which comes
+    /// from all phases.
     pub fn is_taken_from(self, phase: &Phase) -> bool {
         match self {
             Self::Cpu => phase.side_by_side,

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Open, Spread};
 use crate::{LoadProfile, Objective, Phase, Shape};
 
-/// The maximum length of a step whose percentile needs more requests, as a multiple of the normal
-/// length.
+/// The maximum length of a step, as a multiple of the normal length. A step is longer than normal
+/// if the objective's highest percentile needs more requests.
 pub const LONGEST_FACTOR: u32 = 4;
 
-/// The maximum number of steps of a repeat. A search without noise takes 16 to 25 steps, and a
+/// The maximum number of steps per repeat. A search without noise takes 16 to 25 steps, and a
 /// disturbed step takes up to three attempts.
 pub const STEPS_MAX: u32 = 200;
 
@@ -26,7 +26,7 @@ const WARM_UP_PART: u32 = 4;
 /// The length of a step divided by the length of the saturation phase.
 const SATURATION_PART: u32 = 2;
 
-/// The expected number of steps of a repeat: about four in the search and twelve near the result,
+/// The expected number of steps per repeat: about four in the search and twelve near the result,
 /// each with a warm-up.
 const EXPECTED_STEPS: u32 = 20;
 
@@ -35,8 +35,8 @@ const EXPECTED_STEPS: u32 = 20;
 pub struct Capacity {
     /// The objective that the gateway must meet at a rate.
     pub objective: Objective,
-    /// The measured length of each step. A step whose percentile needs more requests is up to
-    /// [`LONGEST_FACTOR`] times as long.
+    /// The measured length of each step. If the objective's highest percentile needs more requests
+    /// than a step sends in this time, the step is up to [`LONGEST_FACTOR`] times as long.
     pub step: HumanDuration,
     /// The maximum number of open connections.
     pub connections: u32,
@@ -47,7 +47,7 @@ pub struct Capacity {
     /// gateway].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_max_per_second: Option<f64>,
-    /// The rate for which the number of cores is calculated, in requests per second.
+    /// The rate that the number of cores is calculated for, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_for_per_second: Option<f64>,
 }
@@ -68,8 +68,8 @@ impl Capacity {
         }
     }
 
-    /// A step at a rate, long enough to report its highest percentile, up to [`LONGEST_FACTOR`]
-    /// times the normal length.
+    /// A step at a rate. It is long enough to report the objective's highest percentile, but at
+    /// most [`LONGEST_FACTOR`] times as long as usual.
     pub fn step(&self, name: String, rate_per_second: f64) -> Phase {
         let longest = HumanDuration(self.step.0 * LONGEST_FACTOR);
         let enough =

@@ -23,10 +23,10 @@ pub struct Isolation {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotIsolable {
     /// The scenario has no second group.
-    #[error("'{scenario}' has no second group whose requests could fail")]
+    #[error("scenario '{scenario}' has no second group whose requests could fail")]
     OneGroup { scenario: String },
     /// None of the scenario's groups has the given name.
-    #[error("'{scenario}' has no group '{group}'; its groups are {known}")]
+    #[error("scenario '{scenario}' has no group '{group}'; its groups are {known}")]
     NoSuchGroup {
         scenario: String,
         /// The requested name.
@@ -41,7 +41,8 @@ const GOOD: &str = "good";
 
 impl Isolation {
     /// The three scenarios of a test, beginning with the given one. The good group is the group
-    /// with the given name, otherwise the group called `good`, otherwise the first group.
+    /// with the given name. If no name is given, it is the group called `good`, or otherwise the
+    /// first group.
     ///
     /// # Errors
     /// The scenario has only one group, or none with that name.

@@ -91,7 +91,7 @@ impl Shares {
     }
 }
 
-/// The name of the load at a share.
+/// The name of the load at this share of the saturation.
 fn name(percent: u32) -> String {
     format!("at-{percent}")
 }

@@ -135,7 +135,7 @@ impl Study {
         }
     }
 
-    /// Returns the settings of the search for capacity, if the run is one.
+    /// Returns the settings of the capacity search, if the run is one.
     pub fn capacity(&self) -> Option<&Capacity> {
         match self {
             Self::Capacity(capacity) => Some(capacity),
@@ -169,7 +169,7 @@ impl Study {
         self.ab().is_none_or(|ab_test| ab_test.decides_in(block))
     }
 
-    /// Returns the maximum number of loads of a trial after those of the profile.
+    /// Returns the maximum number of loads that follow the profile's loads in a trial.
     pub fn further_loads_max(&self) -> u32 {
         match self {
             Self::Measure(Some(shares)) => shares.loads(),
@@ -178,7 +178,7 @@ impl Study {
         }
     }
 
-    /// Returns the expected duration of the loads of a trial after those of the profile.
+    /// Returns the expected duration of the loads that follow the profile's loads in a trial.
     pub(crate) fn further_loads_take(&self) -> Duration {
         match self {
             Self::Measure(Some(shares)) => shares.expected(),
@@ -187,7 +187,7 @@ impl Study {
         }
     }
 
-    /// Returns the first load after those of the profile, if it does not depend on a measurement.
+    /// Returns the first load after the profile's loads, if it does not depend on a measurement.
     pub fn known_load(&self) -> Option<Phase> {
         match self {
             Self::Measure(Some(shares)) => Some(shares.saturation()),
@@ -235,7 +235,7 @@ pub enum SuiteStudy {
 }
 
 impl SuiteStudy {
-    /// Returns the study of a run of this length.
+    /// Returns the study for a run of this length.
     pub fn of_length(&self, length: Length) -> Study {
         match self {
             Self::At(percents) => Study::Measure(Some(Shares::new(percents.clone(), length))),

@@ -16,7 +16,7 @@ const KEYS: [&str; 8] = [
     "cold_start",
 ];
 
-/// The plan of a manifest of any version, with these keys of a study.
+/// A plan as manifests of all versions contain it, with these keys of a study.
 fn text(keys: &str) -> String {
     format!(
         r#"{{"suite": "s", "title": "t", "seed": 1, "blocks": 1, "scenarios": [],
@@ -55,7 +55,7 @@ fn an_earlier_manifest_without_a_key_only_measures() {
 }
 
 #[test]
-fn the_length_of_a_run_determines_that_of_a_suites_shares() {
+fn the_length_of_a_run_determines_the_durations_of_shares() {
     let text = "{suite: s, title: t, gateways: [nginx], scenarios: [mock], load: l, blocks: 1, \
                 study: {at: [90, 50]}}";
     let suite: Suite = gatebench_config::parse("s.yaml", text).unwrap();

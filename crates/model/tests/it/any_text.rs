@@ -13,12 +13,12 @@ fn points_into(text: &str, mistakes: &Diagnostics) {
     for mistake in mistakes.all() {
         let span = text
             .get(mistake.offset..mistake.offset + mistake.length)
-            .expect("a span inside the text");
-        assert!(!span.contains('\n'), "a span on one line");
+            .expect("the span is inside the text");
+        assert!(!span.contains('\n'), "the span is on one line");
         let line = text
             .split('\n')
             .nth(mistake.line - 1)
-            .expect("a line of the text");
+            .expect("the line is in the text");
         assert!(mistake.column <= line.chars().count() + 1);
         assert!(!mistake.message.is_empty() && !mistake.help.is_empty());
     }

@@ -13,7 +13,7 @@ fn read(text: &str) -> (Quantity, Operator, f64) {
 }
 
 #[test]
-fn every_quantity_is_read() {
+fn every_quantity_is_parsed() {
     use Operator::{AtLeast, AtMost, Less, More};
     let response = |statistic| Quantity::Time(Clock::Response, statistic);
     assert_eq!(
@@ -98,14 +98,14 @@ fn mistakes_are_reported_with_their_place_and_remedy() {
 }
 
 #[test]
-fn a_percentile_needs_ten_beyond_it() {
+fn a_percentile_needs_ten_samples_beyond_it() {
     let needed = [50.0, 99.0, 99.9, 99.99, 99.999].map(samples_needed);
     assert_eq!(needed, [20.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0]);
 }
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused_at_a_position_in_it(text in ".{0,40}") {
+    fn any_text_is_parsed_or_refused_at_a_position_in_it(text in ".{0,40}") {
         if let Err(error) = text.parse::<Bounds>() {
             prop_assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");
         }

@@ -44,12 +44,12 @@ fn a_scenario_that_cannot_show_isolation_is_an_error() {
     let error = Isolation::of(&one, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "'s' has no second group whose requests could fail"
+        "scenario 's' has no second group whose requests could fail"
     );
     let two = scenario("{name: a, requests: [{path: /a}]}, {name: b, requests: [{path: /b}]}");
     let error = Isolation::of(&two, Some("c")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "'s' has no group 'c'; its groups are 'a', 'b'"
+        "scenario 's' has no group 'c'; its groups are 'a', 'b'"
     );
 }

@@ -58,7 +58,7 @@ fn every_mistake_is_reported_as_in_its_golden_text() {
 }
 
 #[test]
-fn five_mistakes_give_five_errors_with_their_places() {
+fn five_mistakes_are_reported_with_their_places() {
     let file = "scenario-five.yaml";
     let found = diagnose(file, &fs::read_to_string(folder().join(file)).unwrap());
     let places: Vec<_> = found

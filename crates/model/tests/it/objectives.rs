@@ -4,7 +4,7 @@ use gatebench_model::Objective;
 use proptest::prelude::*;
 
 #[test]
-fn objectives_are_read_in_their_usual_notation() {
+fn objectives_are_parsed_in_their_usual_notation() {
     let written = |text: &str| text.parse::<Objective>().unwrap().to_string();
     assert_eq!(written("p99<10ms, errors<0.1%"), "p99<10ms, errors<0.1%");
     assert_eq!(
@@ -51,7 +51,7 @@ fn bounds_that_a_search_does_not_support_are_reported_with_their_place_and_remed
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused_at_a_position_in_it(text in ".{0,40}") {
+    fn any_text_is_parsed_or_refused_at_a_position_in_it(text in ".{0,40}") {
         if let Err(error) = text.parse::<Objective>() {
             prop_assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");
         }

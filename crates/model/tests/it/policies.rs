@@ -19,7 +19,7 @@ fn mistakes(policies: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn good_policies_are_read() {
+fn valid_policies_are_accepted() {
     let good = "
       - api_key: {header: X-Api-Key}
       - basic_auth: {}

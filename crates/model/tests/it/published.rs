@@ -27,7 +27,7 @@ fn rows_and_columns_are_complete() {
                  add its `head`; only tables of `connections` have a column for each target",
             "a.yaml:10:34: the row has no scenario; \
                  add the scenario that measures it, as in `scenario: proxy-json`",
-            "a.yaml:10:39: two rows are `a`; give each row a unique name",
+            "a.yaml:10:39: the rows contain `a` twice; give each row a unique name",
             "a.yaml:11:3: the table has no rows; \
                  add `rows`, as in `- {row: no policy, scenario: proxy-json}`",
         ]

@@ -19,7 +19,7 @@ groups:
 ";
 
 #[test]
-fn a_hundred_groups_on_a_hundred_routes_are_a_few_lines() {
+fn a_few_lines_describe_a_hundred_groups_and_routes() {
     let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
     assert_eq!((scenario.routes.len(), scenario.groups().len()), (100, 100));
     let last = &scenario.groups[99];
@@ -67,7 +67,7 @@ fn a_distribution_of_weights_needs_copies() {
     let requests = "requests: [{path: /r1, normal: {mean: 1, standard_deviation: 1}}]\n";
     let text = format!("{}{requests}", TEXT.split("groups:").next().unwrap());
     let mistakes = parse::<Scenario>("s.yaml", &text).unwrap_err();
-    let expected = "s.yaml:7:24: `normal` weights the copies of a repeated request; \
+    let expected = "s.yaml:7:24: `normal` is valid only for a repeated request; \
                     add `repeat`, or write a `weight`";
     let found: Vec<String> = mistakes.all().iter().map(ToString::to_string).collect();
     assert!(found.contains(&expected.to_owned()), "{found:?}");

@@ -1,4 +1,4 @@
-//! Routes of requests, and the requests to which the gateway itself responds.
+//! Routes of requests, and the requests that the gateway itself responds to.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ fn the_longest_prefix_wins_and_the_query_does_not_count() {
 }
 
 #[test]
-fn policies_are_those_of_the_routes_and_their_kinds_those_of_the_schema() {
+fn policies_come_from_the_routes_and_the_schema_lists_their_kinds() {
     let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
     assert_eq!(scenario.policies(), BTreeSet::from(["api_key", "mock"]));
     let schema = gatebench_model::schema(gatebench_model::FileKind::Scenario);
@@ -49,7 +49,7 @@ fn a_load_of_requests_that_the_gateway_responds_to_has_no_direct_variant() {
 }
 
 #[test]
-fn a_refusal_is_the_gateways_unless_a_parity_case_says_otherwise() {
+fn the_gateway_refuses_requests_unless_a_parity_case_reaches_the_upstream() {
     let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
     let mut request = scenario.requests[0].clone();
     assert!(!scenario.gateway_responds_to(&request));

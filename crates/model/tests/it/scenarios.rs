@@ -97,7 +97,11 @@ fn every_file_is_valid_and_its_references_exist() {
         );
     }
     let mut names: BTreeSet<_> = scenarios.iter().map(|(stem, _)| stem.as_str()).collect();
-    assert_eq!(names.len(), scenarios.len(), "two scenarios have one name");
+    assert_eq!(
+        names.len(),
+        scenarios.len(),
+        "two scenarios have the same name"
+    );
     let families = scenarios.iter().filter_map(|(_, it)| it.family.as_ref());
     names.extend(families.map(|it| it.name.as_str()));
     for (stem, suite) in &suites {
@@ -175,7 +179,7 @@ fn a_hundred_groups_have_a_hundred_routes() {
     assert_eq!((scenario.groups.len(), scenario.parity.len()), (100, 100));
 }
 
-/// The YAML blocks of a section of the guide.
+/// Returns the YAML blocks in a section of the guide.
 fn blocks(section: &str) -> Vec<&'static str> {
     let page = include_str!("../../../../docs/guide/WRITE-A-SCENARIO.md");
     let section = page

@@ -21,7 +21,7 @@ type Failure = Box<dyn std::error::Error>;
 /// The first response counts as complete after this time without further bytes.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// The request, the number of connections, and the length of the response.
+/// The parameters of a measurement.
 struct Work {
     address: SocketAddr,
     request: Vec<u8>,
@@ -43,7 +43,7 @@ fn main() -> Result<(), Failure> {
         ("ring", _) => ring::run(&work)?,
         ("spin", 1) => one::run(&work, true)?,
         ("block", 1) => one::run(&work, false)?,
-        ("spin" | "block", _) => return Err("spin and block have one connection".into()),
+        ("spin" | "block", _) => return Err("spin and block need exactly one connection".into()),
         _ => return Err(format!("there is no mode '{mode}'; choose ring, spin or block").into()),
     };
     println!(
@@ -53,7 +53,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The result of a mode.
+/// The result of a measurement.
 struct Found {
     requests: u64,
     seconds: f64,
@@ -106,7 +106,7 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// The size of the response, which is all bytes before a pause.
+/// Returns the size of the response: all bytes that arrive before a pause.
 fn first_response(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
     let mut stream = connect(address)?;
     stream.write_all(request)?;

@@ -19,7 +19,7 @@ const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
 
-/// The number of submissions, and thus completions, that fit in the queue.
+/// The numbers of submissions and completions that fit in the ring's queues.
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 16 * 1024;
 
@@ -110,7 +110,7 @@ impl<'a> Client<'a> {
         );
     }
 
-    /// Only failed sends have completions.
+    /// Sends the next request on a connection. Only a failed send has a completion.
     fn send(&mut self, index: usize) {
         let request = &self.work.request;
         let fd = Fd(self.conns[index].socket.as_raw_fd());
@@ -218,7 +218,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Returns a buffer; the kernel sees it after [`Self::publish`].
+    /// Gives a buffer back to the kernel, which sees it after [`Self::publish`].
     fn give(&mut self, buffer: u16) {
         let at = usize::from(self.tail & (BUFFERS - 1));
         // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the

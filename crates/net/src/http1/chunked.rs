@@ -3,7 +3,7 @@
 use super::scan::is_token;
 use super::{Limits, ProtocolError};
 
-/// Reads one chunked body. Extensions and trailer fields are checked and ignored.
+/// Decodes one chunked body. Extensions and trailer fields are checked and ignored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkDecoder {
     phase: Phase,
@@ -51,7 +51,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// Removes the bytes that it needs from the front of `input`.
+    /// Returns the next step, and removes its bytes from the front of `input`.
     pub(super) fn next<'i>(
         &mut self,
         input: &mut &'i [u8],

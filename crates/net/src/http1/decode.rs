@@ -29,7 +29,7 @@ pub enum Event<'a> {
     End,
 }
 
-/// Reads the messages of one direction of one connection.
+/// Decodes the messages in one direction of a connection.
 #[derive(Debug)]
 pub struct Decoder {
     role: Role,
@@ -101,7 +101,7 @@ impl Decoder {
         }
     }
 
-    /// The kind of message that it reads.
+    /// The kind of message that the decoder reads.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -122,9 +122,9 @@ impl Decoder {
     }
 
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if
-    /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so call
-    /// it until it returns `None`. Bytes after the last message of a connection are consumed and
-    /// ignored (RFC 9112 9.6).
+    /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so repeat
+    /// the call until it returns `None`. Bytes after the last message of a connection are consumed
+    /// and ignored (RFC 9112 9.6).
     ///
     /// # Errors
     /// The peer violated the protocol or exceeded a limit. Every later call returns the same error.

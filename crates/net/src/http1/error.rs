@@ -110,8 +110,8 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// The status with which a server refuses the request before it closes the connection: 400,
-    /// 413, 414, 431, 501 or 505.
+    /// The status of the response that a server sends before it closes the connection: 400, 413,
+    /// 414, 431, 501 or 505.
     pub fn response_status(&self) -> u16 {
         match self {
             Self::BodyTooLarge { .. } => 413,

@@ -133,7 +133,7 @@ impl FieldFacts {
         if self.host {
             return Err(ProtocolError::HostRepeated);
         }
-        // It may be empty if the target has no authority (RFC 9110 7.2).
+        // The value may be empty if the target has no authority (RFC 9110 7.2).
         if !(value.is_empty() || is_host(value)) {
             return Err(ProtocolError::Host);
         }
@@ -185,8 +185,8 @@ pub(super) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// The number that the digits represent; `None` if there are none, if there is another character,
-/// such as a sign, or if the number exceeds 64 bits.
+/// Returns the number that the digits represent, or `None` if there are no digits, if there is
+/// another character, such as a sign, or if the number exceeds 64 bits.
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -15,7 +15,7 @@ pub struct Field<'a> {
     pub value: &'a [u8],
 }
 
-/// The head of a request or of a final response. It borrows the bytes from which it was read.
+/// The head of a request or of a final response. It borrows the bytes that it was parsed from.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     bytes: &'a [u8],
@@ -37,8 +37,7 @@ impl<'a> Head<'a> {
         text(&self.bytes[..self.facts.method_len as usize])
     }
 
-    /// The target of a request in the form in which it was sent (RFC 9112 3.2); empty for a
-    /// response.
+    /// The target of a request as it was sent (RFC 9112 3.2); empty for a response.
     pub fn target(&self) -> &'a str {
         if self.facts.target_len == 0 {
             return "";

@@ -41,7 +41,7 @@ pub fn is_hop_by_hop<'c>(
             .any(|option| is_alike(name, option))
 }
 
-/// The values of the Connection fields of a message.
+/// Returns the values of a message's Connection fields.
 pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
     head.raw_fields()
         .filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"))

@@ -1,6 +1,6 @@
 //! Bounds on the bytes that a peer can cause a decoder to hold or read.
 
-/// Limits of one decoder. It holds at most `head_bytes` of any input.
+/// Limits of one decoder, which holds at most `head_bytes` of any input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Size of a head in bytes, from the start line through the empty line. Default 64 KiB; at most

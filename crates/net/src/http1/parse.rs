@@ -56,7 +56,7 @@ pub(super) struct HeadFacts {
 /// Space for the fields of one head, on the stack and never initialized.
 type Slots<'b> = [MaybeUninit<Header<'b>>; Limits::FIELDS_MAX];
 
-/// Reads a request's head from the front of `bytes`; `None` if its end has not arrived.
+/// Parses a request's head at the front of `bytes`; `None` if its end has not arrived.
 pub(super) fn request(
     bytes: &[u8],
     limits: &Limits,
@@ -95,7 +95,7 @@ pub(super) fn request(
     }))
 }
 
-/// Reads a response's head from the front of `bytes`; `None` if its end has not arrived.
+/// Parses a response's head at the front of `bytes`; `None` if its end has not arrived.
 pub(super) fn response(
     bytes: &[u8],
     responses_head: bool,
@@ -176,7 +176,8 @@ fn request_error(error: httparse::Error, bytes: &[u8], limits: &Limits) -> Proto
     }
 }
 
-/// The seven bytes before the minor version were compared by [`super::scan::HeadScan`].
+/// Converts an error in a response's head. [`super::scan::HeadScan`] has already checked the bytes
+/// before the minor version.
 fn response_error(error: httparse::Error, limits: &Limits) -> ProtocolError {
     match error {
         httparse::Error::Version => ProtocolError::Version,

@@ -71,7 +71,7 @@ impl HeadScan {
     }
 }
 
-/// A byte of a token (RFC 9110 5.6.2).
+/// Reports whether a byte may occur in a token (RFC 9110 5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -39,7 +39,7 @@ impl Block {
         block
     }
 
-    /// Replaces it with the block of another request, reusing the memory.
+    /// Begins the block of another request, reusing the memory.
     pub fn restart(&mut self, method: &str, scheme: &str, authority: &str, path: &[u8]) {
         self.bytes.clear();
         self.is_head = method == "HEAD";
@@ -56,7 +56,7 @@ impl Block {
         block
     }
 
-    /// Replaces it with the block of another response, reusing the memory.
+    /// Begins the block of another response, reusing the memory.
     pub fn restart_response(&mut self, status: u16) {
         self.bytes.clear();
         self.is_head = false;
@@ -102,7 +102,7 @@ impl Block {
         }
     }
 
-    /// Replaces the value of a variable of this block.
+    /// Replaces the value of one of this block's variables.
     ///
     /// # Panics
     /// `value` does not have the length of the variable.
@@ -122,7 +122,7 @@ impl Block {
         self.is_head
     }
 
-    /// The name of a literal without indexing (RFC 7541 6.2.2).
+    /// Writes the name of a literal without indexing (RFC 7541 6.2.2).
     fn write_name(&mut self, name: &str) {
         match find(name, b"") {
             Found::Field(index) | Found::Name(index) => {
@@ -147,7 +147,7 @@ impl Block {
     }
 }
 
-/// A name in lower case; most names already are.
+/// Returns a name in lower case. Most names already are, and are not copied.
 fn lower(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())

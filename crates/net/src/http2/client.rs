@@ -91,9 +91,9 @@ impl Client {
     }
 
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if
-    /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so call
-    /// it until it returns `None`. Replies to the server (PING, SETTINGS, WINDOW_UPDATE, the rest
-    /// of bodies) are appended to `out`.
+    /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so repeat
+    /// the call until it returns `None`. Replies to the server (PING, SETTINGS, WINDOW_UPDATE, the
+    /// rest of bodies) are appended to `out`.
     ///
     /// # Errors
     /// The server violated the protocol or exceeded a limit. GOAWAY is at the end of `out`; every

@@ -12,7 +12,6 @@ use super::settings::WINDOW_BYTES_INITIAL;
 use super::streams::{Closed, Streams};
 use super::{ErrorCode, Head, Limits, ProtocolError, Settings, StreamError};
 
-/// The role of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Client,
@@ -46,7 +45,7 @@ pub(super) struct Connection {
     failed: Option<ProtocolError>,
 }
 
-/// The state of the incoming direction of the whole connection.
+/// The state of the connection's incoming direction.
 #[derive(Debug)]
 pub(super) struct Receiving {
     /// The peer's SETTINGS have arrived.
@@ -67,7 +66,7 @@ pub(super) struct PartialBlock {
     pub(super) continuations: u32,
 }
 
-/// The part of the connection to which the next byte belongs.
+/// The part of the connection that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
     /// The client's preface, after this number of its bytes.
@@ -83,7 +82,7 @@ pub(super) struct IncomingData {
     pub(super) stream: Option<StreamId>,
     pub(super) data_left: u32,
     pub(super) padding_left: u32,
-    /// The number of bytes by which the whole payload reduces the windows.
+    /// The number of bytes that the whole payload takes from the windows.
     pub(super) window_bytes: u32,
     pub(super) end_stream: bool,
 }

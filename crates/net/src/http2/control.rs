@@ -220,7 +220,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// The stream of a frame; `None` for a stream that is closed.
+    /// Returns the stream of a frame, or `None` if the stream is closed.
     fn stream_of(&self, header: &FrameHeader) -> Result<Option<StreamId>, ProtocolError> {
         header.names_stream(true)?;
         let found = self.streams.find(header.stream);

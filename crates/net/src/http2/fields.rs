@@ -1,4 +1,5 @@
-//! The fields of one header block, and whether they form a message (RFC 9113 8.2 and 8.3).
+//! Collects the fields of a header block, and checks that they form a message (RFC 9113 8.2 and
+//! 8.3).
 
 use super::error::Malformed;
 use super::hpack::ENTRY_OVERHEAD_BYTES;
@@ -60,7 +61,8 @@ impl FieldKind {
         STATIC_KINDS[index]
     }
 
-    /// The kind of a name; upper case is malformed (RFC 9113 8.2.1, 8.2.2).
+    /// The kind of a field with this name. A name with upper-case letters is malformed (RFC 9113
+    /// 8.2.1, 8.2.2).
     pub(super) fn of_name(name: &[u8]) -> Self {
         if name.first() == Some(&b':') {
             return match name {
@@ -170,7 +172,7 @@ impl Fields {
         self.close(start, start + name.len(), kind);
     }
 
-    /// The vector to which a literal's name and value are appended before [`Fields::close`].
+    /// Returns the vector for a literal's name and value; [`Fields::close`] must follow.
     #[inline]
     pub(super) fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -227,7 +229,7 @@ impl Fields {
         self.malformed.get_or_insert(reason);
     }
 
-    /// The bound up to which oversized fields are decoded, if they exceed it. There is a bound
+    /// Returns the limit for decoding oversized fields, if the block exceeds it. There is a limit
     /// because one byte of a block may refer to kilobytes of the table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
@@ -254,7 +256,7 @@ impl Fields {
         }
     }
 
-    /// The status, if these are the fields of a response (RFC 9113 8.3.2).
+    /// Checks that these are the fields of a response (RFC 9113 8.3.2), and returns its status.
     #[inline]
     pub(super) fn check_response(&self) -> Result<u16, Malformed> {
         self.check_fields()?;

@@ -1,4 +1,4 @@
-//! Reads the headers of frames, and writes all frames except SETTINGS (RFC 9113 4.1 and 6).
+//! Parses the headers of frames, and writes all frames except SETTINGS (RFC 9113 4.1 and 6).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub(super) const FRAME_BYTES_MIN: u32 = 16_384;
 /// The largest window (RFC 9113 6.9.1), and the highest stream number (5.1.1).
 pub(super) const WINDOW_BYTES_MAX: u32 = (1 << 31) - 1;
 
-/// The first bytes of a client (RFC 9113 3.4).
+/// The bytes that a client sends first (RFC 9113 3.4).
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(super) const END_STREAM: u8 = 0x1;

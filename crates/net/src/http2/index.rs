@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map(steps in proptest::collection::vec((any::<bool>(), 0_u32..200), 0..400)) {
+        fn works_like_a_map(steps in proptest::collection::vec((any::<bool>(), 0_u32..200), 0..400)) {
             let mut index = Index::default();
             let mut model = BTreeMap::new();
             for (slot, (inserts, at)) in (0..).zip(steps) {

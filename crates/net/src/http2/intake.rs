@@ -10,14 +10,14 @@ pub(super) struct Intake {
     held: Vec<u8>,
 }
 
-/// The result of reading the beginning of the input.
+/// The result of [`Intake::take`].
 #[derive(Debug)]
 pub(super) enum Taken<'i> {
     /// The beginning of a frame, which is now kept.
     NeedMore,
     /// A DATA frame. Its payload follows, without the byte that states the length of its padding.
     Data { header: FrameHeader, padding: u8 },
-    /// A complete frame, in the memory in which it arrived.
+    /// A complete frame, whose payload is still in the memory of the input.
     Frame {
         header: FrameHeader,
         payload: &'i [u8],

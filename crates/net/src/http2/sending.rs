@@ -12,7 +12,7 @@ use super::{Block, ErrorCode};
 /// A dynamic table size update to 0 bytes (RFC 7541 6.3).
 const TABLE_OF_NO_BYTES: u8 = 0x20;
 
-/// The state of the outgoing direction of the whole connection.
+/// The state of the connection's outgoing direction.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
     pub(super) peer: PeerSettings,
@@ -36,7 +36,7 @@ impl Sending {
         }
     }
 
-    /// The peer's table may be smaller than the initial one.
+    /// Schedules a size update if the peer made the table smaller than its initial size.
     pub(super) fn note_table_size(&mut self) {
         if self.peer.header_table_bytes < TABLE_BYTES_INITIAL && !self.table_is_empty {
             self.owes_table_update = true;

@@ -17,9 +17,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reports whether a client speaks HTTP/2: whether the first bytes that it sent are the preface
-    /// (RFC 9113 3.4). `None` while they may still become the preface.
-    pub fn recognises(received: &[u8]) -> Option<bool> {
+    /// Reports whether the first bytes from a client are the HTTP/2 preface (RFC 9113 3.4). Returns
+    /// `None` while they may still become the preface.
+    pub fn recognizes(received: &[u8]) -> Option<bool> {
         let preface = &frame::PREFACE[..];
         match received.len() < preface.len() {
             true => (!preface.starts_with(received)).then_some(false),

@@ -26,7 +26,8 @@ pub struct Settings {
     /// The number of DATA bytes that the peer may send on one stream before a WINDOW_UPDATE.
     /// Default 1 GiB, so that the windows never delay anything; at most 2³¹−1.
     pub stream_window_bytes: u32,
-    /// The same for the whole connection, at least 65,535. Default 1 GiB; at most 2³¹−1.
+    /// The number of DATA bytes that the peer may send on all streams together before a
+    /// WINDOW_UPDATE, at least 65,535. Default 1 GiB; at most 2³¹−1.
     pub connection_window_bytes: u32,
     /// The maximum payload of a frame in bytes, 16,384 to 2²⁴−1. Default 16,384.
     pub frame_bytes: u32,

@@ -23,7 +23,7 @@ pub(super) struct Stream {
     pub(super) incoming: Incoming,
     /// We have ended our side.
     pub(super) outgoing_ended: bool,
-    /// The method of its request was HEAD.
+    /// The request's method is HEAD.
     pub(super) is_head: bool,
     /// The number of informational heads so far.
     pub(super) informational: u32,
@@ -156,7 +156,7 @@ impl Streams {
         self.remember_at = (self.remember_at + 1) % REMEMBERED;
     }
 
-    /// How a stream was closed, if it was closed recently.
+    /// Returns how a stream was closed, if it was closed recently.
     pub(super) fn closed(&self, number: u32) -> Option<Closed> {
         let mut remembered = self.remembered.iter();
         remembered

@@ -59,14 +59,14 @@ impl Default for ClientSettings {
     }
 }
 
-/// Everything decided before the first connection. Cloning is cheap; clones share the sessions that
-/// may be resumed, and therefore a lock, which is taken only in handshakes. A worker gets its own
-/// context from [`ClientContext::separate`].
+/// The TLS configuration of a client's connections to one server. Cloning is cheap; clones share
+/// the sessions that may be resumed, and therefore a lock, which is taken only in handshakes. A
+/// worker gets its own context from [`ClientContext::separate`].
 #[derive(Clone, Debug)]
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
-    /// The settings and the host from which the context was made.
+    /// The settings and the host that the context was made from.
     made_from: Arc<(ClientSettings, String)>,
 }
 
@@ -100,17 +100,17 @@ impl ClientContext {
         })
     }
 
-    /// The settings from which the context was made.
+    /// The settings that the context was made from.
     pub fn settings(&self) -> &ClientSettings {
         &self.made_from.0
     }
 
-    /// The host for which the context was made.
+    /// The host that the context was made for.
     pub fn host(&self) -> &str {
         &self.made_from.1
     }
 
-    /// The same settings without any session to resume, sharing no mutable state.
+    /// Returns a context with the same settings, but without sessions or shared mutable state.
     pub fn separate(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = resumption(self.settings().resumption);

@@ -61,7 +61,7 @@ pub enum SessionError {
     Truncated,
 }
 
-/// The kind of mistake in a certificate, on which the remedy depends.
+/// The kind of mistake in a certificate, which determines the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateFault {
     /// The peer sent no certificate.
@@ -105,7 +105,9 @@ impl SettingsError {
             Self::NoSystemRoots(reason) => {
                 format!("cannot load this machine's CA certificates ({reason})")
             }
-            Self::ServerName(name) => format!("'{name}' is neither a DNS name nor an IP address"),
+            Self::ServerName(name) => {
+                format!("the server name '{name}' is neither a DNS name nor an IP address")
+            }
             Self::Versions { min, max } => {
                 format!("no TLS version is at least {min} and at most {max}")
             }
@@ -225,7 +227,7 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
-/// The mistake in a certificate, and a description with the values in the certificate that show it.
+/// Returns the kind of mistake in a certificate, and a description that includes the wrong values.
 fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     use CertificateError as E;
     use CertificateFault as Fault;

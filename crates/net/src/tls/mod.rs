@@ -51,7 +51,7 @@ impl Version {
         }
     }
 
-    /// The inverse of [`Version::as_str`].
+    /// Parses a number that [`Version::as_str`] returns.
     pub fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == number)
     }

@@ -50,7 +50,7 @@ impl Pem {
         }
     }
 
-    /// Every certificate in it, at least one.
+    /// Returns all certificates in the text; it is an error if there are none.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, SettingsError> {
         const REMEDY: &str = "give certificates in PEM format, each with its BEGIN and END lines";
         if !self.is_text() && self.bytes.first() == Some(&DER_SEQUENCE) {
@@ -66,7 +66,7 @@ impl Pem {
         }
     }
 
-    /// The first private key in it.
+    /// Returns the first private key in the text.
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, SettingsError> {
         const REMEDY: &str =
             "give an unencrypted private key in PEM format, as `openssl pkey -in FILE` writes it";
@@ -76,7 +76,7 @@ impl Pem {
         })
     }
 
-    /// Its certificates as trusted roots.
+    /// Returns the certificates in the text as trusted roots.
     pub(super) fn roots(&self) -> Result<RootCertStore, SettingsError> {
         const REMEDY: &str = "give an X.509 CA certificate";
         let mut roots = RootCertStore::empty();

@@ -27,7 +27,7 @@ pub struct ServerSettings {
 }
 
 impl ServerSettings {
-    /// Both versions, no ALPN, no client certificates, resumption.
+    /// Settings with both versions and resumption, but without ALPN and client certificates.
     pub fn new(identity: Identity) -> Self {
         Self {
             identity,

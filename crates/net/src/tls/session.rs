@@ -55,8 +55,8 @@ impl Session {
     }
 
     /// Processes received bytes. `on_plain` is called with the plaintext of each record, which is
-    /// never empty. The reply of the handshake, and data that waited for its end, are appended to
-    /// `out`.
+    /// never empty. Handshake messages, and data that waited for the end of the handshake, are
+    /// appended to `out`.
     ///
     /// # Errors
     /// The peer sent an alert or violated the protocol, or its certificate is not accepted.

@@ -84,7 +84,8 @@ impl From<SocketAddr> for SocketAddrStorage {
                     },
                     sin6_scope_id: v6.scope_id(),
                 };
-                // SAFETY: as above.
+                // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address
+                // type.
                 unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
                 size_of::<libc::sockaddr_in6>()
             }

@@ -1,4 +1,4 @@
-//! The ring through which free receive buffers are passed to the kernel.
+//! The ring that passes free receive buffers to the kernel.
 
 #![allow(unsafe_code)]
 

@@ -4,7 +4,6 @@ use std::os::fd::OwnedFd;
 
 use super::address::SocketAddrStorage;
 
-/// One connection.
 pub(super) struct Conn {
     pub(super) socket: OwnedFd,
     /// The address to connect to; boxed because it must not move while the kernel reads it.
@@ -16,7 +15,7 @@ pub(super) struct Conn {
     pub(super) paused: bool,
     pub(super) finished: bool,
     pub(super) failed: bool,
-    /// The user has closed it: its events are no longer delivered.
+    /// The user has closed the connection: its events are no longer delivered.
     pub(super) closed: bool,
     pub(super) shutdown_wanted: bool,
 }

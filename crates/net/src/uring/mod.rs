@@ -107,7 +107,7 @@ impl Uring {
     unsafe fn push(&mut self, entry: squeue::Entry) {
         self.outstanding += 1;
         loop {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller guarantees this.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }

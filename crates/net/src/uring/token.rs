@@ -17,7 +17,7 @@ pub(super) fn token(operation: Operation, conn: ConnId) -> u64 {
     (operation as u64) << 56 | u64::from(conn.generation) << 32 | u64::from(conn.slot)
 }
 
-/// The inverse of [`token`].
+/// Returns the operation and the connection that a [`token`] names.
 pub(super) fn parse(token: u64) -> (Operation, ConnId) {
     let operation = match token >> 56 {
         0 => Operation::Accept,

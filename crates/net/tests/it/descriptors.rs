@@ -11,8 +11,8 @@ const CHILD: &str = "GATEBENCH_DESCRIPTORS_CHILD";
 
 const PEERS: usize = 3;
 
-/// The time for which the child watches the loop without a free descriptor: several times the rest
-/// of a listener.
+/// The time that the child watches the loop without a free descriptor: several times the time that
+/// a listener rests.
 const WATCHED_NS: u64 = 300_000_000;
 
 #[test]
@@ -55,7 +55,7 @@ impl IoTask for Exhausted {
         let mut events = Vec::new();
         let first = TcpStream::connect(address).unwrap();
         accept(&mut io, &mut events, 1);
-        // They wait in the backlog, because nothing polls.
+        // These peers wait in the backlog, because nothing polls.
         let waiting: Vec<_> = (0..PEERS)
             .map(|_| TcpStream::connect(address).unwrap())
             .collect();

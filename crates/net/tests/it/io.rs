@@ -12,8 +12,9 @@ use crate::common::until;
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// io_uring, or `None` with a message if the kernel refuses it (containers often do). With
-/// `GATEBENCH_REQUIRE_URING=1` that is a failure, because half of the tests would be missing.
+/// Returns a loop on io_uring, or prints a message and returns `None` if the kernel refuses it
+/// (containers often do). With `GATEBENCH_REQUIRE_URING=1`, a refusal is a failure, because half of
+/// the tests would be missing.
 fn uring(config: IoConfig) -> Option<Uring> {
     match Uring::new(config) {
         Ok(io) => Some(io),

@@ -20,7 +20,7 @@ fn facts() -> Vec<Fact> {
 const REQUESTS: f64 = 87.0;
 
 #[test]
-fn of_prometheus() {
+fn prometheus_contains_every_request() {
     let all = received(&facts(), None);
     let requests = all
         .iter()
@@ -30,7 +30,7 @@ fn of_prometheus() {
 }
 
 #[test]
-fn of_open_metrics() {
+fn open_metrics_contain_every_request() {
     let mut text = OpenMetrics::new(Stat::DEFAULT.to_vec(), Duration::Response);
     facts().iter().for_each(|fact| text.take(fact));
     let text = text.finish();
@@ -57,7 +57,7 @@ fn of_open_metrics() {
 }
 
 #[test]
-fn of_json_lines() {
+fn json_lines_contain_every_request() {
     let mut encoder = Encoder::new(&Format::JsonLines, Duration::Response);
     let text: Vec<u8> = facts().iter().flat_map(|it| encoder.encode(it)).collect();
     let text = String::from_utf8(text).unwrap();

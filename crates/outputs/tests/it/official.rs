@@ -35,7 +35,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 print(JSONEncoder().encode(Dashboard.from_json(json.load(sys.stdin))))
 ";
 
-/// The folder in which the Python packages are installed.
+/// The folder that the Python packages are installed in.
 fn packages() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
@@ -65,7 +65,7 @@ fn python(program: &str, input: &[u8]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The places at which `read` differs from `written` or lacks something.
+/// The places where `read` differs from `written` or lacks something.
 fn lost(written: &Value, read: &Value, place: &str) -> Vec<String> {
     match (written, read) {
         (Value::Object(written), Value::Object(read)) => {

@@ -15,7 +15,7 @@ pub struct Received {
     pub histograms: Vec<Histogram>,
 }
 
-/// All series that result from these facts, by their labels in the order in which they were sent.
+/// Returns the series that result from these facts, by their labels as they were sent.
 pub fn received(facts: &[Fact], native: Option<i32>) -> BTreeMap<Vec<(String, String)>, Received> {
     let format = Format::RemoteWrite {
         stats: Stat::DEFAULT.to_vec(),

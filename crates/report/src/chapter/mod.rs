@@ -1,6 +1,6 @@
-//! The document model. A study builds a [`Chapter`] from blocks and does not depend on the output
-//! format; a renderer writes blocks and does not depend on the study. A block appears in every form
-//! that can show its kind, unless it is restricted to some forms.
+//! The document model. A study builds a [`Chapter`] from blocks without knowing the output format,
+//! and a renderer writes blocks without knowing the study. A block appears in every form that can
+//! show it, unless it is restricted to some forms.
 
 mod parts;
 mod text;
@@ -17,7 +17,7 @@ pub use parts::{
 };
 pub use text::{Entry, Head, Line, Lines, Span, Text};
 
-/// A set of report forms: [`TERMINAL`] and the constants below, combined with `|`.
+/// A set of report forms. Combine [`TERMINAL`] and the constants below it with `|`.
 pub type Forms = u8;
 
 /// Plain lines for a terminal, without charts; explanations follow the tables.
@@ -35,7 +35,7 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// Combined with [`TERMINAL`], restricts the report to its first screen, if it has one.
+/// Combined with [`TERMINAL`], restricts a report to its first screen, if it has one.
 pub const BRIEF: Forms = 32;
 
 /// The CSS classes that place charts side by side.
@@ -43,11 +43,11 @@ pub const PANELS: &str = "panels wide purposes";
 
 /// A report that can be written in every form.
 pub trait Report {
-    /// Returns the document with the blocks for a form.
+    /// Returns the document for one form.
     fn document(&self, form: Forms) -> Document;
 }
 
-/// The blocks of a report by chapter, with its title and other text around the chapters.
+/// A report's chapters, with its title and the other text around them.
 #[derive(Default, Serialize)]
 pub struct Document {
     /// The text that follows the program's name in the page header.
@@ -66,7 +66,7 @@ pub struct Document {
     /// it shows all.
     #[serde(skip)]
     pub unfolded: Option<usize>,
-    /// The last line, or empty.
+    /// The last line of the report; may be empty.
     pub foot: Text,
     /// The version of gatebench that wrote the report.
     pub gatebench: String,
@@ -149,14 +149,14 @@ pub enum Part {
         #[serde(skip)]
         records: Vec<Vec<String>>,
     },
-    /// Blocks that belong together, framed as a card.
+    /// Related blocks, framed as a card.
     Card {
         /// The CSS class of the color, or empty.
         class: String,
         /// The blocks, which must not be cards.
         blocks: Vec<Block>,
     },
-    /// Blocks of a card that belong together.
+    /// Related blocks within a card.
     Row {
         /// The CSS classes of color and layout, or empty.
         class: String,
@@ -237,36 +237,36 @@ impl Block {
         self
     }
 
-    /// A heading within the chapter.
+    /// Creates a heading within the chapter.
     pub fn heading(text: impl Into<Text>) -> Self {
         let (text, key) = (text.into(), false);
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// A heading after a mark in the color of its card.
-    pub fn coloured_heading(text: impl Into<Text>) -> Self {
+    /// Creates a heading preceded by a mark in the color of its card.
+    pub fn colored_heading(text: impl Into<Text>) -> Self {
         let (text, key) = (text.into(), true);
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// A list of separate sentences, with a CSS class for the page.
+    /// Creates a list of separate sentences, with a CSS class for the page.
     pub fn facts(class: &'static str, facts: impl IntoIterator<Item = Fact>) -> Self {
         let facts = facts.into_iter().collect();
         Part::Facts { class, facts }.into()
     }
 
-    /// Notes with their remedies.
+    /// Creates a block of notes with their remedies.
     pub fn notes(notes: impl IntoIterator<Item = Note>) -> Self {
         let notes = notes.into_iter().collect();
         Part::Notes { notes }.into()
     }
 
-    /// Values under a header.
+    /// Creates a block of values under a header.
     pub fn records(head: &'static str, records: Vec<Vec<String>>) -> Self {
         Part::Records { head, records }.into()
     }
 
-    /// The text of a file.
+    /// Creates a block with the text of a file.
     pub fn code(caption: impl Into<Text>, text: &str, is_command: bool) -> Self {
         let code = Code {
             caption: caption.into(),
@@ -276,20 +276,20 @@ impl Block {
         Part::Code(code).into()
     }
 
-    /// Blocks of a card that belong together, with CSS classes for color and layout.
+    /// Groups blocks of a card, with CSS classes for color and layout.
     pub fn row(class: impl Into<String>, blocks: Vec<Self>) -> Self {
         let class = class.into();
         Part::Row { class, blocks }.into()
     }
 
-    /// The explanation of the chapter or card, with a link to the section of docs/METHOD.md that
-    /// describes its method.
+    /// Creates the explanation of the chapter or card, with a link to the section of docs/METHOD.md
+    /// that describes its method.
     pub fn lead(words: impl Into<Text>, method: &str) -> Self {
         Part::Lead(words.into().computed_as(method)).into()
     }
 
-    /// The explanation as two blocks: one for the page, and one for Markdown that names the section
-    /// in its text.
+    /// Returns the explanation as two blocks: one for the page, and one for Markdown, which names
+    /// the section in its text instead of linking to it.
     pub fn explanation(words: &str, method: &str) -> [Self; 2] {
         let written = format!("{words} How this is computed: docs/METHOD.md, {method}.");
         [
@@ -298,29 +298,29 @@ impl Block {
         ]
     }
 
-    /// A sentence above a table.
+    /// Creates a sentence above a table.
     pub fn sentence(words: impl Into<Text>) -> Self {
         Part::Sentence(words.into()).into()
     }
 
-    /// A sentence below a table.
+    /// Creates a sentence below a table.
     pub fn foot(words: impl Into<Text>, method: &str) -> Self {
         Part::Foot(words.into().computed_as(method)).into()
     }
 
-    /// Drawings, arranged by CSS classes.
+    /// Creates a block of drawings, arranged by CSS classes.
     pub fn charts(layout: &'static str, charts: impl IntoIterator<Item = Chart>) -> Self {
         let charts = charts.into_iter().collect();
         Part::Charts { layout, charts }.into()
     }
 
-    /// Blocks framed as a card, in the color of a CSS class.
+    /// Frames blocks as a card, in the color of a CSS class.
     pub fn card(class: impl Into<String>, blocks: Vec<Self>) -> Self {
         let class = class.into();
         Part::Card { class, blocks }.into()
     }
 
-    /// A table whose first column is `first`.
+    /// Creates a table whose first column is `first`.
     pub fn table(table: Table, first: &'static str, label: &str, palette: &Palette) -> Self {
         TableBlock::new(table, first, label, palette).into()
     }

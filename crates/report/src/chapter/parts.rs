@@ -1,4 +1,4 @@
-//! The types that the parts of a chapter consist of.
+//! The types that make up the parts of a chapter.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct Heading {
     pub key: bool,
 }
 
-/// How much attention a sentence deserves.
+/// The importance of a sentence, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
@@ -25,7 +25,7 @@ pub enum Tone {
     Plain,
     /// A fact that limits the use of other facts.
     Caution,
-    /// Something failed or must not be used.
+    /// A failure, or a figure that must not be used.
     Alarm,
 }
 
@@ -42,7 +42,7 @@ pub struct Fact {
 pub struct Note {
     /// The severity, which is also the CSS class on the page.
     pub word: &'static str,
-    /// The observations, each with the place that it concerns.
+    /// The observations, each with the place where it was made.
     pub places: Vec<Place>,
     /// The output of a failed trial; `None` for a limit.
     pub reason: Option<String>,
@@ -63,7 +63,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// An observation that applies everywhere.
+    /// Creates an observation that applies everywhere.
     pub fn everywhere(message: String) -> Self {
         Self {
             class: String::new(),
@@ -73,7 +73,7 @@ impl Place {
         }
     }
 
-    /// The observation after its place, as in `nginx, latency: it was late`.
+    /// Returns the observation after its place, such as `nginx, latency: it was late`.
     pub fn sentence(&self) -> String {
         match self.subject.is_empty() {
             true => self.message.clone(),
@@ -92,7 +92,7 @@ pub struct Code {
     pub is_command: bool,
 }
 
-/// Results of tests that belong together.
+/// The results of a JUnit test suite.
 #[derive(Serialize)]
 pub struct Cases {
     /// The name of the JUnit test suite.
@@ -103,7 +103,7 @@ pub struct Cases {
 /// A test with its result.
 #[derive(Serialize)]
 pub struct Case {
-    /// The group to which the test belongs.
+    /// The test's group, which JUnit calls its class.
     pub class: String,
     pub name: String,
     pub outcome: Outcome,
@@ -128,7 +128,7 @@ pub struct TableBlock {
     view: TableView,
     /// The header of the first column.
     pub first: &'static str,
-    /// The name for screen readers.
+    /// The table's name for screen readers.
     label: String,
     class: &'static str,
     /// The meaning of the mark of a limited cell, or empty for the usual meaning.
@@ -136,11 +136,12 @@ pub struct TableBlock {
     /// True if the sentences above the table explain its symbols. If the lines fit, a terminal then
     /// prints each row on one line.
     pub is_summary: bool,
-    /// The headers of columns and rows on the page; `None` unless some rows are parts of others.
+    /// The column and row headers on the page, if some rows are parts of others.
     matrix: Option<Matrix>,
 }
 
-/// The headers of a table with a column for each variant, in which some rows are parts of others.
+/// The headers of a table that has a column for each variant and whose rows may be parts of other
+/// rows.
 #[derive(Serialize)]
 pub struct Matrix {
     /// The CSS class and the name of each column.
@@ -167,7 +168,7 @@ pub struct MatrixRow {
 pub struct Chart {
     /// The CSS class of the figure.
     pub class: String,
-    /// True if the class sets a color, and a mark in it precedes the caption.
+    /// True if a mark in the color of `class` precedes the caption.
     pub key: bool,
     pub caption: String,
     /// The remark after the caption.
@@ -190,7 +191,7 @@ pub struct Fold {
     pub markdown: String,
     /// The CSS classes of the fold's color and style, or empty.
     pub class: String,
-    /// True if a mark in that color precedes the summary.
+    /// True if a mark in the color of `class` precedes the summary.
     pub key: bool,
     /// True if the page shows the blocks initially.
     pub is_open: bool,
@@ -201,7 +202,7 @@ pub struct Fold {
 }
 
 impl TableBlock {
-    /// A table whose first column is `first`.
+    /// Creates a table whose first column is `first`.
     pub fn new(table: Table, first: &'static str, label: &str, palette: &Palette) -> Self {
         Self {
             view: table_view(&table, palette),
@@ -220,7 +221,7 @@ impl TableBlock {
         self.kind("")
     }
 
-    /// Sets the CSS classes that lay the table out.
+    /// Sets the CSS classes of the table's layout.
     pub fn kind(mut self, class: &'static str) -> Self {
         self.class = class;
         self
@@ -238,7 +239,7 @@ impl TableBlock {
         self
     }
 
-    /// Sets the headers of a table in which some rows are parts of others.
+    /// Sets the headers of a table whose rows may be parts of other rows.
     pub fn matrix(mut self, matrix: Matrix) -> Self {
         self.matrix = Some(matrix);
         self
@@ -246,7 +247,7 @@ impl TableBlock {
 }
 
 impl Chart {
-    /// A drawing with its caption.
+    /// Creates a drawing with its caption.
     pub fn new(caption: impl Into<String>, svg: String) -> Self {
         Self {
             caption: caption.into(),
@@ -268,7 +269,7 @@ impl Chart {
     }
 
     /// Shows a mark in the color of a CSS class before the caption.
-    pub fn coloured(self, class: String) -> Self {
+    pub fn colored(self, class: String) -> Self {
         let key = true;
         Self { class, key, ..self }
     }
@@ -286,13 +287,13 @@ impl Fold {
 }
 
 impl Fact {
-    /// A sentence without a tone.
+    /// Creates a sentence without a tone.
     pub fn remark(text: impl Into<Text>) -> Self {
         let (text, tone) = (text.into(), None);
         Self { text, tone }
     }
 
-    /// A sentence with this tone.
+    /// Creates a sentence with this tone.
     pub fn of(text: impl Into<Text>, tone: Tone) -> Self {
         let (text, tone) = (text.into(), Some(tone));
         Self { text, tone }

@@ -9,7 +9,7 @@ use crate::method::anchor;
 pub struct Text {
     /// The parts, in order.
     pub spans: Vec<Span>,
-    /// The anchor, on the page, of the section that describes the method; or empty.
+    /// The anchor of the page section that describes the method, or empty.
     method: String,
 }
 
@@ -30,7 +30,7 @@ pub struct Lines {
     pub label: String,
     /// The CSS class of the layout on the page, or empty.
     pub class: &'static str,
-    /// The column headers, beginning with that of the names.
+    /// The column headers. The first is the header of the names.
     pub heads: Vec<Head>,
     pub lines: Vec<Line>,
     /// The index of the column with plots, and the axis below it; `None` if there are no plots.
@@ -50,18 +50,18 @@ pub struct Head {
 /// A line in a table of text.
 #[derive(Default, Serialize)]
 pub struct Line {
-    /// A heading above this line and those that follow, or empty. Only the page shows it.
+    /// A heading for this line and those that follow, or empty. Only the page shows it.
     pub above: Text,
     pub name: Text,
     /// The CSS class of the color, or empty.
     pub class: String,
-    /// The line as a sentence, which the page shows as a tooltip; or empty.
+    /// The line as a sentence for the page's tooltip, or empty.
     pub hint: String,
     /// True if the verdict is based on the line.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells that a terminal shows instead of the headers and the other cells. If there are
-    /// none, it shows those.
+    /// The cells that a terminal shows instead of the headers and the other cells. If empty, the
+    /// terminal shows the headers and the other cells.
     #[serde(skip)]
     pub brief: Vec<Text>,
     /// The cells that a terminal shows on separate lines.
@@ -72,14 +72,14 @@ pub struct Line {
 /// A cell of a table of text.
 #[derive(Default, Serialize)]
 pub struct Entry {
-    /// The text, one item for each paragraph.
+    /// The paragraphs of the text.
     pub words: Vec<Text>,
     /// The drawing that replaces the text, or empty.
     pub svg: String,
 }
 
 impl Head {
-    /// The header of a text column.
+    /// Creates the header of a text column.
     pub fn text(words: impl Into<String>) -> Self {
         let is_text = true;
         Self {
@@ -88,13 +88,13 @@ impl Head {
         }
     }
 
-    /// The header of a number column.
+    /// Creates the header of a number column.
     pub fn number(words: impl Into<String>) -> Self {
-        Self::coloured(words, String::new())
+        Self::colored(words, String::new())
     }
 
-    /// The header of a number column, after a mark in the color of a CSS class.
-    pub fn coloured(words: impl Into<String>, class: String) -> Self {
+    /// Creates the header of a number column, preceded by a mark in the color of a CSS class.
+    pub fn colored(words: impl Into<String>, class: String) -> Self {
         Self {
             words: words.into(),
             is_text: false,
@@ -102,8 +102,7 @@ impl Head {
         }
     }
 
-    /// Reads headers from a line such as `gateway | > ratio`, in which `>` marks a column of
-    /// numbers.
+    /// Parses headers from a line such as `gateway | > ratio`, where `>` marks a column of numbers.
     pub fn row(line: &str) -> Vec<Self> {
         let head = |words: &str| match words.trim().strip_prefix('>') {
             Some(words) => Self::number(words.trim()),
@@ -112,7 +111,7 @@ impl Head {
         line.split('|').map(head).collect()
     }
 
-    /// The header of a column of names, followed by the headers of number columns.
+    /// Creates the header of a column of names, followed by the headers of number columns.
     pub fn numbers<'a>(first: &str, heads: impl IntoIterator<Item = &'a str>) -> Vec<Self> {
         let numbers = heads.into_iter().map(Self::number);
         std::iter::once(Self::text(first)).chain(numbers).collect()
@@ -120,7 +119,7 @@ impl Head {
 }
 
 impl Lines {
-    /// A table with the usual layout and without plots.
+    /// Creates a table with the usual layout and without plots.
     pub fn new(
         label: impl Into<String>,
         heads: Vec<Head>,
@@ -141,7 +140,7 @@ impl Lines {
 }
 
 impl Line {
-    /// A line that has only a name and cells.
+    /// Creates a line that has only a name and cells.
     pub fn new(name: impl Into<Text>, cells: Vec<Entry>) -> Self {
         Self {
             name: name.into(),
@@ -150,7 +149,7 @@ impl Line {
         }
     }
 
-    /// A line for a terminal.
+    /// Creates a line whose cells only a terminal shows.
     pub fn brief(name: impl Into<Text>, brief: Vec<Text>) -> Self {
         Self {
             brief,
@@ -165,13 +164,13 @@ impl Line {
 }
 
 impl Entry {
-    /// A drawing.
+    /// Creates a cell that contains a drawing.
     pub fn plot(svg: String) -> Self {
         let words = Vec::new();
         Self { words, svg }
     }
 
-    /// The text of all paragraphs.
+    /// Returns the text of all paragraphs.
     pub fn plain(&self) -> String {
         let words: Vec<String> = self.words.iter().map(Text::plain).collect();
         words.join(" ")
@@ -188,17 +187,17 @@ impl<T: Into<Text>> From<T> for Entry {
 }
 
 impl Text {
-    /// Bold text.
+    /// Creates bold text.
     pub fn strong(words: &str) -> Self {
         Self::default().and_strong(words)
     }
 
-    /// Text in the style of a CSS class.
+    /// Creates text in the style of a CSS class.
     pub fn styled(class: &str, words: &str) -> Self {
         Self::default().and_styled(class, words)
     }
 
-    /// A verdict in the color of its CSS class.
+    /// Creates a verdict in the color of its CSS class.
     pub fn chip(class: &str, words: &str) -> Self {
         Self::styled(&format!("chip {class}"), words)
     }
@@ -229,7 +228,7 @@ impl Text {
         self
     }
 
-    /// Text with a bold part in its middle.
+    /// Creates text with a bold part in its middle.
     pub fn with_strong(before: &str, strong: &str, after: &str) -> Self {
         Self::from(before).and_strong(strong).and(after)
     }
@@ -250,7 +249,7 @@ impl Text {
         self
     }
 
-    /// The text without style.
+    /// Returns the text without styles.
     pub fn plain(&self) -> String {
         self.spans.iter().map(|it| it.text.as_str()).collect()
     }

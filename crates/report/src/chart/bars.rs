@@ -1,16 +1,16 @@
-//! Values and their ranges as bars, one per row. The bar of a part begins where the bar of the
-//! previous part ends.
+//! Draws values and their ranges as bars, one per row. The bar of a part begins where the bar of
+//! the previous part ends.
 
 use super::{BAR, BELOW, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
-/// The space above the first row of a group, in pixels.
+/// The space in pixels above the first row of a group.
 const GAP: f64 = 9.0;
-/// The indentation of the name of a part, in pixels.
+/// The indentation in pixels of a part's name.
 const INDENT: f64 = 12.0;
 
-/// A chart of bars.
+/// A bar chart with one bar per row.
 pub struct Bars {
     pub names: Names,
     /// The horizontal axis.
@@ -23,7 +23,8 @@ pub struct Bar {
     /// The CSS class that sets the color.
     pub class: String,
     pub name: String,
-    /// True if the bar is a part of a whole: the nearest bar above it that is not a part.
+    /// True if the bar shows a part of a whole. The whole is the nearest bar above it that does not
+    /// show a part.
     pub is_part: bool,
     /// True if there is a gap before the bar.
     pub is_apart: bool,

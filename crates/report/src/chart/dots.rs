@@ -1,4 +1,4 @@
-//! Values as points, with the median as a tick. Each subject has a row, and the axis begins at
+//! Draws values as points and their median as a tick, with one row per subject. The axis begins at
 //! zero.
 
 use super::{BELOW, GAP, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
@@ -18,7 +18,7 @@ pub struct Row {
     /// The CSS class that sets the color.
     pub class: String,
     pub name: String,
-    /// Distinguishes several rows with the same name; otherwise empty.
+    /// A label that distinguishes rows with the same name, or empty.
     pub which: &'static str,
     /// The range that is drawn behind the points.
     pub span: Option<(f64, f64)>,

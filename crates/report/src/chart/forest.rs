@@ -1,4 +1,4 @@
-//! Comparisons as points with whiskers, one per row, on an axis of ratios that all rows share.
+//! Draws comparisons as points with whiskers, one per row, on a common axis of ratios.
 
 use gatebench_stats::{Comparison, Interval};
 
@@ -27,14 +27,14 @@ pub struct Point<'a> {
     pub text: &'a str,
     /// The ratio with its interval.
     pub result: &'a Comparison,
-    /// The noise of the machine: the interval that results from comparing a baseline with its
-    /// second process.
+    /// The noise of the machine: the interval of a comparison between the baseline and its second
+    /// process.
     pub noise: Option<Interval>,
 }
 
 impl Forest {
-    /// An axis that covers the ratios and intervals of these results, and the smallest effect that
-    /// matters.
+    /// Returns an axis that covers the ratios and intervals of these results. `effect` is the
+    /// smallest effect that matters.
     pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
         let ends = results.flat_map(|result| {

@@ -1,4 +1,5 @@
-//! Lines, points and ranges in one panel, or in several panels that share the horizontal axis.
+//! Draws lines, points and ranges in one panel, or in several panels that share the horizontal
+//! axis.
 
 use super::{BELOW, GAP, LABEL_GAP, Names, Ticked, WIDE, label, room, spread};
 use crate::axis::Axis;
@@ -23,7 +24,7 @@ pub struct Lines<'a> {
     pub across: Ticked,
     /// Ranges of that axis that are shaded in all panels.
     pub bands: Vec<(f64, f64)>,
-    /// The CSS class and the position of each vertical line that crosses all panels.
+    /// The vertical lines that cross all panels, each with its CSS class and position.
     pub rules: Vec<(&'static str, f64)>,
     /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
@@ -53,13 +54,13 @@ pub struct Series {
     pub style: &'static str,
     /// The points of the line.
     pub line: Vec<(f64, f64)>,
-    /// The position, low end and high end of each vertical range.
+    /// The vertical ranges, each with its position, low end and high end.
     pub ranges: Vec<(f64, f64, f64)>,
     /// Single points.
     pub dots: Vec<Dot>,
 }
 
-/// A point.
+/// A point with its mark and tooltip.
 pub struct Dot {
     /// The values on the horizontal and the vertical axis.
     pub at: (f64, f64),
@@ -82,7 +83,7 @@ struct Area {
 }
 
 impl<'a> Lines<'a> {
-    /// A wide chart with one panel.
+    /// Creates a wide chart with one panel.
     pub fn new(names: Names, class: &'a str, across: Ticked, panel: Panel) -> Self {
         Self {
             names,
@@ -159,7 +160,7 @@ impl<'a> Lines<'a> {
 }
 
 impl Panel {
-    /// A panel without a title or bounds.
+    /// Creates a panel without a title or bounds.
     pub fn new(height: f64, up: Ticked, series: Vec<Series>) -> Self {
         Self {
             title: "",
@@ -197,8 +198,8 @@ impl Panel {
     }
 
     fn series(&self, svg: &mut Svg, area: &Area) {
-        let labelled = self.series.iter().filter(|it| !it.label.is_empty());
-        let ends = labelled.filter_map(|it| Some((it, area.place(it.end()?))));
+        let labeled = self.series.iter().filter(|it| !it.label.is_empty());
+        let ends = labeled.filter_map(|it| Some((it, area.place(it.end()?))));
         let ends: Vec<(&Series, (f64, f64))> = ends.collect();
         let mut heights: Vec<f64> = ends.iter().map(|(_, at)| at.1).collect();
         spread(&mut heights, LABEL_GAP, area.top + 4.0, area.bottom - 2.0);
@@ -221,7 +222,7 @@ impl Series {
         label(&self.label, LABEL_COLUMNS)
     }
 
-    /// The position of the line's last point, next to which its label is drawn.
+    /// Returns the position of the line's last point, where the label is drawn.
     fn end(&self) -> Option<(f64, f64)> {
         let dot = self.dots.last().map(|it| it.at);
         self.line.last().copied().or(dot)

@@ -1,5 +1,6 @@
-//! The charts of the page. Each of the five kinds draws its data as one SVG element and does not
-//! depend on a study. The margins depend on the labels, so that no label is cut and no two overlap.
+//! The charts of the page. Each of the five kinds draws its data as one SVG element and is
+//! independent of the study. Margins adapt to the labels, so that no label is cut off and no two
+//! overlap.
 
 pub mod bars;
 pub mod dots;
@@ -32,7 +33,7 @@ const BAR: f64 = 12.0;
 /// The maximum number of characters in a row name.
 const NAME_COLUMNS: usize = 30;
 
-/// The id of a chart, which is unique on the page, and the text for screen readers.
+/// A chart's id, which is unique on the page, and its text for screen readers.
 pub struct Names {
     id: String,
     title: String,
@@ -72,7 +73,7 @@ impl Ticked {
         Self::with(axis, ticks.collect())
     }
 
-    /// An axis with these ticks, each with its label.
+    /// Creates an axis with these ticks, each with its label.
     pub fn with(axis: Axis, ticks: Vec<(f64, String)>) -> Self {
         Self {
             axis,
@@ -87,7 +88,7 @@ impl Ticked {
         Self::new(axis, |tick| scale.tick(tick))
     }
 
-    /// An axis of times, each tick in its own unit.
+    /// Creates an axis of times on which each tick has its own unit.
     pub fn times(values: impl IntoIterator<Item = f64>) -> Self {
         let unit = Unit::Nanoseconds;
         let label = |tick| UnitScale::of(tick, unit).tick(tick);
@@ -123,7 +124,7 @@ impl Ticked {
     }
 }
 
-/// The width of the longest of these labels, in pixels.
+/// Returns the width of the longest label in pixels.
 fn room<'a>(labels: impl IntoIterator<Item = &'a str>) -> f64 {
     let columns = labels.into_iter().map(text::width).max();
     GLYPH * columns.unwrap_or(0) as f64
@@ -134,8 +135,8 @@ fn label(name: &str, columns: usize) -> String {
     text::truncate(&text::clean(name), columns)
 }
 
-/// Moves labels so that no two are closer than `gap`. They keep their order, stay near their places
-/// and, if there is room, between `low` and `high`.
+/// Moves labels so that no two are closer than `gap`. Labels keep their order, stay near their
+/// places and, if there is room, remain between `low` and `high`.
 fn spread(places: &mut [f64], gap: f64, low: f64, high: f64) {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));

@@ -1,6 +1,6 @@
-//! The loads of a trial in sequence, second by second, with the responses per second above and the
-//! 99th percentile of the response time below. Loads differ by orders of magnitude, so each load
-//! has separate axes, which are the same in all charts.
+//! Draws the loads of a trial in sequence, second by second, with responses per second above and
+//! the 99th percentile of the response time below. Loads differ by orders of magnitude, so each has
+//! its own axes, which are the same in all charts.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub struct Phase<'a> {
 
 /// A second of a load.
 pub struct Second {
-    /// The number of seconds of the load before this one.
+    /// The number of seconds since the load began.
     pub second: u32,
     /// The number of responses in the second.
     pub completed: u64,
@@ -65,7 +65,7 @@ impl Axes {
 }
 
 impl PhaseAxes {
-    /// `span` is the horizontal extent of the axes.
+    /// Creates the axes of a load at the horizontal extent `span`.
     fn over(span: Range<f64>, name: &str, charts: &[Vec<Phase<'_>>]) -> Option<Self> {
         let phases = || charts.iter().flatten().filter(|phase| phase.name == name);
         let seconds = || phases().flat_map(|phase| &phase.seconds);
@@ -134,7 +134,8 @@ fn draw_rate(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
     svg.polyline("curve thin", &points);
 }
 
-/// A second without responses has no percentile, so the line is broken there.
+/// Draws the latency as a line, which breaks at seconds without responses because they have no
+/// percentile.
 fn draw_latency(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
     let mut unbroken: Vec<(f64, f64)> = Vec::new();
     for second in seconds {

@@ -12,7 +12,7 @@ pub use unit::{Unit, UnitScale, quantity, range, short, split_quantity};
 /// The minus sign, which is a different character from the dash of a range.
 const MINUS: &str = "−";
 
-/// The value, rounded to a whole number, with commas between groups of three digits.
+/// Rounds the value to a whole number and separates groups of three digits with commas.
 pub fn grouped(value: f64) -> String {
     let whole = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -29,7 +29,8 @@ pub fn grouped(value: f64) -> String {
     }
 }
 
-/// Three significant digits, or more if the integer part has more: `0.412`, `41.2`, `2,400`.
+/// Formats the value with three significant digits, or more if its integer part has more: `0.412`,
+/// `41.2`, `2,400`.
 pub fn three_figures(value: f64) -> String {
     let decimals = match round_to_three(value).abs() {
         size if size >= 100.0 || size == 0.0 => return grouped(value),
@@ -40,7 +41,7 @@ pub fn three_figures(value: f64) -> String {
     format!("{value:.decimals$}").replace('-', MINUS)
 }
 
-/// The ends of a range, `1.10–1.38`, or `−0.100 to 0.200` if one of them is negative.
+/// Joins the ends of a range: `1.10–1.38`, or `−0.100 to 0.200` if one of them is negative.
 pub fn ends(low: &str, high: &str) -> String {
     match low.starts_with(MINUS) || high.starts_with(MINUS) {
         true => format!("{low} to {high}"),
@@ -48,7 +49,7 @@ pub fn ends(low: &str, high: &str) -> String {
     }
 }
 
-/// The value, rounded to three significant digits.
+/// Rounds the value to three significant digits.
 pub fn round_to_three(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -64,8 +65,8 @@ pub fn round_to_three(value: f64) -> f64 {
     }
 }
 
-/// A ratio and its interval, such as `0.61×` and `0.58–0.64`. Without an interval, the second text
-/// is empty.
+/// Formats a ratio and its interval, such as `0.61×` and `0.58–0.64`. The second text is empty if
+/// there is no interval.
 pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
     // A comparison without blocks has no ratio.
     if result.ratio.is_nan() {
@@ -80,8 +81,8 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
     (format!("{}×", number(result.ratio)), interval.collect())
 }
 
-/// A difference with its sign, such as `+1.24`, and the ends of its interval, such as `1.10–1.38`.
-/// An interval that reaches below zero is written `−0.1 to +0.2`. `number` formats the values.
+/// Formats a difference with its sign, such as `+1.24`, and its interval, such as `1.10–1.38`, or
+/// `−0.1 to +0.2` if it reaches below zero. `number` formats the values.
 pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
     let sign = |value: f64| if value < 0.0 { MINUS } else { "+" };
     let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
@@ -94,7 +95,7 @@ pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (Strin
     (with_sign(difference.effect), span)
 }
 
-/// `1 block`, `3 blocks`, `2 processes`.
+/// Formats a count with its noun: `1 block`, `3 blocks`, `2 processes`.
 pub fn counted(count: u64, noun: &str) -> String {
     let ending = match (count, noun.ends_with('s')) {
         (1, _) => "",
@@ -104,7 +105,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", grouped(count as f64))
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins the items of a list: `a`, `a and b`, `a, b and c`.
 pub fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -113,7 +114,7 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
-/// Each item once, in the order of first occurrence.
+/// Removes duplicates and keeps the order of first occurrence.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for item in items {
@@ -124,7 +125,7 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// `12 × timeout, 3 × reset`, the most frequent first.
+/// Lists nonzero counts, the largest first: `12 × timeout, 3 × reset`.
 pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
     seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -133,7 +134,7 @@ pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     Vec::from_iter(items).join(", ")
 }
 
-/// A share as a percentage, with more decimals if it is small.
+/// Formats a share as a percentage, with more decimals if it is small.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = match value.abs() {
@@ -144,7 +145,7 @@ pub fn percent(share: f64) -> String {
     format!("{value:.decimals$} %")
 }
 
-/// `45 s`, `12 min`, `2.5 h`.
+/// Formats a duration: `45 s`, `12 min`, `2.5 h`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.0} s"),
@@ -158,14 +159,14 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The text with its first letter in uppercase.
-pub fn capitalised(text: &str) -> String {
+/// Capitalizes the first letter of the text.
+pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     first.collect::<String>() + letters.as_str()
 }
 
-/// A time in UTC, to the second: `2026-11-21 10:07:42 UTC`. The input is in RFC 3339 format.
+/// Converts a time from RFC 3339 format to UTC, to the second: `2026-11-21 10:07:42 UTC`.
 pub fn instant(moment: &impl Display) -> String {
     let text = moment.to_string();
     let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nouns_lists_and_shares() {
+    fn nouns_lists_and_shares_are_formatted() {
         assert_eq!(counted(1, "block"), "1 block");
         assert_eq!(counted(1_200, "process"), "1,200 processes");
         assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");

@@ -27,7 +27,7 @@ pub enum Unit {
 /// A unit with a prefix, such as ms, and the number of base units in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitScale {
-    /// A value is divided by this before it is written.
+    /// The number by which a value is divided before it is written.
     pub divisor: f64,
     /// The letter directly after the number, like the `k` in `41.2k`.
     pub letter: &'static str,
@@ -80,7 +80,7 @@ const fn step(size: f64, unit: &'static str) -> UnitScale {
 }
 
 impl Unit {
-    /// All scales of the unit, in ascending order.
+    /// Returns all scales of the unit, in ascending order.
     fn scales(self) -> &'static [UnitScale] {
         match self {
             Self::Nanoseconds => TIMES,
@@ -96,7 +96,7 @@ impl Unit {
 }
 
 impl UnitScale {
-    /// The most readable scale for a value.
+    /// Returns the most readable scale for a value.
     pub fn of(value: f64, unit: Unit) -> Self {
         let steps = unit.scales();
         // The scale is chosen after rounding, so 999.6 µs is written as 1.00 ms, not as 1,000 µs.
@@ -105,8 +105,8 @@ impl UnitScale {
         *steps.iter().rev().find(fits).unwrap_or(&steps[0])
     }
 
-    /// A common scale for several values: that of the largest value, or a finer one if the smallest
-    /// nonzero value would otherwise be less than 0.1.
+    /// Returns a common scale for several values: that of the largest value, or a finer one if the
+    /// smallest nonzero value would otherwise be less than 0.1.
     pub fn of_all(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
         let sizes: Vec<f64> = values
             .into_iter()
@@ -121,9 +121,9 @@ impl UnitScale {
         *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
     }
 
-    /// The scale that makes the longest of these values, as written, as short as possible. The
-    /// letter is part of the unit, as in `k/s`. Every nonzero value is at least 0.1 in this scale,
-    /// if there is such a scale.
+    /// Returns the scale in which the longest of the formatted values is shortest. The letter is
+    /// part of the unit, as in `k/s`. If possible, every nonzero value is at least 0.1 in this
+    /// scale.
     pub fn shortest(values: &[f64], unit: Unit) -> Self {
         let sizes = || values.iter().filter(|it| it.is_finite() && **it != 0.0);
         let keeps_figures = |scale: &Self| sizes().all(|it| it.abs() / scale.divisor >= 0.1);
@@ -147,7 +147,7 @@ impl UnitScale {
         }
     }
 
-    /// The number without its unit: `41.2k`, `0.950`.
+    /// Formats the number without its unit: `41.2k`, `0.950`.
     pub fn number(self, value: f64) -> String {
         if !value.is_finite() {
             return "–".into();
@@ -155,18 +155,18 @@ impl UnitScale {
         format!("{}{}", three_figures(value / self.divisor), self.letter)
     }
 
-    /// The number with its unit: `41.2k/s`, `0.950 ms`.
+    /// Formats the number with its unit: `41.2k/s`, `0.950 ms`.
     pub fn full(self, value: f64) -> String {
         self.with_unit(self.number(value))
     }
 
-    /// A range without its unit, with the letter only at its end: `39.8–41.6k`.
+    /// Formats a range without its unit and with the letter only at its end: `39.8–41.6k`.
     pub fn range(self, low: f64, high: f64) -> String {
         let (low, high) = (self.number(low), self.number(high));
         ends(low.strip_suffix(self.letter).unwrap_or(&low), &high)
     }
 
-    /// A round value for a tick, without the zeros that three significant digits would add:
+    /// Formats a round value for a tick, without the zeros that three significant digits would add:
     /// `50k/s`.
     pub fn tick(self, value: f64) -> String {
         if value == 0.0 {
@@ -188,13 +188,13 @@ impl UnitScale {
     }
 }
 
-/// The value with its unit, in the short form of tables and charts: `41.2k/s`, `24.1 µs`.
+/// Formats the value with its unit, in the short form for tables and charts: `41.2k/s`, `24.1 µs`.
 pub fn short(value: f64, unit: Unit) -> String {
     UnitScale::of(value, unit).full(value)
 }
 
-/// The value with its unit, in the long form of sentences: `41.2k requests/s`, `38.0 µs`, `12.3
-/// MiB`.
+/// Formats the value with its unit, in the long form for sentences: `41.2k requests/s`, `38.0 µs`,
+/// `12.3 MiB`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     match split_quantity(value, unit) {
         (number, "") => number,
@@ -218,7 +218,8 @@ pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
     (number, words)
 }
 
-/// The range over the blocks, `39.8k–42.0k over 3 blocks`; for a single block, `1 block`.
+/// Formats the range over the blocks as `39.8k–42.0k over 3 blocks`, or as `1 block` for a single
+/// block.
 pub fn range(estimate: &Estimate, unit: Unit) -> String {
     let blocks = counted(estimate.blocks as u64, "block");
     if estimate.blocks < 2 {
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_figures_everywhere() {
+    fn values_have_three_significant_digits() {
         assert_eq!(short(41_234.0, Unit::RequestsPerSecond), "41.2k/s");
         assert_eq!(short(5_000.0, Unit::RequestsPerSecond), "5,000/s");
         assert_eq!(short(24_100.0, Unit::Nanoseconds), "24.1 µs");

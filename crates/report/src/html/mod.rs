@@ -1,6 +1,7 @@
-//! The page: one file that needs no network and no scripts, has a light and a dark theme, and suits
-//! screens of any width and paper. It is also well-formed XML, so that tests can parse it and
-//! verify that all text is escaped.
+//! The page: one file that needs no network and no scripts, has a light and a dark theme, and fits
+//! screens of any width as well as paper. Only flame graphs are separate files next to the page.
+//! The page is also well-formed XML, so that tests can parse it and verify that all text is
+//! escaped.
 
 mod pages;
 
@@ -11,7 +12,7 @@ use crate::method::{self, Section};
 
 pub use pages::{STYLE, fill};
 
-/// The content of a page, for `chapters.html` and `method.html`.
+/// The content of a page, as the templates `chapters.html` and `method.html` use it.
 #[derive(Serialize)]
 pub struct Page {
     #[serde(flatten)]
@@ -21,7 +22,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the content of the page of a report.
+    /// Returns the content of a report's page.
     pub fn of<R: Report + ?Sized>(report: &R) -> Self {
         let document = report.document(PAGE);
         let of_chapters = document.chapters.iter().flat_map(|it| it.methods);

@@ -18,7 +18,7 @@ const WORD_COLUMNS: usize = 11;
 const GAP: usize = 2;
 
 impl Sheet {
-    /// Writes blocks, with the explanations after all other blocks.
+    /// Writes the blocks, and then their explanations.
     pub fn blocks(&mut self, blocks: &[Block]) {
         blocks.iter().for_each(|block| self.part(&block.part));
         for block in blocks {
@@ -88,7 +88,7 @@ impl Sheet {
         let places = note.places.iter().map(Place::sentence);
         if let Some(reason) = &note.reason {
             places.for_each(|words| self.item("  ✗ ", Style::Bad, &words));
-            // The reason may be several lines of a gateway's output.
+            // The reason may be a gateway's output of several lines.
             for line in reason.lines() {
                 self.item("    ", Style::Plain, line);
             }
@@ -121,8 +121,8 @@ impl Sheet {
         }
     }
 
-    /// Writes lines in columns or, if one of them is too wide, each cell after the name of its
-    /// line.
+    /// Writes lines in columns. If they do not fit or have further cells, writes the cells of each
+    /// line after its name, wrapped.
     fn brief(&mut self, lines: &[Line]) {
         let cell = |words: &Text| (text::clean(&words.plain()), style_of_first(&words.spans));
         let rows = lines.iter().map(|line| {
@@ -173,8 +173,8 @@ impl Sheet {
         name_width(rows) + column_width(rows) * cells <= self.columns
     }
 
-    /// Writes rows in which all cells after the first have the same width. The middle of names that
-    /// are too long is cut.
+    /// Writes rows in which all cells after the first have the same width. Names that are too long
+    /// lose their middle.
     fn in_columns(&mut self, rows: &[Vec<Cell>]) {
         let width = column_width(rows);
         let cells = rows.first().map_or(0, |row| row.len() - 1);
@@ -191,7 +191,7 @@ impl Sheet {
     }
 }
 
-/// The name of a line and its cells, each cell in the style of its first part.
+/// Returns the name of a line and its cells, each cell in the style of its first span.
 fn marked(line: &Line) -> Vec<Cell> {
     let cell = |entry: &Entry| {
         let first = entry.words.first();
@@ -203,7 +203,7 @@ fn marked(line: &Line) -> Vec<Cell> {
     std::iter::once(name).chain(cells).collect()
 }
 
-/// The style of the first part.
+/// Returns the style of the first span.
 fn style_of_first(spans: &[Span]) -> Style {
     match spans.first().map_or("", |it| &*it.class) {
         "" => Style::Plain,
@@ -211,26 +211,26 @@ fn style_of_first(spans: &[Span]) -> Style {
     }
 }
 
-/// The width of the widest name.
+/// Returns the width of the widest name.
 fn name_width(rows: &[Vec<Cell>]) -> usize {
     let names = rows.iter().map(|row| text::width(&row[0].0));
     names.max().unwrap_or(0)
 }
 
-/// The width of the widest cell after the names, with the gap before it.
+/// Returns the width of the widest cell after the names, including the gap before it.
 fn column_width(rows: &[Vec<Cell>]) -> usize {
     let cells = rows.iter().flat_map(|row| &row[1..]);
     let widths = cells.map(|(words, _)| text::width(words));
     widths.max().unwrap_or(0) + GAP
 }
 
-/// The name and the cells of a line.
+/// Returns the name and the cells of a line.
 fn cells(line: &Line) -> Vec<String> {
     let cells = line.cells.iter().map(Entry::plain);
     std::iter::once(line.name.plain()).chain(cells).collect()
 }
 
-/// The terminal style that corresponds to a CSS class of the page.
+/// Returns the terminal style that corresponds to a CSS class of the page.
 fn style_of(class: &str) -> Style {
     match class.trim_start_matches("chip ") {
         "valid" | "passed" | "better" => Style::Good,

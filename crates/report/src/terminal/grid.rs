@@ -1,6 +1,6 @@
-//! The table of results within a limited width. Each cell takes two lines: the median, and the
-//! range below it. Columns that do not fit side by side are printed in several parts, one below the
-//! other.
+//! Lays out a table of results within a limited width. Each cell takes two lines: the median, and
+//! the range below it. Columns that do not fit side by side are printed in several parts, one below
+//! the other.
 
 use super::style::{Paint, Style};
 use crate::table::{Cell, Column, Row, Table};
@@ -20,7 +20,8 @@ struct Slot<'a> {
     index: usize,
     column: &'a Column,
     width: usize,
-    /// The maximum width of the symbols after a median. Cells with fewer symbols are padded to it.
+    /// The maximum width of the symbols after a median. Cells with fewer symbols are padded to this
+    /// width.
     signs: usize,
 }
 
@@ -32,7 +33,7 @@ impl Slot<'_> {
     }
 }
 
-/// The lines of the table.
+/// Returns the lines of the table.
 pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
     let names = table.rows.iter().map(|row| text::clean(&row.name));
     let longest = names.map(|name| text::width(&name)).max().unwrap_or(0);
@@ -52,7 +53,7 @@ pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
     parts.flat_map(|slots| part(slots).lines()).collect()
 }
 
-/// The style of a median, or of its replacement.
+/// Returns the style of a median or its replacement.
 pub fn style_of(cell: &Cell) -> Style {
     match cell {
         Cell::Empty | Cell::Absent(_) => Style::Soft,
@@ -109,7 +110,7 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
     slots
 }
 
-/// The slots, each with the width of the gap before it.
+/// Returns the slots, each with the width of the gap before it.
 fn with_gaps<'s, 'a>(slots: &'s [Slot<'a>]) -> impl Iterator<Item = (&'s Slot<'a>, usize)> {
     slots.iter().enumerate().map(|(at, slot)| {
         let continues = at > 0 && slots[at - 1].group == slot.group;
@@ -117,7 +118,7 @@ fn with_gaps<'s, 'a>(slots: &'s [Slot<'a>]) -> impl Iterator<Item = (&'s Slot<'a
     })
 }
 
-/// The width of the slots, with the gap before each.
+/// Returns the total width of the slots, including the gap before each.
 fn total_width(slots: &[Slot<'_>]) -> usize {
     with_gaps(slots).map(|(slot, gap)| gap + slot.width).sum()
 }
@@ -137,7 +138,7 @@ impl Part<'_> {
         for row in &self.table.rows {
             self.row(row, &mut rows);
         }
-        // If nothing was measured, the rows contain only the reasons.
+        // If nothing was measured, the rows contain only the reasons for that.
         if self.slots.is_empty() {
             return rows;
         }
@@ -154,7 +155,7 @@ impl Part<'_> {
         lines
     }
 
-    /// The load of each group, above its columns.
+    /// Returns the line with each group's load above the group's columns.
     fn loads(&self) -> String {
         let mut line = " ".repeat(self.name_width);
         for slots in self.slots.chunk_by(|a, b| a.group == b.group) {
@@ -174,8 +175,8 @@ impl Part<'_> {
         self.paint.with(Style::Soft, line.trim_end())
     }
 
-    /// The space for the label above a group of this width. A group that is alone on its line, such
-    /// as the last columns of a wide group, can use the whole line.
+    /// Returns the space for the label above a group of this width. A group that is alone on its
+    /// line, such as the last columns of a wide group, can use the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));
         match groups[0] == groups[1] {

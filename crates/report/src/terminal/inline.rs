@@ -1,4 +1,4 @@
-//! A table of results with one line for each row, in which the ranges follow the medians.
+//! Lays out a table of results with one line per row, in which each range follows its median.
 
 use super::grid::style_of;
 use super::style::{Paint, Style};
@@ -70,7 +70,7 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// The width of the symbols and the range after the median.
+    /// Returns the width of the symbols and the range after the median.
     fn rest(&self) -> usize {
         self.signs + if self.range > 0 { 1 + self.range } else { 0 }
     }
@@ -81,7 +81,8 @@ impl<'a> Slot<'a> {
         words.max(self.median + self.rest())
     }
 
-    /// The cell of a row, after its gap. Text takes the place of the median and the range.
+    /// Returns the cell of a row after its gap. A cell of text takes the space of the median and
+    /// the range.
     fn cell(&self, row: usize, paint: Paint) -> String {
         let cell = self.cells[row];
         let is_words = text::width(cell.median()) > self.median;

@@ -12,14 +12,14 @@ use crate::chapter::{BRIEF, Report, TERMINAL};
 /// The maximum line width, even on a wider terminal.
 pub const COLUMNS_MAX: usize = 100;
 
-/// The minimum line width, below which a table is unreadable. Narrower terminals wrap the lines.
+/// The minimum line width. Tables are unreadable below it, so narrower terminals wrap the lines.
 const COLUMNS_MIN: usize = 60;
 
-/// The properties of a terminal.
+/// The properties of the terminal that a report is written for.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
     /// True if the terminal shows colors.
-    pub colour: bool,
+    pub color: bool,
     /// The width of the terminal in columns. Lines are at least 60 and at most 100 columns wide.
     pub columns: usize,
     /// True to print only the first screen, if the report has one.
@@ -29,7 +29,7 @@ pub struct TerminalOptions {
 impl Default for TerminalOptions {
     fn default() -> Self {
         Self {
-            colour: false,
+            color: false,
             columns: COLUMNS_MAX,
             brief: false,
         }

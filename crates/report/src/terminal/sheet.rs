@@ -24,7 +24,7 @@ impl Sheet {
         Self {
             lines: Vec::new(),
             columns: options.columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
-            paint: Paint::new(options.colour),
+            paint: Paint::new(options.color),
         }
     }
 
@@ -60,7 +60,7 @@ impl Sheet {
     }
 
     /// Writes columns that are as wide as necessary. If they do not fit, cells in the widest
-    /// columns are cut.
+    /// columns are truncated.
     pub fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
         let cell = |words: &str| (text::clean(words), Style::Plain);
         let mut all: Vec<Vec<Cell>> = vec![heads.iter().map(|it| cell(it)).collect()];
@@ -77,7 +77,7 @@ impl Sheet {
         self.lines.extend(lines);
     }
 
-    /// Writes rows in columns if they fit. Returns whether they did.
+    /// Writes rows in columns if they fit, and reports whether they do.
     pub fn columns(&mut self, rows: &[Vec<Cell>]) -> bool {
         let (widths, paint) = (widths(rows), self.paint);
         let fits = total(&widths) <= self.columns;
@@ -102,13 +102,13 @@ impl Sheet {
         }
     }
 
-    /// All lines, with a final newline.
+    /// Returns all lines, with a final newline.
     pub fn finish(self) -> String {
         self.lines.join("\n") + "\n"
     }
 }
 
-/// The width of each column.
+/// Returns the width of each column.
 fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |at: usize| {
@@ -119,12 +119,12 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     (0..columns).map(widest).collect()
 }
 
-/// The width of a line.
+/// Returns the width of a line with columns of these widths.
 fn total(widths: &[usize]) -> usize {
     widths.iter().map(|width| GAP.len() + width).sum()
 }
 
-/// A line of cells; a cell that is too wide is cut.
+/// Returns a line of cells. A cell that is too wide is truncated.
 fn line(cells: &[Cell], widths: &[usize], paint: Paint) -> String {
     let pad = |((words, style), width): (&Cell, &usize)| {
         let words = text::truncate(words, *width);

@@ -1,4 +1,4 @@
-//! Emphasis by ANSI escape sequences, if the terminal shows colors.
+//! Emphasizes text with ANSI escape sequences if the terminal shows colors.
 
 /// The role of a text, which determines how it is emphasized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub enum Style {
 /// Applies styles if the terminal shows colors.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
-    colour: bool,
+    color: bool,
 }
 
 impl Paint {
-    pub fn new(colour: bool) -> Self {
-        Self { colour }
+    pub fn new(color: bool) -> Self {
+        Self { color }
     }
 
     /// Applies the style to the text. Measure the text before styling it, because escape sequences
@@ -39,7 +39,7 @@ impl Paint {
             Style::Fair => "33",
             Style::Bad => "31",
         };
-        if !self.colour || code.is_empty() || text.trim().is_empty() {
+        if !self.color || code.is_empty() || text.trim().is_empty() {
             return text.into();
         }
         format!("\u{1b}[{code}m{text}\u{1b}[0m")

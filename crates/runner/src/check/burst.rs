@@ -1,5 +1,5 @@
 //! A short burst of concurrent requests, because a gateway that responds correctly to one request
-//! at a time may still mix up those of several clients.
+//! at a time may still mix up the responses to several clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ const BYTES_MAX: u64 = 64 << 10;
 const BURST: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends the cases of a scenario in turn, on concurrent connections that stay open. Returns none if
-/// the scenario has no case that can be repeated.
+/// Sends the cases of a scenario in turn, on concurrent connections that stay open. Returns `None`
+/// if the scenario has no case that can be repeated.
 pub(super) fn burst(
     scenario: &Scenario,
     running: &Running,
@@ -110,7 +110,7 @@ fn is_template(request: &Request) -> bool {
     parts.any(|part| part.windows(2).any(|pair| pair == b"{{"))
 }
 
-/// Describes the wrong responses; none if all are right.
+/// Describes the wrong responses; `None` if all are right.
 fn wrong(outcome: &Outcome) -> Option<String> {
     let counts = &outcome.counts;
     let mut lines = Vec::new();

@@ -146,7 +146,8 @@ impl PreparedGenerator {
     }
 }
 
-/// Returns the number of threads of the load generator: that of the specification, or one per core.
+/// Returns the number of threads of the load generator: the number in the specification, or
+/// otherwise one per core.
 pub(crate) fn threads(plan: &Plan) -> usize {
     let asked = plan.study.engine_threads();
     let cores = plan.placement.engine.len();

@@ -63,7 +63,7 @@ pub(crate) fn again(
 fn changes(before: &ExternalGenerator, now: &ExternalGenerator) -> Vec<Warning> {
     let version = || format!("{} {} instead of {}", now.name, now.version, before.version);
     let version = (before.version != now.version).then(version);
-    let script = (before.script != now.script).then(|| "a changed script".into());
+    let script = (before.script != now.script).then(|| "the script has changed".into());
     let changes = version.into_iter().chain(script);
     changes
         .map(|what| Warning::InstrumentChanged { what })

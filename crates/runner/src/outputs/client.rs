@@ -156,8 +156,8 @@ impl Client {
     }
 }
 
-/// Creates a file. The descriptor of standard output is duplicated, so that the file and standard
-/// output share one position.
+/// Creates a file. For `-`, duplicates the descriptor of standard output, so that both share one
+/// position.
 fn open(path: &Path) -> io::Result<File> {
     match path == Path::new("-") {
         true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
@@ -174,7 +174,7 @@ fn is_pause(error: &io::Error) -> bool {
     )
 }
 
-/// Returns the seconds in the field `Retry-After`; none for a date, in which case the usual pause
+/// Returns the seconds in the field `Retry-After`; `None` for a date, in which case the usual pause
 /// applies.
 fn retry_after(head: &[u8]) -> Option<Duration> {
     let head = String::from_utf8_lossy(head);

@@ -101,7 +101,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// The outputs of a trial. Dropping it ends the series of its gauges.
+/// The outputs of a trial. Dropping this value ends the series of its gauges.
 pub(crate) struct TrialFeed<'a> {
     outputs: &'a Outputs,
     trial: Trial,
@@ -245,7 +245,7 @@ impl<'a> LoadFeed<'a> {
 }
 
 /// Returns the start and the end of a second; the last second may be shorter. The drain counts as
-/// the second after the last one, and ends now. The end is never in the future.
+/// one more second, which ends now. The end is never in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);
@@ -300,7 +300,8 @@ pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
     let component = |(name, usage): (&'static str, Option<SeriesUsage>)| {
         let usage = usage?;
         let component = Component {
-            // The load generator's CPU time is left out, because its seconds already contain it.
+            // The load generator's CPU time is left out, because the load's seconds already contain
+            // it.
             cpu_ns: (name != "engine").then_some(usage.cpu_ns),
             memory_bytes: usage.rss_anon_bytes,
             descriptors: usage.descriptors,

@@ -1,4 +1,4 @@
-//! The thread that encodes facts, and the threads that send them, one for each target.
+//! Runs the thread that encodes facts, and one sending thread for each target.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -67,9 +67,9 @@ struct Inbox {
 }
 
 impl Outputs {
-    /// Starts the senders of the run in this directory on these cores, or on any core if the list
-    /// is empty, and tries each target. If a target refuses or does not respond, the reason is
-    /// passed to `warn`. Returns none if there are no targets.
+    /// Starts one sender for each target on `cores`, or on any core if the list is empty, and
+    /// probes the targets. `run` is the run directory. If a target refuses or does not respond, the
+    /// reason is passed to `warn`. Returns `None` if there are no targets.
     ///
     /// # Errors
     /// The refusal, if outputs are required.
@@ -166,7 +166,7 @@ impl Outputs {
     }
 
     /// Waits for a second, or until no more facts follow. Returns the facts since the last call,
-    /// and whether they are the last ones.
+    /// and whether they are the last facts.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
@@ -197,8 +197,9 @@ impl Outputs {
     }
 }
 
-/// Starts the thread that sends queued bodies, on these cores, or on any if there are none. Callers
-/// wait for it only through the queue, whose waits are limited, because name resolution may block.
+/// Starts the thread that sends queued bodies, on these cores, or on any core if the list is empty.
+/// Name resolution in this thread may block, so callers wait for the thread only through the queue,
+/// whose waits are limited.
 fn start_sender(target: Target, queue: Arc<Queue>, cores: Vec<usize>) -> io::Result<()> {
     let builder = thread::Builder::new().name("output".into());
     builder.spawn(move || {

@@ -25,10 +25,10 @@ pub struct Push {
 }
 
 impl Push {
-    /// Tries the target, and returns a push to it.
+    /// Probes the target, and returns a push to it.
     ///
     /// # Errors
-    /// The target refuses.
+    /// The target refuses the probe.
     pub fn begin(target: &Target) -> Result<Self, Refusal> {
         let mut client = Client::new(target.clone());
         let until = Instant::now() + TIMEOUT;
@@ -42,7 +42,7 @@ impl Push {
         })
     }
 
-    /// Adds the next fact.
+    /// Adds the next fact, and sends the body once it is large enough.
     pub fn take(&mut self, fact: &Fact) {
         self.body.extend(self.encoder.encode(fact));
         if self.body.len() >= BODY_BYTES {

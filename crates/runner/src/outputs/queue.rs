@@ -35,7 +35,7 @@ struct State {
     one_at_a_time: bool,
     delivered: u64,
     dropped: u64,
-    /// CPU time of encoding, and of the sending thread.
+    /// The CPU time of encoding, and the CPU time of the sending thread.
     encoding_ns: u64,
     sending_ns: u64,
     failures_in_a_row: u32,
@@ -43,7 +43,7 @@ struct State {
     /// The first failure that has not been reported yet.
     failure: Option<Refusal>,
     has_failed: bool,
-    /// The time at which sending ends; none until the queue is closed.
+    /// The time at which sending ends; `None` until the queue is closed.
     until: Option<Instant>,
     is_over: bool,
 }
@@ -94,8 +94,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a body whose encoding took this CPU time. The oldest bodies are dropped if there are
-    /// too many.
+    /// Adds a body. `cpu_ns` is the CPU time of its encoding. The oldest bodies are dropped if
+    /// there are too many.
     pub(super) fn add(&self, body: Body, cpu_ns: u64) {
         let mut state = self.state();
         state.encoding_ns += cpu_ns;
@@ -104,7 +104,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for bodies to send, and returns them; none at the end.
+    /// Waits for bodies to send, and returns them; `None` once sending has ended.
     pub(super) fn next(&self) -> Option<Push> {
         let mut state = self.state();
         loop {
@@ -124,14 +124,15 @@ impl Queue {
         }
     }
 
-    /// Waits for this long, or until the queue is closed.
+    /// Waits for this long, but not beyond the end of sending. If the queue is closed, there is a
+    /// wait only after a failure.
     pub(super) fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         let mut state = self.state();
         loop {
             let now = Instant::now();
             let end = state.until.map_or(end, |until| end.min(until));
-            // Once the queue is closed, only a failing server still gets a pause.
+            // Once the queue is closed, there is a pause only after a failure.
             let is_idle = state.until.is_some() && state.failures_in_a_row == 0;
             if now >= end || is_idle {
                 return;
@@ -151,7 +152,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for the result of the probe; none if there is no result in time.
+    /// Waits for the result of the probe; `None` if there is no result in time.
     pub(super) fn await_probe(&self, until: Instant) -> Option<Result<(), Refusal>> {
         let mut state = self.state();
         while state.probe.is_none() && Instant::now() < until {
@@ -225,7 +226,8 @@ impl Queue {
         state.failure = None;
     }
 
-    /// Returns the deadline of a request: the usual one, or the end of sending if that is earlier.
+    /// Returns the deadline of a request: the usual deadline, or the end of sending if that is
+    /// earlier.
     pub(super) fn deadline(&self, usual: Instant) -> Instant {
         self.state().until.map_or(usual, |until| until.min(usual))
     }

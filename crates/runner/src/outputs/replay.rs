@@ -21,7 +21,7 @@ use crate::workload::{Workload, connections_max};
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "failed";
 
-/// The times by which a load is judged.
+/// The times that a load is judged by.
 pub(crate) const JUDGED: [(CurveMetric, Metric); 3] = [
     (CurveMetric::Response, Metric::Response),
     (CurveMetric::Service, Metric::Service),
@@ -212,8 +212,8 @@ fn seconds_of_times(times: &[SecondHistogram]) -> Vec<Second> {
     seconds.into_values().collect()
 }
 
-/// Adds the response times. If a histogram covers several seconds, its times are added at the end
-/// of the last one.
+/// Adds the response times. If a histogram covers several seconds, its times are added to the last
+/// of these seconds.
 fn with_times(seconds: Vec<Second>, times: &[SecondHistogram]) -> Vec<Second> {
     let starts: BTreeSet<u32> = times.iter().map(|it| it.second).collect();
     let gaps = starts.iter().zip(starts.iter().skip(1)).map(|(a, b)| b - a);

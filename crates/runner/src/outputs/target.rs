@@ -26,11 +26,11 @@ const OTLP: &str = "http://localhost:4318";
 /// An invalid argument of `--out` or an invalid environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// There is no such kind of output.
-    #[error("'{0}' is not a kind of output")]
+    /// The kind of output is unknown.
+    #[error("the kind of output '{0}' is unknown")]
     Kind(String),
     /// The target is not a URL; the text contains no secrets.
-    #[error("'{0}' is not a URL")]
+    #[error("the target '{0}' is not a URL")]
     Url(String),
     /// The value of a variable is not a URL. The value may contain a secret.
     #[error("the value of {0} is not a URL")]
@@ -39,7 +39,7 @@ pub enum TargetError {
     #[error("the URL contains a secret, which other users of this machine could read")]
     Secret(Kind),
     /// A setting has an invalid value.
-    #[error("{name} is '{value}'")]
+    #[error("{name} has the invalid value '{value}'")]
     Setting {
         /// The parameter or variable.
         name: String,
@@ -201,8 +201,8 @@ impl Target {
         matches!(&self.place, Place::File(path) if path.as_os_str() == "-")
     }
 
-    /// Parses `KIND=TARGET` with the settings of these variables. If the target is empty, the URL
-    /// is that of the variables, or k6's default.
+    /// Parses `KIND=TARGET`, and takes further settings from `variables`. If the target is empty,
+    /// the URL comes from a variable, or is k6's default.
     ///
     /// # Errors
     /// The argument or a variable is not valid.
@@ -292,8 +292,8 @@ fn basic(user: &str, password: &str) -> (String, String) {
     ("Authorization".into(), format!("Basic {value}"))
 }
 
-/// Returns the header with the user and password of the variables, or otherwise those of the URL,
-/// which are removed from the URL.
+/// Returns the header with the user and password from the variables, or otherwise from the URL.
+/// Removes them from the URL.
 fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String)> {
     let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
     let (user, password) = user.or(url.user.take())?;
@@ -582,6 +582,9 @@ mod tests {
         }
         let variables = [("K6_PROMETHEUS_RW_TREND_STATS", "p99")];
         let text = error("prometheus=http://h/", &variables).to_string();
-        assert_eq!(text, "K6_PROMETHEUS_RW_TREND_STATS is 'p99'");
+        assert_eq!(
+            text,
+            "K6_PROMETHEUS_RW_TREND_STATS has the invalid value 'p99'"
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Parameters of metrics servers that contain secrets, in lower case. `u` and `p` are InfluxDB's,
+/// Parameters of metrics servers that contain secrets, in lowercase. `u` and `p` are InfluxDB's,
 /// `authKey` is VictoriaMetrics's.
 const SECRETS: [&str; 8] = [
     "u",
@@ -40,7 +40,7 @@ pub(super) struct Url {
 }
 
 impl Url {
-    /// Parses a URL; none if it is not an HTTP URL with a host.
+    /// Parses a URL; `None` if it is not an HTTP URL with a host.
     pub(super) fn parse(text: &str, default_port: Option<u16>) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let is_tls = match uri.scheme_str()? {

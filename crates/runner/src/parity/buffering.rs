@@ -25,8 +25,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Tests with a request of the load whether the gateway forwards incomplete messages. There is no
-/// result if the test is impossible, because policies refuse the request or the gateway itself
-/// responds.
+/// result if the gateway itself responds to every request, or if the upstream is the user's own and
+/// has no ledger.
 pub(crate) fn buffering(
     scenario: &Scenario,
     samples: &[Request],
@@ -101,8 +101,8 @@ fn connect(place: &Place<'_>) -> io::Result<Line> {
     place.target.connect(TIMEOUT, TIMEOUT)
 }
 
-/// Reads a response. Returns the arrival times of the first byte of the body (none without a body)
-/// and of the last byte of the response.
+/// Reads a response. Returns the arrival times of the first byte of the body (`None` without a
+/// body) and of the last byte of the response.
 fn read_response(stream: &mut Line, is_head: bool) -> io::Result<(Option<Instant>, Instant)> {
     let mut response = ResponseReader::new(stream, is_head);
     let mut first = None;

@@ -9,12 +9,12 @@ use crate::http_probe::{exchange, render};
 use crate::ledger;
 
 /// The expected number of requests for the target with the lowest weight. A gateway that chooses
-/// randomly among ten targets misses one with a probability of less than one in ten million.
+/// randomly among ten targets misses a target with a probability of less than one in ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
-/// Sends enough requests to reach every target; none if there is only one target, or no ledger can
-/// be read. The request is the first of `samples`, the requests of the load, or otherwise that of a
-/// case that reaches the upstream.
+/// Sends enough requests to reach every target. `samples` are the requests of the load, the first
+/// of which is sent. If there are none, the request of a case that reaches the upstream is sent.
+/// Returns `None` if there is only one target, or no ledger can be read.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.

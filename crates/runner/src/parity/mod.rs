@@ -115,7 +115,8 @@ pub(crate) fn prove(
     Ok(record)
 }
 
-/// Returns one request for each route: a known one, or otherwise one for its path.
+/// Returns one request for each route: a known request on the route, or otherwise a GET of its
+/// path.
 fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> {
     let known = requests_of_routes(scenario, samples);
     let request = |route: &Route| match known.get(route.name.as_str()) {
@@ -125,9 +126,9 @@ fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> 
     scenario.routes.iter().map(request).collect()
 }
 
-/// Returns the first request on each route, preferring the load's requests to those of the cases.
-/// The route of each request is looked up, not the requests of each route, because there may be
-/// thousands of routes.
+/// Returns the first request on each route, preferring the load's requests to the requests of the
+/// cases. The route of each request is looked up, not the requests of each route, because there may
+/// be thousands of routes.
 fn requests_of_routes<'a>(
     scenario: &'a Scenario,
     samples: &'a [Request],
@@ -155,7 +156,7 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     proof("HTTP/2 is negotiated by ALPN", false, failure)
 }
 
-/// Sends a sample of each request of the load directly to the upstream. There are no policies to
+/// Sends a sample of each of the load's requests directly to the upstream. There are no policies to
 /// prove, but the responses must be correct, because the responses through gateways are compared
 /// with them.
 pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
@@ -182,7 +183,7 @@ pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<Pa
     Ok(record)
 }
 
-/// Describes the first failure; none if nothing failed.
+/// Describes the first failure; `None` if nothing failed.
 pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
     if let Some(case) = record.cases.iter().find(|case| !case.passed) {
         return Some(format!(

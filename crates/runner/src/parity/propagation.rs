@@ -23,7 +23,7 @@ pub(crate) struct Propagation {
 }
 
 impl Propagation {
-    /// Starts the requests; the change began at `began_ns`.
+    /// Starts sending requests. `began_ns` is the start of the change.
     pub(crate) fn of(began_ns: u64, wire: Wire, case: &ParityCase) -> Self {
         let enough = Arc::new(Interrupt::new());
         let (request, until) = (case.request.clone(), Arc::clone(&enough));
@@ -53,7 +53,7 @@ impl Propagation {
         self.end();
     }
 
-    /// Returns the time from the change to the first correct response; none if there was none.
+    /// Returns the time from the change to the first correct response; `None` if there was none.
     pub(crate) fn end(self) -> Option<u64> {
         self.enough.raise();
         let at_ns = self.asking.join().ok().flatten()?;

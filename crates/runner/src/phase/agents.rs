@@ -1,4 +1,4 @@
-//! The agents of a load, as they are recorded.
+//! Turns the agents of a load into their records.
 
 use gatebench_agent::{AgentReport, StartReport};
 use gatebench_engine::Metric;
@@ -47,7 +47,8 @@ fn record(agent: &AgentReport) -> AgentRecord {
     }
 }
 
-/// The uncertainty of the halves, as a share of their median, above which they are left out.
+/// The halves are left out if their uncertainty exceeds this share of the smaller of their two
+/// medians.
 const UNCERTAINTY_SHARE_MAX: f64 = 0.1;
 
 fn halves(agent: &AgentReport) -> HalvesRecord {
@@ -68,7 +69,8 @@ fn halves(agent: &AgentReport) -> HalvesRecord {
     }
 }
 
-/// Reports whether the halves of a load are left out, which is the case if those of any agent are.
+/// Reports whether the halves of a load are left out. This is the case if the halves of any agent
+/// are left out.
 pub(crate) fn leaves_out_halves(agents: &AgentsRecord) -> bool {
     let mut halves = agents.each.iter().filter_map(|agent| agent.halves);
     halves.any(|it| it.left_out)

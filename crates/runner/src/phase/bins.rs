@@ -16,15 +16,15 @@ pub(crate) struct Glance {
     /// The time on `CLOCK_MONOTONIC`.
     pub(crate) at_ns: u64,
     pub(crate) responses: u64,
-    /// None for the direct variant, and for a gateway on another host, which cannot be read that
+    /// `None` for the direct variant, and for a gateway on another host, which cannot be read that
     /// often.
     pub(crate) gateway_cpu_ns: Option<u64>,
-    /// None if the upstream is not gatebench's, or has several targets.
+    /// `None` if the upstream is not gatebench's, or has several targets.
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
 
-/// Returns the time of a bin's edge, counted from the start of the measurement; none after the last
-/// one.
+/// Returns the time of a bin's edge, counted from the start of the measurement; `None` after the
+/// last one.
 pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     if measure_ns / BIN_NS > BINS_MAX {
         return None;
@@ -33,8 +33,8 @@ pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     (offset_ns <= measure_ns).then_some(offset_ns)
 }
 
-/// Returns the bins between the glances, the first of which is taken at the start of the
-/// measurement. If a glance was so late that it replaced the next one, its bin is longer.
+/// Returns the bins between the glances. The first glance is taken at the start of the measurement.
+/// If a glance was so late that the following glance was skipped, the bin before it is longer.
 pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
     let begin_ns = glances.first()?.at_ns;
     let between = |pick: fn(&Glance) -> Option<u64>| {

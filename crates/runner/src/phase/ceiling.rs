@@ -22,8 +22,9 @@ const SMOKE: Duration = Duration::from_millis(50);
 /// this many workers.
 const NOBODY: u8 = u8::MAX;
 
-/// Measures the rate if the plan requires it, with the sizes of the load's first request and its
-/// response; none for loads without a fixed number of connections. An error only causes a warning.
+/// Measures the rate if the plan requires it, with messages as large as the load's first request
+/// and the response to it. Returns `None` for encrypted loads, for loads without a fixed number of
+/// connections, and after an error, which only causes a warning.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &Running,
@@ -38,14 +39,14 @@ pub(crate) fn measure(
     let warning = |error: &std::io::Error| {
         let phase = &loading.phase.name;
         format!(
-            "the capacity of the bare network could not be measured before '{phase}': {error}; repeat the run to measure it"
+            "the capacity of the bare network could not be measured before phase '{phase}': {error}; repeat the run to measure it"
         )
     };
     warnings.extend(record.as_ref().err().map(warning));
     record.ok()
 }
 
-/// Returns the total number of connections of the load's groups; none if a group has no fixed
+/// Returns the total number of connections of the load's groups; `None` if a group has no fixed
 /// number of connections.
 fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32> {
     let shapes = divide(&loading.phase.shape, &context.scenario.groups()).ok()?;
@@ -56,7 +57,7 @@ fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32>
     each.sum()
 }
 
-/// Returns the sizes of a request of the load and of its response in bytes; none if they are
+/// Returns the sizes of a request of the load and of its response in bytes; `None` if they are
 /// encrypted.
 fn sizes(
     context: &TrialContext<'_>,

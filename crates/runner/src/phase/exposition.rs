@@ -1,4 +1,4 @@
-//! Reads a page of metrics: Prometheus's text format, or nginx's `stub_status`.
+//! Parses a page of metrics: Prometheus's text format, or nginx's `stub_status`.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ struct Sample {
 }
 
 impl Page {
-    /// Reads a page. Lines that are not samples are ignored.
+    /// Parses a page. Lines that are not samples are ignored.
     pub(crate) fn read(text: &str, format: MetricsFormat) -> Self {
         let samples = match format {
             MetricsFormat::Prometheus => text.lines().filter_map(sample).collect(),
@@ -29,7 +29,7 @@ impl Page {
         Self { samples }
     }
 
-    /// Returns all labels and the value of each sample of a metric that has these labels.
+    /// Returns the labels and the value of each of a metric's samples that have the labels `asked`.
     pub(crate) fn of<'p>(
         &'p self,
         metric: &'p str,
@@ -61,14 +61,15 @@ impl Page {
         sums
     }
 
-    /// Returns the sum of a metric's samples with these labels; none if there are none.
+    /// Returns the sum of a metric's samples with these labels; `None` if there are no such
+    /// samples.
     pub(crate) fn sum(&self, metric: &str, asked: &BTreeMap<String, String>) -> Option<f64> {
         let values = self.of(metric, asked).map(|(_, value)| value);
         values.reduce(|sum, value| sum + value)
     }
 }
 
-/// Reads a line of Prometheus's text format.
+/// Parses a line of Prometheus's text format.
 fn sample(line: &str) -> Option<Sample> {
     let end = line.find(['{', ' '])?;
     let (name, rest) = line.split_at(end);
@@ -85,7 +86,7 @@ fn sample(line: &str) -> Option<Sample> {
     })
 }
 
-/// Reads nginx's page, whose numbers have a fixed order.
+/// Parses nginx's page, whose numbers have a fixed order.
 fn stub_status(text: &str) -> Vec<Sample> {
     const NAMES: [&str; 7] = [
         "active", "accepts", "handled", "requests", "reading", "writing", "waiting",

@@ -45,7 +45,7 @@ impl<'a> FaultInjection<'a> {
         })
     }
 
-    /// Starts or ends the failure if this is due `at_ns` after the start of the measurement.
+    /// Starts or ends the failure if either is due `at_ns` after the start of the measurement.
     pub(crate) fn advance(&mut self, running: &mut Running, at_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && at_ns >= self.failure.from.as_nanos() {
             let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
@@ -118,8 +118,8 @@ impl<'a> FaultInjection<'a> {
         self.killed.as_ref()
     }
 
-    /// Returns the record after the load; none if the load ended before the failure. `ended` is the
-    /// number of requests that got a response or failed, including the warm-up.
+    /// Returns the record after the load; `None` if the load ended before the failure. `ended` is
+    /// the number of requests that got a response or failed, including the warm-up.
     pub(crate) fn record(
         self,
         running: &Running,

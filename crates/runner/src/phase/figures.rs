@@ -17,7 +17,7 @@ use crate::numbers::count;
 use crate::outputs::JUDGED;
 use crate::progress::PhaseSummary;
 
-/// Judges a load outside a run by the gates that apply to the loads of a run.
+/// Judges a load outside a run by the same rules as the loads of a run.
 pub fn judge_outcome(
     outcome: &Outcome,
     shape: &Shape,
@@ -121,8 +121,8 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     recordings.iter().map(sum).collect()
 }
 
-/// The usage of this process. The load generator's CPU time is that of its workers during exactly
-/// the measurement; memory and descriptors are those of the whole process.
+/// The usage of this process. The CPU time is the time that the load generator's workers used
+/// during exactly the measurement; memory and descriptors are measured for the whole process.
 pub(crate) fn own_usage(
     moments: &[Moment],
     pss: PssAround,

@@ -1,10 +1,10 @@
-//! One phase: a load, the observations and actions during it, and its record.
+//! Measures one phase: sends its load, observes and acts during the load, and makes the record.
 //!
 //! [`measure`] runs the load generator from the calling thread, which collects the seconds of its
 //! workers. The watch, the scrapes, the calls to an admin interface and the profile each have a
 //! separate thread. In [`external`], an external load generator replaces the built-in one. A phase
-//! must not depend on the order of a trial or on how the plan was made: its inputs are a context,
-//! the running parts of a trial, and the load.
+//! must not depend on the sequence of steps in a trial or on how the plan was made: its inputs are
+//! a context, the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod agents;
@@ -86,11 +86,9 @@ pub(crate) struct Loading<'a> {
     pub(crate) workload: &'a Workload,
     /// The tag of the nonces.
     pub(crate) tag: u16,
-    /// The seed of the load.
     pub(crate) seed: u64,
     /// The start of the trial on `CLOCK_MONOTONIC`, in nanoseconds.
     pub(crate) trial_began_ns: u64,
-    /// The trial's folder.
     pub(crate) folder: &'a Path,
 }
 
@@ -218,8 +216,8 @@ fn ledger_after(
     Ok(after)
 }
 
-/// Leaves out the halves of added latency if the difference between the clocks of an agent and of
-/// the upstream is not known precisely enough.
+/// Leaves out the halves of added latency if the difference between the clocks of an agent and the
+/// upstream is not known precisely enough.
 fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>) {
     if sent.agents.as_ref().is_some_and(agents::leaves_out_halves) {
         timeline.left_out = &HALVES;
@@ -228,7 +226,7 @@ fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>) {
     }
 }
 
-/// Returns the watch of the load, with the changes and failures that it must cause.
+/// Creates the watch of the load, which also causes the changes and failures of the phase.
 fn watch<'a>(
     context: &'a TrialContext<'_>,
     running: &'a mut Running,
@@ -344,7 +342,7 @@ pub(crate) fn target(wire: &Wire, http2_streams: Option<u32>) -> Result<Target, 
     Ok(target)
 }
 
-/// Returns the fetches of the gateway's own metrics in a phase.
+/// Returns the activity that fetches the gateway's own metrics, if the scenario requires it.
 fn scraping<'a>(
     context: &TrialContext<'a>,
     running: &Running,
@@ -410,7 +408,7 @@ struct Run {
 /// A load that was sent.
 struct Sent {
     outcome: Outcome,
-    /// The agents, if they sent it.
+    /// The agents, if they sent the load.
     agents: Option<AgentsRecord>,
     /// The loss of an agent, which ended the load.
     lost: Option<Failure>,

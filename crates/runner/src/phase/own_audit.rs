@@ -1,4 +1,4 @@
-//! Compares a gateway's own counts over a load with those of the load generator. The gateway's
+//! Compares a gateway's own counts over a load with the counts of the load generator. The gateway's
 //! metrics are fetched before and after the load, and their growth is recorded next to the load
 //! generator's counts.
 
@@ -20,14 +20,16 @@ const LATE_BY: Duration = Duration::from_secs(1);
 /// The first and the longest pause between the fetches after a load. Each pause is twice as long as
 /// the previous one, so that a gateway that counts fetches is not flooded with them.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(800)];
-/// After a load, the fetches end if nothing has changed for this many times that time.
+/// After a load, fetching ends if nothing has changed for this many times the delay of the metrics
+/// ([`late_by`]).
 const PATIENCE: u32 = 2;
 /// The maximum duration of the fetches after a load.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The interval between checks for an interrupt.
 const NAP: Duration = Duration::from_millis(20);
 const MILLISECOND_NS: f64 = 1e6;
-/// The minimum number of times whose sum shows that each of them is a whole number of milliseconds.
+/// The minimum number of measured times for concluding from their sum that each is a whole number
+/// of milliseconds.
 const WHOLE_MIN: u64 = 100;
 
 /// The metrics before a load.
@@ -47,7 +49,8 @@ pub(crate) struct Counted<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// Fetches the metrics once they contain every earlier request; none if they cannot be read.
+    /// Waits until the metrics should contain every earlier request, and then fetches them; `None`
+    /// if they cannot be read.
     pub(crate) fn begin(source: Source<'a>) -> Option<Self> {
         let settled = late_by(&source);
         let until = Instant::now() + settled;
@@ -128,7 +131,7 @@ impl<'a> Audit<'a> {
         audit.latencies = latencies.collect();
     }
 
-    /// Returns the record of a metric of times; none if the gateway does not have it.
+    /// Returns the record of a metric of times; `None` if the gateway does not have it.
     fn latency(
         &self,
         latency: &OwnLatency,
@@ -182,7 +185,7 @@ fn is_complete(audit: &OwnAuditRecord) -> bool {
         })
 }
 
-/// The load generator's side of an audit.
+/// Returns an audit record that contains only the load generator's counts.
 fn expected(counted: &Counted<'_>) -> OwnAuditRecord {
     let all = || counted.recordings.into_iter().flatten();
     let services = || all().filter(|((metric, _), _)| *metric == Metric::Service);
@@ -302,8 +305,8 @@ impl Reading {
         reading
     }
 
-    /// Several gauges, for example of backends without requests, have no common mean, unless all
-    /// but one are zero.
+    /// Reads a gauge. Several gauges have no common mean, unless all but one are zero, as for
+    /// backends without requests.
     fn of_gauge(page: &Page, latency: &OwnLatency) -> Self {
         let values = page.of(&latency.metric, &latency.labels);
         let values: Vec<f64> = values.map(|(_, value)| value).collect();

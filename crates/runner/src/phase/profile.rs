@@ -1,4 +1,4 @@
-//! A profile of the gateway, taken during a measurement.
+//! Takes a profile of the gateway during a measurement.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -48,8 +48,8 @@ enum Source {
 }
 
 impl<'a> Profiling<'a> {
-    /// Returns the profiling of the gateway in a phase; none if the plan requires none, or there is
-    /// no gateway.
+    /// Returns the profiling of the gateway in a phase; `None` if the plan requires no profile, or
+    /// there is no gateway.
     pub(crate) fn of(
         context: &TrialContext<'a>,
         running: &Running,
@@ -73,8 +73,8 @@ impl<'a> Profiling<'a> {
         })
     }
 
-    /// Samples from the start of the measurement to its end; none if the measurement never started.
-    /// After an interrupt, the function reads only the samples that can be read quickly.
+    /// Samples from the start of the measurement to its end; `None` if the measurement never
+    /// started. After an interrupt, the function reads only the samples that can be read quickly.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
         if shared.is_over() {

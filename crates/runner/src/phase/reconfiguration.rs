@@ -30,7 +30,7 @@ pub(crate) struct Reconfiguration<'a> {
 }
 
 impl<'a> Reconfiguration<'a> {
-    /// Returns the changes of a phase; none if it has none.
+    /// Returns the changes of a phase; `None` if it has no changes.
     pub(crate) fn of(
         phase: &'a Phase,
         scenario: &'a Scenario,
@@ -98,7 +98,7 @@ impl<'a> Reconfiguration<'a> {
         Ok(())
     }
 
-    /// Returns the record after the load; none if the load ended before the first change.
+    /// Returns the record after the load; `None` if the load ended before the first change.
     pub(crate) fn record(mut self, running: &Running) -> Result<Option<ChangeRecord>, Abort> {
         let weighed = self.weigh(running);
         // The test requests end here, regardless of later errors.

@@ -1,4 +1,4 @@
-//! The usage of each component, sampled at the start and the end of the measurement and at each of
+//! Samples the usage of each component at the start and the end of the measurement, and at each of
 //! its seconds.
 //!
 //! The load generator publishes the time of its first request, so the edges are known in advance.
@@ -125,8 +125,8 @@ impl Samplers {
     }
 }
 
-/// Returns the usage of a component between its first and last sample; none if there are fewer than
-/// two.
+/// Returns the usage of a component between its first and last sample; `None` if there are fewer
+/// than two.
 pub(crate) fn usage(samples: &[Sample], pss: [Option<u64>; 2]) -> Option<Usage> {
     let [pss_before_bytes, pss_after_bytes] = pss;
     let (first, last) = (samples.first()?, samples.last()?);
@@ -147,7 +147,7 @@ pub(crate) fn usage(samples: &[Sample], pss: [Option<u64>; 2]) -> Option<Usage> 
     })
 }
 
-/// Returns the effect of a CPU limit between two samples; none if no period of the limit elapsed.
+/// Returns the effect of a CPU limit between two samples; `None` if no period of the limit elapsed.
 fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
     let (first, last) = (first.throttling?, last.throttling?);
     let periods = last.periods.saturating_sub(first.periods);

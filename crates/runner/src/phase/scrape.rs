@@ -1,5 +1,5 @@
-//! Fetches a gateway's own metrics under load, as Prometheus does. The cost is part of the
-//! measurement, and the report attributes the values to the gateway.
+//! Fetches a gateway's own metrics under load, as Prometheus does. The cost of the fetches is part
+//! of the measurement, and the report attributes the values to the gateway.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -64,7 +64,7 @@ pub(crate) struct Scrape {
     second: u32,
     took_ns: u64,
     bytes: u64,
-    /// The gateway's count of requests; none if the fetch failed.
+    /// The gateway's count of requests; `None` if the fetch failed.
     requests: Option<u64>,
     /// The number of responses that the load generator had counted at that time.
     responses: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Scrape {
     counters: BTreeMap<String, Counter>,
 }
 
-/// A counter at the time of a fetch, and the counter by which it is divided, if there is one.
+/// A counter at the time of a fetch, and the counter that divides it, if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counter {
     value: f64,
@@ -83,7 +83,7 @@ struct Counter {
 
 impl Counter {
     /// Returns the mean since an earlier fetch in nanoseconds, or the growth per 1,000 seconds;
-    /// none if nothing was counted, or if the gateway has restarted.
+    /// `None` if nothing was counted, or if the gateway has restarted.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let figure = match (self.over, earlier.over) {
@@ -95,7 +95,7 @@ impl Counter {
 }
 
 const NS_PER_MS: f64 = 1e6;
-/// The number of seconds to which a recorded rate refers.
+/// The number of seconds that a recorded rate refers to.
 const PER_SECONDS: f64 = 1_000.0;
 
 impl Scraping<'_> {
@@ -166,7 +166,7 @@ fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
     (since_ns / every_ns + 1) * every_ns
 }
 
-/// Returns the record of all fetches; none if there are none.
+/// Returns the record of all fetches; `None` if there were no fetches.
 pub(crate) fn record(all: &[Scrape], audit: Option<OwnAuditRecord>) -> Option<OwnMetricsRecord> {
     let mut counted = all
         .iter()
@@ -200,10 +200,10 @@ fn figures(all: &[Scrape]) -> HashMap<u32, BTreeMap<String, u64>> {
 }
 
 /// Adds the metrics to the series row of the same second. If a second has several fetches, the
-/// first one is used.
+/// first fetch is used.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
-    // A day has 86,400 rows and fetches, so they are matched by key. Of equal keys, the last one is
-    // kept.
+    // A day has 86,400 rows and fetches, so they are matched by key. The fetches are inserted in
+    // reverse order, so the first fetch of a second replaces the others.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
     let figures = figures(all);

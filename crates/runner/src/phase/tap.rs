@@ -25,8 +25,8 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// The time span of the measurement; none while its start is unknown, because nothing has been
-    /// measured yet.
+    /// The time span of the measurement; `None` while its start is unknown, because nothing has
+    /// been measured yet.
     fn window(&self) -> Option<Window> {
         let begin_ns = self.shared.begin_ns()?;
         Some(Window {

@@ -38,7 +38,7 @@ pub(crate) struct Onlooker<'a> {
     pub(crate) measure_ns: u64,
 }
 
-/// The histograms of consecutive seconds.
+/// The histograms of several consecutive seconds, by metric and class.
 type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
 /// The results of a load over time.
@@ -215,7 +215,7 @@ pub(crate) fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// Adds a histogram of the load generator.
+/// Adds one of the load generator's histograms to another histogram.
 pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     for value in from.iter_recorded() {
         let value_ns = value.value_iterated_to().min(HIGHEST_NS);

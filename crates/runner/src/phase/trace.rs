@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 
-/// The advance of the first tag of a run per second of its start.
+/// The increase in a run's first tag for each second that the run starts later.
 const TAGS_PER_SECOND: f64 = 16.0;
 
 /// The load generator's counts for a load.
@@ -28,12 +28,13 @@ pub(crate) struct Seen {
 /// The load generator alone cannot distinguish these two kinds, because neither has times. The
 /// ledger counts the nonces of the load, including the warm-up, that reached the upstream. If there
 /// are at least as many nonces as responses, every response came from the upstream, and the gateway
-/// stripped the header of the untimed ones. Otherwise, the share of requests that reached the
+/// stripped the header of the untimed responses. Otherwise, the share of requests that reached the
 /// upstream is assumed to be the same in warm-up and measurement, so `responses × reached ÷ all
 /// responses` of the measurement's responses came from the upstream. These include the traced
-/// responses; the header of the others was stripped. This estimate does not apply to requests that
-/// the gateway itself must serve. Without a ledger (the upstream of an attached gateway may be the
-/// user's), requests with untimed responses count as never having reached the upstream.
+/// responses; the gateway stripped the header of the remaining responses. This estimate does not
+/// apply to requests that the gateway itself must serve. Without a ledger (the upstream of an
+/// attached gateway may be the user's), requests with untimed responses count as never having
+/// reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses is neither
@@ -66,8 +67,8 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
 }
 
 /// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known.
-/// Responses in excess of this number did not come from the upstream; the gateway itself had to
-/// send some of these.
+/// Responses beyond this number did not come from the upstream. The gateway itself was meant to
+/// send some of them.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
     let never_reached_upstream = seen.responses.saturating_sub(reached);
@@ -95,7 +96,7 @@ pub(crate) fn first_tag(now: SystemTime) -> u16 {
     (since_epoch.as_secs_f64() * TAGS_PER_SECOND) as u64 as u16
 }
 
-/// Returns a seed of 16 bits for the load of a part of a trial, from the seed of the plan.
+/// Derives a 16-bit seed for the load of one part of a trial from the plan's seed.
 pub(crate) fn load_seed(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {
     let first = seed ^ (seed >> 16) ^ (seed >> 32) ^ (seed >> 48);
     tag(first as u16, trial, slots, slot)
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_follow_each_other_have_other_tags() {
+    fn consecutive_runs_have_different_tags() {
         let at = |seconds| first_tag(UNIX_EPOCH + std::time::Duration::from_secs(seconds));
         assert_eq!(at(101).wrapping_sub(at(100)), 16);
         assert_eq!(at(4_096), at(0));

@@ -19,8 +19,8 @@ pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 /// in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same time if several loads start together, because each of them must first see the agreed
-/// start.
+/// Time from the decision to the start if several loads start together, in nanoseconds. It is
+/// longer, because each load must first see the agreed start.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
 /// The maximum wait for other loads after a load's own warm-up.
@@ -54,7 +54,7 @@ impl<'a> Warming<'a> {
         }
     }
 
-    /// The length of the warm-up, unless it is ended earlier.
+    /// The length of the warm-up, unless it ends earlier.
     pub(crate) fn at_most_ns(&self) -> u64 {
         match self.lockstep {
             Some(_) if self.is_adaptive() => self.max_ns + WAIT_MAX_NS,
@@ -99,7 +99,7 @@ impl<'a> Warming<'a> {
         lockstep.begin_ns(ticket, glance.at_ns + AGREED_AHEAD_NS)
     }
 
-    /// The outcome; none for a warm-up of fixed length.
+    /// The outcome; `None` for a warm-up of fixed length.
     pub(crate) fn record(&self) -> Option<WarmUpRecord> {
         self.is_adaptive().then_some(WarmUpRecord {
             min_ns: self.min_ns,
@@ -111,7 +111,8 @@ impl<'a> Warming<'a> {
 
 /// Reports whether the warm-up lasts until the cost settles. The warm-up has a fixed length for
 /// loads with think times or a fixed number of requests, which may end earlier, and for the steps
-/// of a search, which follow a load that has warmed up the gateway.
+/// of a search, which follow a load that has warmed up the gateway. It also has a fixed length for
+/// loads that agents send, in a soak, and in a run whose requests carry no nonce.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {

@@ -1,4 +1,5 @@
-//! Watches a load: deaths, interrupts, resource usage, progress, and scheduled changes.
+//! Watches a load: detects deaths and interrupts, samples the resource usage, reports progress, and
+//! makes scheduled changes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -39,7 +40,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Creates the state for a warm-up of this length, or for an adaptive one.
+    /// Creates the state for a warm-up of this length, or for an adaptive warm-up.
     pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
         Self {
             warm_up_ns,
@@ -48,7 +49,7 @@ impl Shared {
         }
     }
 
-    /// Start of the measurement on `CLOCK_MONOTONIC`; none until it is known.
+    /// Start of the measurement on `CLOCK_MONOTONIC`; `None` until it is known.
     pub(crate) fn begin_ns(&self) -> Option<u64> {
         match self.warm_up_ns {
             Some(warm_up_ns) => Some(self.control.start_ns()? + warm_up_ns),
@@ -56,7 +57,7 @@ impl Shared {
         }
     }
 
-    /// Returns the time since the start of the measurement; none before the start.
+    /// Returns the time since the start of the measurement; `None` before the start.
     pub(crate) fn since_begin_ns(&self) -> Option<u64> {
         clock::now_ns().checked_sub(self.begin_ns()?)
     }
@@ -97,7 +98,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
-    /// The number of glances that were skipped because an earlier one was late.
+    /// The number of glances that were skipped because an earlier glance was late.
     pub(crate) late_glances: usize,
 }
 
@@ -108,21 +109,18 @@ pub(crate) struct Watched {
     pub(crate) moments: Vec<Moment>,
     /// Glances at the start of the measurement and at each of its tenths of a second.
     pub(crate) glances: Vec<Glance>,
-    /// The record of the warm-up.
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// The death of a process, or another failure.
     pub(crate) death: Option<Failure>,
-    /// The record of the changes to the gateway.
     pub(crate) change: Option<ChangeRecord>,
-    /// The record of the upstream's failure.
     pub(crate) failure: Option<FailureRecord>,
     /// The ledger of the killed target.
     pub(crate) killed: Option<Snapshot>,
 }
 
 impl Watched {
-    /// Drops the latest sample of the machine, unless it is the first, before another is added,
-    /// because a day has 86,400 of them.
+    /// Drops the machine's figures from the latest moment, unless it is the first, because a day
+    /// has 86,400 moments.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();
@@ -210,7 +208,7 @@ impl Watch<'_> {
         let mut edges = watched.glances.len();
         if is_due(self.glance_at(edges), now_ns) {
             let glance = self.samplers.glance(self.shared.completed());
-            // A late glance also replaces the next ones if their time has passed.
+            // If the times of the following glances have also passed, they are skipped.
             while is_due(self.glance_at(edges), now_ns) {
                 edges += 1;
             }
@@ -254,8 +252,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Returns the time of the sample with this index; none before the start is known, or after the
-    /// last one.
+    /// Returns the time of the sample with this index; `None` before the start is known, or after
+    /// the last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)

@@ -1,4 +1,4 @@
-//! The requirements of a run in a cluster, which are known before anything starts there.
+//! Determines the requirements of a run in a cluster before anything starts there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::selection::Selection;
 use super::suite::suite_of;
 use crate::error::RunnerError;
 
-/// The time, in addition to twice the expected duration of the run, for which the pods may exist.
+/// The time that the pods may exist in addition to twice the expected duration of the run.
 const SPARE: Duration = Duration::from_secs(1_800);
 
 /// The requirements of a run in a cluster.
@@ -36,7 +36,7 @@ pub struct ClusterPlan {
 }
 
 impl ClusterPlan {
-    /// Returns the requirements of a selection; none if it does not run in a cluster.
+    /// Returns the requirements of a selection; `None` if it does not run in a cluster.
     ///
     /// # Errors
     /// A name is unknown, a file contains mistakes, or a gateway has no image.
@@ -87,7 +87,7 @@ impl ClusterPlan {
         }))
     }
 
-    /// Returns the requirements of a plan that is resumed; none if it does not run in a cluster.
+    /// Returns the requirements of a plan that is resumed; `None` if it does not run in a cluster.
     ///
     /// # Errors
     /// A folder is missing, or a gateway has no image.
@@ -120,8 +120,8 @@ impl ClusterPlan {
         }))
     }
 
-    /// Creates the pods of the run, and waits until they run. Until the run begins, signals are not
-    /// caught, so they end gatebench, and the pods are deleted.
+    /// Creates the pods of the run, and waits until they run. Signals are not caught until the run
+    /// begins, so a signal ends gatebench, and the pods are deleted.
     ///
     /// # Errors
     /// The cluster's own message, with a remedy.
@@ -156,7 +156,7 @@ impl ClusterPlan {
         Ok(scenarios.into_iter().map(of).collect())
     }
 
-    /// The objects of the run with this name.
+    /// Returns the objects that the cluster must create for the run with this name.
     pub fn demand<'a>(&'a self, run: &'a str) -> Demand<'a> {
         Demand {
             cluster: &self.cluster,
@@ -171,7 +171,7 @@ impl ClusterPlan {
     }
 }
 
-/// Returns the requested sizes, or those of the suite.
+/// Returns the requested sizes, or the suite's sizes if none are requested.
 fn sizes(selection: &Selection, suite: &Suite) -> Vec<Limits> {
     if !selection.sizes.is_empty() || selection.attach.is_some() {
         return selection.sizes.clone();
@@ -253,7 +253,8 @@ fn image_of(folder: &Folder, cluster: &Cluster) -> Result<String, RunnerError> {
     })
 }
 
-/// The time after which the cluster ends the pods of a run that takes this long.
+/// Returns the time after which the cluster ends the pods of a run, given the expected duration of
+/// the run.
 fn deadline(run: Duration) -> Duration {
     SPARE.saturating_add(run.saturating_mul(2))
 }

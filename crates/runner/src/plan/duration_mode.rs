@@ -1,4 +1,4 @@
-//! The loads of a run of the requested length, and the resulting changes.
+//! Chooses the loads of a run for the requested length, and describes the changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,7 +95,7 @@ impl Asked<'_> {
         let names: Vec<&str> = suites.iter().map(|suite| suite.suite.as_str()).collect();
         Err(RunnerError::words(
             format!(
-                "'{}' does not repeat a published document",
+                "the suite '{}' does not repeat a published document",
                 self.suite.suite
             ),
             format!(
@@ -121,7 +121,7 @@ impl Asked<'_> {
     }
 
     /// Returns the published load. If the document has a different load for each size, a run can
-    /// repeat only one of them.
+    /// repeat only one of these loads.
     fn published_load<'p>(&self, published: &'p AsPublished) -> Result<&'p str, RunnerError> {
         if published.of_cpus.is_empty() || self.sizes.len() < 2 {
             let load = self.of_size(published).map(|it| &it.load);
@@ -130,7 +130,7 @@ impl Asked<'_> {
         let sizes: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
         Err(RunnerError::words(
             format!(
-                "the document that '{}' repeats has a different load for each of {}",
+                "the document that the suite '{}' repeats has a different load for each of {}",
                 self.suite.suite,
                 sizes.join(", ")
             ),
@@ -258,7 +258,8 @@ impl Loads {
         self.of_scenarios.get(scenario).unwrap_or(&self.common)
     }
 
-    /// Reports whether something happens to gateway or upstream during the load of a scenario.
+    /// Reports whether something happens to the gateway or the upstream during the load of a
+    /// scenario.
     fn is_disturbed(&self, scenario: &str) -> bool {
         let mut phases = self.of(scenario).phases.iter();
         phases.any(|phase| phase.is_disturbed())

@@ -1,5 +1,5 @@
-//! The limit on file descriptors, which is raised for a load's connections. If that is impossible,
-//! sweeps are reduced, and other loads are refused.
+//! Raises the limit on file descriptors for a load's connections. If that is impossible, reduces
+//! sweeps and refuses other loads.
 //!
 //! Gateways inherit this process's limit. A proxy needs more descriptors than the load generator:
 //! one for each side of a connection.
@@ -16,13 +16,14 @@ use crate::workload::connections;
 const BESIDES: u64 = 256;
 /// Descriptors that a proxy needs for each connection of the load.
 const PER_PROXIED: u64 = 2;
-/// A reduced number of connections is rounded down to a multiple of this, unless it is smaller.
+/// A reduced number of connections is rounded down to a multiple of this number. Smaller numbers
+/// are not rounded.
 const ROUND: u64 = 100;
 
 /// Raises this process's file descriptor limit so that it suffices for this number of connections.
 ///
 /// # Errors
-/// The environment does not permit so high a limit.
+/// The environment does not permit such a high limit.
 pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     let needed = needed(connections);
     allow_descriptors(needed).map_err(|allowed| {
@@ -73,8 +74,8 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     })
 }
 
-/// Returns the largest number of connections in a sweep of the load, and the resulting connections
-/// of the scenarios.
+/// Returns the largest number of connections in a sweep of the load, and the resulting maximum over
+/// the scenarios.
 fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
     let swept = |phase: &Phase| match &phase.sweep {
         Some(Sweep::Connections(numbers)) => numbers.iter().copied().max(),
@@ -118,8 +119,8 @@ fn rounded(connections: u64) -> u64 {
     }
 }
 
-/// Raises this process's limit to at least this number of file descriptors, and also the hard limit
-/// if permitted.
+/// Raises this process's soft limit to at least this number of file descriptors, and the hard limit
+/// if necessary and permitted.
 ///
 /// # Errors
 /// The limit cannot be raised that far; the error contains the number of descriptors that the

@@ -1,4 +1,4 @@
-//! The gateways of a run: found, missing, or already running.
+//! Selects the gateways of a run, which may be found, missing or already running.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -27,7 +27,7 @@ pub(crate) struct Wanted {
     pub(crate) configs: Vec<String>,
     /// The sizes, each of which is a variant; empty for no limits.
     pub(crate) sizes: Vec<Limits>,
-    /// The host on which the gateways run; none for this machine.
+    /// The host that the gateways run on; `None` for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
     /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Returns all combinations.
+    /// Returns a setup for each combination.
     fn setups(&self, version: Option<&str>) -> Vec<Setup> {
         let mut setups = Vec::new();
         for config in each_or_none(&self.configs) {
@@ -196,7 +196,8 @@ impl GatewaySelection {
     /// twice, to measure its own noise.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
-            // Trials would be lost if their label were parsed as that of another variant.
+            // If the label of a trial were parsed as the label of another variant, the trial would
+            // be lost.
             label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -219,7 +220,7 @@ impl GatewaySelection {
     }
 }
 
-/// Returns a warning if cores replace control groups.
+/// Returns a warning if the gateway's cores limit it instead of a control group.
 pub(crate) fn limited_by_cores(
     label: &str,
     gateway: &FoundGateway,

@@ -1,5 +1,5 @@
-//! The machines of the gateways, which may include this one: their sizes, and the cores of each
-//! part.
+//! Determines the sizes that gateways can have on this machine or another host, and assigns cores
+//! to the parts of a run.
 
 use gatebench_model::{Limits, Placement, Suite, Topology};
 use gatebench_testbed::Testbed;
@@ -15,7 +15,7 @@ use crate::warning::Warning;
 pub(crate) struct Hosts<'a> {
     /// Cores that this process may use.
     here: Topology,
-    /// The other host on which the gateways run: its name, and its available cores.
+    /// The name and the available cores of the other host that the gateways run on.
     there: Option<(String, Vec<usize>)>,
     testbed: &'a Testbed,
 }
@@ -129,8 +129,8 @@ impl Hosts<'_> {
     fn in_pods(&self, pods: &Pods, count: usize) -> Result<Placement, RunnerError> {
         let Some((name, cores)) = &self.there else {
             let words = format!(
-                "{} The attached gateway has its own upstream; that of the run serves only the \
-                 trials without a gateway.",
+                "{} The attached gateway has its own upstream; the upstream of the run serves only \
+                 the trials without a gateway.",
                 whereabouts("The load came from pods", pods)
             );
             return Ok(Placement::in_pods(words, Vec::new()));
@@ -138,7 +138,7 @@ impl Hosts<'_> {
         let Some(first) = cores.len().checked_sub(count) else {
             return Err(RunnerError::environment(
                 format!(
-                    "the gateway cannot have {count} of {} cores of {name}",
+                    "the gateway cannot have {count} cores on {name}: it can have at most {}",
                     cores.len()
                 ),
                 "choose larger nodes (--gateway-node), or give the gateway fewer cores (--gateway-cores)",
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(had, ["1 CPU"]);
         let text = warning.unwrap().to_string();
         assert!(
-            text.starts_with("4 CPU and 16 CPU left out: this machine has 2 cores"),
+            text.starts_with("gateways of 4 CPU and 16 CPU are left out: this machine has 2"),
             "{text}"
         );
         hosts.there = Some(("far".into(), (0..8).collect()));
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(had, ["1 CPU", "4 CPU"]);
         let text = warning.unwrap().to_string();
         assert!(
-            text.starts_with("16 CPU left out: far has 8 cores"),
+            text.starts_with("gateways of 16 CPU are left out: far has 8 cores"),
             "{text}"
         );
         let placement = hosts
@@ -227,7 +227,7 @@ mod tests {
         };
         let error = hosts.placement(&asked, &[]).unwrap_err().to_string();
         assert!(
-            error.contains("the gateway cannot have 9 of 8 cores of far"),
+            error.contains("the gateway cannot have 9 cores on far: it can have at most 8"),
             "{error}"
         );
     }

@@ -1,4 +1,4 @@
-//! The identity of a gateway: its version, and the digests of its program and folder.
+//! Identifies a gateway by its version and the digests of its program and folder.
 
 use std::path::Path;
 
@@ -25,14 +25,14 @@ pub(crate) fn of(gateway: &FoundGateway) -> GatewayIdentity {
 
 fn own_config(path: &Path) -> String {
     format!(
-        "It was configured by {}, not by its folder; parity proved that it does what the scenario requires.",
+        "The gateway was configured by {}, not by its folder; parity proved that it does what the scenario requires.",
         path.display()
     )
 }
 
 fn elsewhere(host: &str) -> String {
     format!(
-        "It ran on {host}, so the network is between the gateway and both the load generator and the upstream; the \
+        "The gateway ran on {host}, so the network is between it and both the load generator and the upstream; the \
          direct variant does not use that network. Other work on {host} during the run is unknown."
     )
 }
@@ -42,12 +42,12 @@ pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     GatewayIdentity {
         title: format!("the gateway at {url}"),
         version: "unknown".into(),
-        notes: vec!["Someone else started and configured it.".into()],
+        notes: vec!["Someone else started and configured the gateway.".into()],
         ..GatewayIdentity::default()
     }
 }
 
-/// Describes the first difference; none if there is none.
+/// Describes the first difference; `None` if nothing differs.
 pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<String> {
     if before.version != now.version {
         return Some(format!(

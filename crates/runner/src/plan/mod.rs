@@ -1,5 +1,4 @@
-//! The plan of a run: turns the user's choice into a `Plan` whose files, gateways and cores are
-//! known to exist.
+//! Turns the user's choice into a `Plan` whose files, gateways and cores are known to exist.
 //!
 //! Everything is resolved before anything starts: scenarios and loads from the library, gateways
 //! from their folders, hosts, cores, the study and its blocks. This module must not start a

@@ -28,7 +28,7 @@ impl From<ImportError> for RunnerError {
     }
 }
 
-/// Reads a user's configuration and adapts it to run here; none if it is a template, which runs
+/// Reads a user's configuration and adapts it to run here; `None` if it is a template, which runs
 /// unchanged, or if its language is unknown.
 ///
 /// # Errors
@@ -82,11 +82,12 @@ pub(crate) fn warnings(variants: &[Variant]) -> Result<Vec<Warning>, RunnerError
 }
 
 impl Selection {
-    /// Completes a selection that has configurations. The default gateway is the one for their
-    /// language, and the default scenario follows from the routes of the first configuration.
+    /// Completes a selection that has configurations. The default gateway is the gateway that reads
+    /// their language, and the default scenario follows from the routes of the first configuration.
     ///
     /// # Errors
-    /// The first configuration cannot be read, has mistakes, or does not name its gateway.
+    /// The first configuration cannot be read or has mistakes, or no gateway is given and the
+    /// configuration's language is unknown.
     pub fn completed(mut self) -> Result<Self, RunnerError> {
         let Some(first) = self.configs.first() else {
             return Ok(self);

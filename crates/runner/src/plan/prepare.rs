@@ -218,15 +218,15 @@ fn agents(
     )?)))
 }
 
-/// Returns the address of this machine for load generators on other machines; none without such
-/// load generators.
+/// Returns this machine's address for load generators on other machines; `None` if there are no
+/// such load generators.
 fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
     let here = agents?.here()?;
     Some(plan.places.address.unwrap_or(here))
 }
 
-/// Returns the scenarios, each followed by those that the study adds to it, and the isolation tests
-/// among them.
+/// Returns the scenarios of the run and the isolation tests. Each scenario that is tested for
+/// isolation is followed by the scenarios that its test adds.
 fn isolated(
     selection: &Selection,
     scenarios: Vec<Listed<Scenario>>,
@@ -353,7 +353,7 @@ fn select_gateways(
     Ok(found)
 }
 
-/// Returns the requested scenarios, or those of the suite.
+/// Returns the requested scenarios, or the suite's scenarios if none are requested.
 pub(super) fn select_scenarios(
     selection: &Selection,
     suite: &Suite,

@@ -16,7 +16,7 @@ use super::library::Listed;
 use crate::external::{GeneratorChoice, PreparedGenerator};
 use crate::warning::Warning;
 
-/// The request of a user.
+/// A user's request.
 #[derive(Debug, Default)]
 pub struct Selection {
     /// Names or files of one suite or of scenarios; empty for the tour.
@@ -49,11 +49,11 @@ pub struct Selection {
     /// A scenario that replaces the suite's. It has no file, because it is made from the routes of
     /// a configuration.
     pub scenario: Option<Scenario>,
-    /// The host on which the gateways run; none for this machine.
+    /// The host that the gateways run on; `None` for this machine.
     pub elsewhere: Option<Elsewhere>,
     /// The places of the load generators, the upstreams and Redis.
     pub places: Places,
-    /// The cluster in which all parts run; none for this machine and hosts.
+    /// The cluster that all parts run in; `None` for this machine and hosts.
     pub cluster: Option<Cluster>,
     /// The length of the run.
     pub length: Length,
@@ -65,7 +65,7 @@ pub struct Selection {
     pub specification: Option<Listed<Specification>>,
     /// The numbers of cores; each gateway has a variant for each number.
     pub cores: Vec<usize>,
-    /// The shape of every phase, which replaces that of the load profile.
+    /// The shape of every phase, which replaces the shapes in the load profile.
     pub shape: Option<Shape>,
     /// Labels of the gateways by argument, if their folders have the same name.
     pub labels: BTreeMap<String, String>,
@@ -95,17 +95,17 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether requests cross the network a second time because gateways run between load
-    /// generators and upstreams on other machines. The null gateway at the place of the gateways
-    /// then shows the cost of the second crossing, which is not the gateway's.
+    /// Reports whether requests cross the network a second time, because the gateways run on one
+    /// host, and the load generators or the upstreams on others. The null gateway then runs on the
+    /// gateways' host, and shows the cost of the second crossing, which the gateways do not cause.
     fn needs_relay(&self) -> bool {
         let is_apart = self.elsewhere.is_some() && !self.places.are_here();
         is_apart && self.study().only_measures() && !self.no_direct
     }
 
-    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run with
-    /// the direct variant and the built-in load generator, without a study, another host, limits or
-    /// a choice of cores.
+    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run on
+    /// this machine, with the direct variant, the built-in load generator and gateways that
+    /// gatebench starts. It must have no study, no limits, and no list of numbers of cores.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
@@ -126,7 +126,7 @@ pub struct Attach {
     pub url: String,
     /// The root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
-    /// The pod in which the gateway runs, if CPU and memory can be read there.
+    /// The pod that the gateway runs in, if CPU and memory can be read there.
     pub pod: Option<AttachedPod>,
 }
 
@@ -140,7 +140,7 @@ pub struct Prepared {
     pub engine: Option<PreparedGenerator>,
     /// Warnings for the reader.
     pub warnings: Vec<Warning>,
-    /// The machines on which the trials run.
+    /// The machines that the trials run on.
     pub testbed: Testbed,
     /// The load generators on other machines, if they send the loads.
     pub agents: Option<Arc<Agents>>,

@@ -66,7 +66,7 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, R
     }
     let Source::File(file) = &listed.source else {
         return Err(RunnerError::words(
-            format!("'{script}' is not in the file system"),
+            format!("the script '{script}' is not in the file system"),
             "save the specification and its script in a folder, and name the file",
         ));
     };

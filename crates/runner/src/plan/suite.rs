@@ -30,7 +30,7 @@ pub(crate) fn suite_of(
         match library.find_suite_or_scenarios(word)? {
             Named::Suite(_) if suite.is_some() => {
                 return Err(RunnerError::words(
-                    format!("'{word}' is a second suite"),
+                    format!("the argument '{word}' names a second suite"),
                     "name one suite; several scenarios can be named together",
                 ));
             }
@@ -39,7 +39,7 @@ pub(crate) fn suite_of(
         }
     }
     if suite.is_none() && scenarios.is_empty() {
-        // If only --scenario names scenarios, the run consists of those.
+        // If only --scenario names scenarios, the run consists of those scenarios.
         let words = selection.scenarios.iter().map(String::as_str);
         scenarios = scenarios_of(words, Path::new(""), library)?;
     }
@@ -75,7 +75,8 @@ pub(crate) fn suite_of(
     Ok((suite, PathBuf::new()))
 }
 
-/// Joins the first strings; writes the number of the others between `and` and `more`.
+/// Joins the strings. If there are too many, joins only the first ones, and appends the number of
+/// the remaining strings between `and` and `more`.
 fn joined<'t>(
     texts: impl Iterator<Item = &'t str>,
     separator: &str,
@@ -129,7 +130,7 @@ pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerEr
     let base = base_of(&listed.source);
     let words = listed.document.scenarios.iter().map(|it| it.word());
     let scenarios = scenarios_of(words, &base, library)?;
-    // The word must also be valid in a file in another folder.
+    // The caller may write the word into a file in another folder, so a path must be absolute.
     let word = |listed: &Listed<Scenario>| match &listed.source {
         Source::Embedded(_) => listed.document.scenario.clone(),
         Source::File(path) => {

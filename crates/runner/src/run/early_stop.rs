@@ -1,4 +1,4 @@
-//! Ends a run early if its study has decided or its time limit is reached.
+//! Ends a run early if its study needs no more blocks, or if its time limit is reached.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,13 +11,12 @@ use crate::error::RunnerError;
 
 /// Decides whether a run may end early.
 pub(crate) struct EarlyStop {
-    /// The study of the run.
     study: Study,
     budget: Option<Duration>,
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The number of completed blocks when the study was last consulted.
+    /// The number of completed blocks when the study was last asked for a decision.
     asked: u32,
 }
 
@@ -41,7 +40,7 @@ impl EarlyStop {
         }
     }
 
-    /// Returns the remaining time until the limit; none without a limit.
+    /// Returns the remaining time until the limit; `None` if there is no limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
@@ -54,7 +53,8 @@ impl EarlyStop {
         is_new
     }
 
-    /// Returns the part of the run that is over before the block `next`; none if the run continues.
+    /// Returns the part of the run that is over before the block `next`; `None` if the run
+    /// continues.
     pub(crate) fn over(
         &self,
         done: u32,
@@ -86,11 +86,15 @@ mod tests {
         assert_eq!(asked, [false, false, false, true, false, false, true]);
         let mut resumed = EarlyStop::new(Study::default(), None);
         let asked = [4, 4, 5].map(|done| resumed.is_at_a_boundary(done));
-        assert_eq!(asked, [false, false, true], "four were complete before");
+        assert_eq!(
+            asked,
+            [false, false, true],
+            "four blocks were complete before"
+        );
     }
 
     #[test]
-    fn a_budget_ends_it_before_the_block_that_would_exceed_it() {
+    fn a_budget_ends_the_run_before_the_block_that_would_exceed_it() {
         let mut early_stop = EarlyStop::new(Study::default(), Some(Duration::from_secs(3600)));
         early_stop.is_at_a_boundary(0);
         assert_eq!(early_stop.over(5, 6, Path::new("/")).unwrap(), None);

@@ -27,8 +27,8 @@ impl Eta {
         self.count += 1;
     }
 
-    /// Returns the expected duration of this number of trials, based on the mean of the finished
-    /// ones.
+    /// Returns the expected duration of this number of trials, based on the mean duration of the
+    /// finished trials.
     pub(crate) fn for_trials(&self, trials: u32) -> Duration {
         let each = self.total.checked_div(self.count).unwrap_or(self.planned);
         each.saturating_mul(trials)

@@ -6,8 +6,8 @@ use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 
-/// Returns the backend for a resumed run: the requested one, otherwise the original one if this
-/// version of gatebench supports it.
+/// Returns the backend for a resumed run: the requested backend, or otherwise the backend that the
+/// run began with, if this version of gatebench supports it.
 pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Backend> {
     let began_with = [Backend::Uring, Backend::Epoll]
         .into_iter()
@@ -15,7 +15,7 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
     wanted.or(began_with)
 }
 
-/// Returns a warning if the backend, gatebench or the kernel is not the same as at the start of the
+/// Returns a warning for each difference in backend, gatebench and kernel from the start of the
 /// run.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;

@@ -15,7 +15,7 @@ use crate::progress::{Observer, Progress};
 use crate::trial::TrialResult;
 
 impl<'a> RunLoop<'a> {
-    /// Returns the remaining trials that must run together with this one.
+    /// Returns the remaining trials that must run together with this trial.
     pub(super) fn partners_of<'t>(&self, trial: &Trial, further: &[&'t Trial]) -> Vec<&'t Trial> {
         let prepared = &self.request.prepared;
         let plan = &prepared.plan;

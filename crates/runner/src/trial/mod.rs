@@ -64,7 +64,7 @@ fn is_reconfigured(context: &TrialContext<'_>) -> bool {
         .any(|change| change.action == CONFIGURE)
 }
 
-/// The first tag of the nonces for a part of the trial. Each agent has further ones.
+/// Returns the first nonce tag for a part of the trial. Each agent uses further tags.
 fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     let tags = context.agents.map_or(1, |agents| count(agents.tags(&[])));
     let slots = slots(context).saturating_mul(tags);
@@ -72,14 +72,14 @@ fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     trace::tag(context.first_tag, context.trial.number, slots, slot)
 }
 
-/// The seed of the load of a part of the trial.
+/// Returns the seed for the load in one part of the trial.
 fn load_seed(context: &TrialContext<'_>, slot: u32) -> u64 {
     let number = context.trial.number;
     trace::load_seed(context.plan.seed, number, slots(context), slot).into()
 }
 
-/// The number of parts of a trial. Every trial has the same number, so that tags differ between
-/// trials.
+/// Returns the number of parts in a trial. Every trial has the same number, so that tags differ
+/// between trials.
 fn slots(context: &TrialContext<'_>) -> u32 {
     let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
     let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
@@ -95,7 +95,7 @@ const PARITY_BEFORE_SLOT: u32 = 0;
 const PARITY_AFTER_SLOT: u32 = 1;
 const FIRST_PHASE_SLOT: u32 = 2;
 
-/// The running parts of a trial, the requests of its loads, and the writer of its files.
+/// The parts of a trial that all its loads use.
 struct Setting<'s> {
     running: &'s mut Running,
     workload: &'s Workload,
@@ -308,7 +308,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the first slot after those of the profile's loads.
+    /// Returns the first slot after the slots of the profile's loads.
     fn slot_after_phases(&self) -> u32 {
         FIRST_PHASE_SLOT + count(self.context.phases().len())
     }
@@ -361,8 +361,8 @@ impl<'a> TrialRunner<'a> {
         measured.abort.map_or(Ok(()), Err)
     }
 
-    /// Runs the loads that the study adds to those of the profile; each is chosen after the
-    /// previous one. Every step of a search is on disk before the next one.
+    /// Runs the loads that the study adds to the profile's loads. Each load is chosen after the
+    /// previous load has ended. Every step of a search is on disk before the next step begins.
     fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Abort> {
         let context = self.context;
         let planned = context.phases().len();

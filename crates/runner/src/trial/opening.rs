@@ -36,7 +36,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Sends the request on a new connection. Returns the reason why the response is not correct;
-    /// none if it is correct.
+    /// `None` if it is correct.
     pub(crate) fn ask(&self, wire: &Wire) -> Option<String> {
         let nonce = Nonce::new(self.tag, 0, self.sequence.get());
         self.sequence.set(self.sequence.get() + 1);

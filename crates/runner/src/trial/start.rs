@@ -44,14 +44,14 @@ pub(super) fn start(
     })
 }
 
-/// Returns the rate of the gateway's own profiler; none if the plan does not use it.
+/// Returns the rate of the gateway's own profiler; `None` if the plan does not use it.
 fn own_samples_per_second(context: &TrialContext<'_>) -> Option<u32> {
     let flame = context.plan.study.profile()?;
     (flame.stacks == Stacks::Own).then_some(flame.samples_per_second)
 }
 
-/// Returns the number of streams in the ledgers of the upstreams: each part of a trial has its own
-/// tag, and each worker of a load generator its own numbers.
+/// Returns the number of streams in the upstreams' ledgers: one for each worker in each part of a
+/// trial, but at least the default.
 fn streams(context: &TrialContext<'_>) -> usize {
     let cores = &context.plan.placement.engine;
     let workers = match context.agents {
@@ -62,8 +62,8 @@ fn streams(context: &TrialContext<'_>) -> usize {
     STREAMS.max(parts * workers.max(1))
 }
 
-/// Returns the facts of the trial's gateway; none without a gateway. The time of a first correct
-/// response is counted from `began_ns`.
+/// Returns the facts about the trial's gateway; `None` if there is no gateway. The time of a first
+/// correct response is counted from `began_ns`.
 pub(super) fn facts(
     context: &TrialContext<'_>,
     running: &Running,

@@ -6,7 +6,7 @@ use gatebench_model::load::FailingPart;
 use crate::context::TrialContext;
 
 /// Returns the policies, changes and other requirements of the trial that the gateway does not
-/// support natively; none if it supports everything. An attached gateway supports no changes,
+/// support natively; `None` if it supports everything. An attached gateway supports no changes,
 /// because gatebench has no commands for them.
 pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     let phases = context.phases().iter();

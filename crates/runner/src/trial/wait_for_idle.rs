@@ -14,7 +14,7 @@ use crate::numbers::nanos;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Waits until the machine's load average is below the limit, but not longer than the setting
-/// permits. Returns none if no wait is required, or if the load average cannot be read.
+/// permits. Returns `None` if no wait is required, or if the load average cannot be read.
 pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecord> {
     if settle.at_most.0.is_zero() {
         return None;
@@ -45,11 +45,11 @@ fn wait_by(
     }
 }
 
-/// Returns a warning; none if the machine was idle.
+/// Returns a warning; `None` if the machine was idle.
 pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
     (!record.settled).then(|| {
         format!(
-            "'{phase}' began before the machine was idle: its load average was {:.2} per core after {:.0} s, above the \
+            "phase '{phase}' began before the machine was idle: its load average was {:.2} per core after {:.0} s, above the \
              limit of {}; stop other programs, or raise `at_most` under `settle:`",
             record.load_per_core,
             record.waited_ns as f64 / 1e9,

@@ -1,4 +1,5 @@
-//! Whole runs with real processes: the files that they write, and their behavior after failures.
+//! Tests whole runs with real processes: the files that they write, and their behavior after
+//! failures.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -141,7 +142,7 @@ fn a_mock_never_reaches_the_upstream_and_has_no_direct_variant() {
     }
 }
 
-/// An upstream and a gateway in front of it, on threads of this process.
+/// Starts an upstream and a gateway in front of it, on threads of this process.
 fn someone_elses_gateway() -> std::net::SocketAddr {
     let (listens, heard) = std::sync::mpsc::channel();
     let stop = || Arc::new(AtomicBool::new(false));

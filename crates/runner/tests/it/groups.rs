@@ -1,4 +1,4 @@
-//! Runs of scenarios with several groups, many routes, and requests generated from data.
+//! Tests runs of scenarios with several groups, many routes, and requests generated from data.
 
 use crate::common::{Bench, launcher};
 use gatebench_model::{Shape, load::Closed};
@@ -8,7 +8,7 @@ use gatebench_testbed::gateway::Catalogue;
 
 fn ignore(_: Progress) {}
 
-/// The records of one block of a scenario, with and without the reference gateway.
+/// Runs one block of a scenario, with and without the reference gateway, and returns the records.
 fn records(scenario: &str) -> Vec<TrialRecord> {
     records_of(&Bench::new(), scenario)
 }
@@ -161,7 +161,7 @@ fn a_load_that_is_too_small_for_its_groups_is_refused_before_anything_starts() {
     assert!(path.ends_with("hundred-routes.yaml"), "{path:?}");
     assert_eq!(
         message,
-        "its 100 groups cannot share the 4 connections of the phase 'closed'"
+        "the scenario's 100 groups need a connection each, but the phase 'closed' has only 4"
     );
     assert!(remedy.contains("at least 100 connections"), "{remedy}");
 }

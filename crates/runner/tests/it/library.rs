@@ -1,4 +1,4 @@
-//! Finding files by name, and the scenarios of a check.
+//! Tests the search for files by name, and the default scenarios of a check.
 
 use gatebench_model::Scenario;
 use gatebench_runner::{Library, Source, check_scenarios, scenario_and_load};

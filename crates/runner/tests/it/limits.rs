@@ -1,4 +1,4 @@
-//! Limits of a gateway, enforced by control groups.
+//! Tests the limits of a gateway, which control groups enforce.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -18,7 +18,7 @@ const TIGHT: Limits = Limits {
 };
 
 fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
-    // The same supervisor starts the busy process, which is therefore in the same group.
+    // The gateway's supervisor also starts the busy process, which is therefore in the same group.
     let gateway = bench.gateway("sized", |file, text| match file {
         "gateway.yaml" => text.replace(
             "start: [ \"{{ binary }}\", gateway, \"{{ work }}/gateway.json\" ]",
@@ -43,7 +43,7 @@ fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
     )
 }
 
-/// The remaining control groups of gatebench.
+/// Returns the control groups that gatebench has left behind.
 fn left() -> Vec<PathBuf> {
     let own = std::process::id();
     let homes = ["cpu", "memory"]
@@ -112,7 +112,8 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_shows_it() {
     assert_eq!(left(), Vec::<PathBuf>::new());
 }
 
-/// A group whose supervisor was killed together with gatebench.
+/// Creates a control group like one that remains when its supervisor is killed together with
+/// gatebench.
 fn leftover() -> PathBuf {
     let mut gone = std::process::Command::new("true").spawn().unwrap();
     gone.wait().unwrap();
@@ -148,6 +149,9 @@ fn each_size_is_a_variant_with_as_many_cores_as_it_can_use() {
         .err()
         .unwrap()
         .to_string();
-    assert!(many.contains("the gateway cannot have 4096 of"), "{many}");
+    assert!(
+        many.contains("the gateway cannot have 4096 cores"),
+        "{many}"
+    );
     assert_eq!(left(), Vec::<PathBuf>::new());
 }

@@ -1,4 +1,4 @@
-//! Plans made from the arguments of a user.
+//! Tests the plans that result from a user's arguments.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn launcher() -> Launcher {
     }
 }
 
-/// A gateway folder whose program is the shell.
+/// Creates a gateway folder whose program is the shell.
 fn folder(at: &Path, name: &str, policies: &str) -> String {
     let path = at.join(name);
     std::fs::create_dir(&path).unwrap();
@@ -272,7 +272,7 @@ fn a_suite_may_request_its_study() {
     assert_eq!(percents(vec![80, 70]), [70, 80]);
 }
 
-/// The plan for a load profile with this text after its title.
+/// Prepares a plan with a load profile that has this text after its title.
 fn prepare_load(at: &Path, word: &str, text: &str) -> Result<Prepared, RunnerError> {
     let load = at.join("l.yaml");
     std::fs::write(&load, format!("profile: l\ntitle: t\n{text}")).unwrap();
@@ -326,7 +326,7 @@ fn gateways_that_begin_cold_do_not_wait_for_each_other() {
     assert!(prepared("").is_ok());
 }
 
-/// A suite whose only scenario has a separate load.
+/// Writes a suite whose only scenario has a separate load, and returns its path.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");
     let suite = at.join("s.yaml");

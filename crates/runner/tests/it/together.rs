@@ -1,4 +1,4 @@
-//! Gateways that are measured side by side.
+//! Tests gateways that are measured side by side.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const LOAD: &str = "profile: both\ntitle: t\nphases:\n\
     - {name: one, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: other, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
-/// Start and end of a phase on a common clock, in nanoseconds.
+/// Returns the start and the end of a phase on a common clock, in nanoseconds.
 fn window(record: &TrialRecord, phase: &PhaseRecord) -> (i128, i128) {
     let began = record.started.as_nanosecond() + i128::from(phase.began_ns);
     let warm_up = i128::from(phase.warm_up_ns);

@@ -5,7 +5,7 @@ use gatebench_model::DecisiveMetric;
 use gatebench_report::format::instant;
 use gatebench_report::html;
 use gatebench_store::{Run, RunOverview, RunState};
-use gatebench_studies::across_runs::{RunSummary, compare, summarise};
+use gatebench_studies::across_runs::{RunSummary, compare, summarize};
 use serde::Serialize;
 
 use crate::app::App;
@@ -154,5 +154,5 @@ fn side(app: &App, role: &'static str, name: &str) -> Result<Side, Problem> {
 }
 
 fn summary(app: &App, name: &str) -> Result<RunSummary, Problem> {
-    Ok(summarise(name, &Run::open(&app.dir(name)?)?)?)
+    Ok(summarize(name, &Run::open(&app.dir(name)?)?)?)
 }

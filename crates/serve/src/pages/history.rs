@@ -24,7 +24,7 @@ struct View {
     scenario: String,
     /// The selected gateway, or empty for all gateways.
     gateway: String,
-    /// True if a run is in progress, so that new runs were not read.
+    /// True if a run is in progress and new runs were therefore not read.
     is_measuring: bool,
     runs: Vec<RunLine>,
     report: Option<html::Page>,

@@ -19,7 +19,7 @@ struct View {
     rows: Vec<Row>,
 }
 
-/// The text that the rows of the list must contain.
+/// Returns the filter in the query: the text that the listed rows must contain.
 pub(crate) fn filter_of(query: &[(String, String)]) -> String {
     first(query, "filter").trim().to_owned()
 }

@@ -331,7 +331,7 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     }
 }
 
-/// Describes the time left of an expected duration, given the time when it began and its seconds.
+/// Describes the remaining time, given the start time and the expected duration in seconds.
 fn left(began: (Timestamp, f64)) -> String {
     let (began, expected) = began;
     let since = Timestamp::now().duration_since(began).as_secs_f64();

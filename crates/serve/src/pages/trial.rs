@@ -4,7 +4,7 @@ use std::path::Path;
 
 use axum::response::Response;
 use gatebench_report::Unit;
-use gatebench_report::format::{capitalised, duration, instant, quantity};
+use gatebench_report::format::{capitalized, duration, instant, quantity};
 use gatebench_store::files::{StoredFile, files_of_trial};
 use gatebench_store::{
     LiveSecond, Outcome, RunState, SeriesRow, StoredTrial, TrialFolder, TrialRecord,
@@ -144,7 +144,7 @@ pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
     Ok(view::page("trial.html", &view))
 }
 
-/// The number of the trial in a folder of this name.
+/// Returns the number of a trial, which the name of its folder begins with.
 pub(crate) fn number_of(folder: &str) -> Option<u32> {
     folder.split('-').next()?.parse().ok()
 }
@@ -174,7 +174,7 @@ impl View {
                 ..
             } => Some([
                 redaction.text(&format!("{culprit}: {reason}")),
-                redaction.text(&capitalised(remedy)),
+                redaction.text(&capitalized(remedy)),
             ]),
             Outcome::NotSupported { policies } => Some([
                 format!("The gateway does not support {}.", policies.join(", ")),

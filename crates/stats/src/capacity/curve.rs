@@ -23,7 +23,7 @@ use super::lapses::{self, Lapses};
 use super::response::{REPEATS_MIN, Rate, Response, Sustained};
 use crate::Interval;
 
-/// The probability with which a step holds at the sustained rate.
+/// The probability that a step at the sustained rate holds.
 pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
 /// The confidence of the intervals.
@@ -41,18 +41,19 @@ const NEGLIGIBLE: f64 = 1e-9;
 /// The number of places on the grid of the middle.
 const PLACES: usize = 141;
 
-/// A normal distribution is assumed to be zero beyond this number of standard deviations.
+/// The number of standard deviations beyond which a normal distribution counts as zero.
 const FAR: f64 = 5.0;
 
-/// A step holds with the required probability within this number of widths below the middle.
+/// The search for a rate that holds with the required probability ends this many widths below the
+/// middle.
 const FURTHEST: f64 = 6.0;
 
-/// The width at `index` on the grid.
+/// Returns the width at `index` on the grid.
 fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
 
-/// The probability with which a step holds.
+/// The required probability that a step holds.
 #[derive(Clone, Copy)]
 enum Held {
     Half,
@@ -75,8 +76,8 @@ impl Combination {
         (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
     }
 
-    /// The distance below the middle at which steps hold with that probability; `None` if the
-    /// lapses make it impossible.
+    /// Returns the distance below the middle at which steps hold with that probability, or `None`
+    /// if the lapses make it unreachable.
     fn below(self, held: Held) -> Option<f64> {
         static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
             [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
@@ -94,7 +95,7 @@ impl Combination {
 pub(super) struct Curve {
     low: f64,
     spacing: f64,
-    /// The combinations, each with the weights of all places.
+    /// The combinations, each with its weight at every place.
     weights: Vec<(Combination, Vec<f64>)>,
 }
 
@@ -104,8 +105,8 @@ impl Curve {
     pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Response> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
-        // A single outcome far from the others makes the grid wide, so the grid is narrowed to the
-        // places that have weight.
+        // A single outcome far from the others widens the grid, so narrow it to the places that
+        // have weight.
         for _ in 0..3 {
             if curve.spacing < resolution / 5.0 {
                 break;
@@ -142,7 +143,7 @@ impl Curve {
             spacing,
             weights: Vec::new(),
         };
-        // With fewer repeats, it is unknown how much processes differ.
+        // With fewer repeats, the spread between processes is unknown.
         let widths = if repeats.len() >= REPEATS_MIN {
             WIDTHS
         } else {
@@ -162,7 +163,7 @@ impl Curve {
                     .map(|(repeat, holds)| likelihood(repeat, holds, lapses::share(cell)))
                     .collect();
                 let most = |of: &Vec<f64>| of.iter().copied().fold(0.0, f64::max);
-                // The weight of no place can exceed this.
+                // An upper bound on the weight of any place.
                 let most: f64 = likelihoods.iter().map(most).product();
                 if most * lapses::prior(cell) < NEGLIGIBLE * largest {
                     continue;
@@ -187,8 +188,8 @@ impl Curve {
         curve
     }
 
-    /// For each step of a repeat, the probability that it would hold without lapses, as a function
-    /// of the middle of its process.
+    /// Returns, for each step of a repeat, the probability that it would hold without lapses, as a
+    /// function of its process's middle.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
             let middle = self.place(place);
@@ -202,8 +203,8 @@ impl Curve {
         (0..PLACES).map(at).collect()
     }
 
-    /// One half of a normal distribution on the grid, from its middle outward. Both halves together
-    /// sum to one.
+    /// Returns one half of a normal distribution on the grid, from its middle outward. Both halves
+    /// together sum to one.
     fn kernel(&self, width: f64) -> Vec<f64> {
         let reach = ((FAR * width / self.spacing).ceil() as usize).min(PLACES - 1);
         let density = |place: usize| (-0.5 * (place as f64 * self.spacing / width).powi(2)).exp();
@@ -216,14 +217,14 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, computed from the combinations that have
-    /// such a rate.
+    /// Returns the rate at which steps hold with that probability, computed from the combinations
+    /// for which such a rate exists.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, computed from the combinations that have such a
-    /// distance.
+    /// Returns the rate at the distance `below` the middle, computed from the combinations for
+    /// which the distance exists.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
@@ -258,7 +259,7 @@ impl Curve {
         })
     }
 
-    /// The share of steps that miss regardless of the rate.
+    /// Returns the share of steps that miss regardless of the rate.
     fn lapses(&self) -> Lapses {
         let mut cells = [0.0; lapses::COUNT];
         for (of, weights) in &self.weights {
@@ -267,7 +268,7 @@ impl Curve {
         Lapses::of(cells)
     }
 
-    /// The most likely widths and lapses.
+    /// Returns the most likely widths and lapses.
     fn likeliest(&self) -> Combination {
         let total = |weights: &[f64]| weights.iter().sum::<f64>();
         let most = self
@@ -277,8 +278,8 @@ impl Curve {
         most.map(|it| it.0).unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, given the middles of the others, for the most likely
-    /// widths.
+    /// Returns the middle of each repeat's process for the most likely widths, given the middles of
+    /// the others.
     fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
         let spread = width(self.likeliest().processes);
         let own = self.own_middles(repeats, |place| {
@@ -289,15 +290,15 @@ impl Curve {
         own.into_iter().map(rate).collect()
     }
 
-    /// The middle of each repeat's process, estimated from its own steps alone, for the most likely
-    /// widths; empty if a repeat has no steps.
+    /// Returns the middle of each repeat's process for the most likely widths, estimated from its
+    /// own steps alone. The result is empty if a repeat has no steps.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, given a prior weight for each place; `None` if no place
-    /// has weight.
+    /// Returns the middle of each repeat's process, given a prior weight for each place, or `None`
+    /// if no place has weight.
     fn own_middles(
         &self,
         repeats: &[Vec<Tried>],
@@ -323,8 +324,8 @@ impl Curve {
     }
 }
 
-/// The likelihood of a repeat's steps as a function of the middle of its process. `holds` are the
-/// probabilities that the steps would hold without lapses.
+/// Returns the likelihood of a repeat's steps as a function of its process's middle. `holds`
+/// contains the probabilities that the steps would hold without lapses.
 fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     let at = |holds: &Vec<f64>| {
         let steps = repeat.iter().zip(holds);
@@ -337,15 +338,15 @@ fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     holds.iter().map(at).collect()
 }
 
-/// The likelihood at a place, smoothed by the kernel.
+/// Returns the likelihood at a place, smoothed by the kernel.
 fn smoothed(likelihood: &[f64], kernel: &[f64], place: usize) -> f64 {
     let below = likelihood[..=place].iter().rev().zip(kernel);
     let above = likelihood[place + 1..].iter().zip(&kernel[1..]);
     below.chain(above).map(|(value, part)| value * part).sum()
 }
 
-/// The range of the middle, around the lowest rate that missed and the highest rate that held;
-/// `None` if all steps held or all missed.
+/// Returns the range of possible middles, around the lowest rate that missed and the highest rate
+/// that held, or `None` if all steps held or all missed.
 fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     let steps = || repeats.iter().flatten();
     let rates = |held: bool| {
@@ -359,7 +360,7 @@ fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     Some((low - margin, high + margin))
 }
 
-/// The logistic function.
+/// Computes the logistic function.
 fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
@@ -379,8 +380,8 @@ fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// The probability that a step of any process holds at this distance below the middle, which is the
-/// mean of the logistic function over processes.
+/// Returns the probability that a step of any process holds at this distance below the middle,
+/// which is the mean of the logistic function over processes.
 pub fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);

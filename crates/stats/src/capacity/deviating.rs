@@ -6,7 +6,8 @@
 
 use crate::student;
 
-/// The share of searches with equal processes in which a process is wrongly reported as deviating.
+/// The share of false alarms: searches that report a deviating process although all processes are
+/// equal.
 const FALSE_ALARMS: f64 = 0.05;
 
 /// The minimum number of processes for a test. With fewer, the spread of the others is unknown.
@@ -20,14 +21,15 @@ pub(super) struct Middle {
     pub(super) error: f64,
 }
 
-/// The indices of the processes whose middles differ from the others by more than chance explains.
+/// Returns the indices of the processes whose middles differ from the others by more than chance
+/// explains.
 pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
     if middles.len() < PROCESSES_MIN {
         return Vec::new();
     }
     let count = middles.len() as f64;
-    // The process that is farthest from the others is tested. Because that may be any process, the
-    // level is divided by their number (Bonferroni).
+    // Only the process farthest from the others matters. Because it may be any process, the level
+    // is divided by the number of processes (Bonferroni).
     let beyond = student::quantile(1.0 - FALSE_ALARMS / 2.0 / count, count - 2.0);
     let differs = |at: &usize| {
         let own = middles[*at];
@@ -35,7 +37,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         others.remove(*at);
         let mean = mean(&others, |it| it.at);
         let squares = mean_of_squares(&others, |it| it.at - mean) * (count - 1.0) / (count - 2.0);
-        // Even if the middles happen to be alike, each has an error.
+        // Middles have errors even if they happen to be alike.
         let errors = mean_of_squares(&others, |it| it.error);
         let spread = squares.max(errors);
         let more = (own.error * own.error - errors).max(0.0);
@@ -85,7 +87,7 @@ mod tests {
             let at: Vec<f64> = (0..5).map(|_| 0.02 * noise.normal()).collect();
             !deviating(&middles(&at, 0.002)).is_empty()
         });
-        // If the true share is 5 %, two standard errors are one percentage point.
+        // At a true share of 5 %, two standard errors are one percentage point.
         let share = named.count() as f64 / f64::from(runs);
         assert!((0.03..0.065).contains(&share), "{share}");
     }

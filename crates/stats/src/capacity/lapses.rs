@@ -1,8 +1,9 @@
 //! Lapses: steps that miss for a reason other than the load, and would miss at any rate.
 //!
-//! A gateway that misses one step in ten at every rate sustains no rate with a probability of 95 %,
-//! regardless of the curve. The share of lapses is estimated from the steps. Like the widths of the
-//! curve, shares on a grid are weighted by the likelihood of all steps, with a log-uniform prior.
+//! If a gateway misses one step in ten at every rate, there is no rate that it sustains with a
+//! probability of 95 %, regardless of the curve. The share of lapses is estimated from the steps.
+//! Like the widths of the curve, shares on a grid are weighted by the likelihood of all steps, with
+//! a log-uniform prior.
 //!
 //! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 //! goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -24,18 +25,18 @@ const CONFIDENCE: f64 = 0.95;
 /// The share of steps that miss regardless of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lapses {
-    /// The median of the share, given the steps.
+    /// The median of the share's distribution, given the steps.
     pub share: f64,
-    /// The interval of the share. Its ends are bounds of cells.
+    /// The 95 % interval of the share, whose ends are bounds of grid cells.
     pub interval: Interval,
 }
 
-/// The share at the logarithmic middle of the cell at `index`.
+/// Returns the share at the logarithmic middle of the cell at `index`.
 pub(super) fn share(index: usize) -> f64 {
     (ENDS[index] * ENDS[index + 1]).sqrt()
 }
 
-/// The prior weight of a cell.
+/// Returns the prior weight of the cell at `index`.
 pub(super) fn prior(index: usize) -> f64 {
     (ENDS[index + 1] / ENDS[index]).ln()
 }

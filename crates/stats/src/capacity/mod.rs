@@ -3,9 +3,9 @@
 //! the result of the repeats.
 //!
 //! Each repeat uses a fresh gateway process. The search raises or lowers the rate until one rate
-//! has held the objective and a higher one has missed it. Then it bisects between them on the
-//! logarithm of the rate. The last steps are near the rate that is held most of the time: the rate
-//! rises a little after a step that held, and falls four times as far after a step that missed. A
+//! has held the objective and a higher one has missed it, and then bisects between the two on a
+//! logarithmic scale. The last steps are near the rate that holds most of the time: the rate rises
+//! a little after a step that held, and falls four times as far after a step that missed. A
 //! logistic curve is fitted to all steps of all repeats ([`curve`]).
 //!
 //! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
@@ -27,29 +27,29 @@ use walk::Walk;
 /// The default distance between rates near the result, relative to the rate.
 pub const RESOLUTION: f64 = 0.02;
 
-/// The number of repeats that makes the interval useful.
+/// The default number of repeats, which makes the interval useful.
 pub const REPEATS: usize = 5;
 
-/// The number of steps of each repeat near the rate that is held most of the time.
+/// The number of steps per repeat near the rate that holds most of the time.
 pub const NEAR_STEPS: usize = 12;
 
 /// The first rate of a search, as a share of the throughput at saturation.
 const START_SHARE: f64 = 0.7;
 
-/// The lowest and the highest rate to try, as shares of the throughput at saturation. The same
-/// number of connections cannot hold a rate above saturation. The margin is for a saturation that
-/// was measured while other processes used the cores.
+/// The lowest and the highest rate to try, as shares of the throughput at saturation. With the same
+/// connections, a gateway cannot sustain a rate above saturation. The margin allows for a
+/// saturation that was measured while other processes used the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
-/// The factor between the first repeat's rates until the outcome changes.
+/// The factor between successive rates of the first repeat until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
 /// The first stride of the other repeats, in resolutions. It is small because the earlier repeats
 /// have shown roughly where to search.
 const LATER_STRIDE: f64 = 4.0;
 
-/// The fractional part of the golden ratio. The fractional parts of any number of its multiples
-/// fill an interval evenly.
+/// The fractional part of the golden ratio. The fractional parts of its multiples, however many,
+/// are spread evenly from 0 to 1.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The settings of a search.
@@ -66,7 +66,7 @@ pub struct Plan {
     /// The number of repeats, each with a fresh process. An interval requires at least
     /// [`response::REPEATS_MIN`], and five make it useful.
     pub repeats: usize,
-    /// The seed for the first rates of repeats.
+    /// The seed from which the repeats' first rates are drawn.
     pub seed: u64,
 }
 
@@ -91,9 +91,8 @@ pub struct Next {
 }
 
 impl Plan {
-    /// A plan around the gateway's saturation, which a closed load with the same number of
-    /// connections as the search has measured. `max_per_second` is the highest rate to try, if the
-    /// user sets one.
+    /// Creates a plan around the gateway's saturation, measured with a closed load on the same
+    /// number of connections. `max_per_second` is the highest rate to try, if the user sets one.
     pub fn around(
         saturation_per_second: f64,
         max_per_second: Option<f64>,
@@ -112,10 +111,10 @@ impl Plan {
         }
     }
 
-    /// The next step of a repeat that has taken the steps `current`, after the repeats `earlier`.
-    /// `None` if the repeat or the search has ended, or if the plan is impossible: its rates are
-    /// not positive or not in order (min ≤ start ≤ max), its resolution is not between 0 and 1, or
-    /// it has no repeats.
+    /// Returns the next step of a repeat that has taken the steps `current`, after the repeats
+    /// `earlier`. Returns `None` if the repeat or the search has ended, or if the plan is
+    /// impossible: its rates are not positive or not in order (min ≤ start ≤ max), its resolution
+    /// is not between 0 and 1, or it has no repeats.
     pub fn next(&self, earlier: &[Vec<Tried>], current: &[Tried]) -> Option<Next> {
         let has_ended = earlier.len() >= self.repeats || earlier.iter().any(|it| self.is_below(it));
         if !self.is_possible() || has_ended {
@@ -140,9 +139,9 @@ impl Plan {
         rates && self.resolution > 0.0 && self.resolution < 1.0 && self.repeats > 0
     }
 
-    /// The first repeat begins at the start of the plan, and the others begin where the earlier
-    /// ones ended. Each repeat begins at a different position within the resolution, so that the
-    /// effect of the grid of rates averages out.
+    /// Begins a repeat: the first at the plan's first rate, the others at the geometric mean of the
+    /// rates of the last steps of all earlier repeats. Each of these rates is shifted by a
+    /// different part of the resolution, so that the effect of the grid of rates averages out.
     fn begin(&self, earlier: &[Vec<Tried>]) -> Walk {
         let resolution = self.resolution.ln_1p();
         let near = earlier.iter().flat_map(|repeat| {

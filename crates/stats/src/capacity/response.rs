@@ -69,7 +69,7 @@ pub struct Rate {
     pub interval: Option<Interval>,
 }
 
-/// The result of these repeats; `None` if they have no steps.
+/// Returns the result of these repeats, or `None` if they have no steps.
 pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
     let steps = || repeats.iter().flatten();
     let rates = || steps().map(|it| it.rate_per_second);

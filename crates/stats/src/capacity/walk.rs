@@ -2,14 +2,14 @@
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// The steps near the result begin when a rate that held and one that missed are at most this
-/// number of resolutions apart.
+/// The distance, in resolutions, between a rate that held and one that missed at which the steps
+/// near the result begin.
 const BRACKET: f64 = 4.0;
 
 /// The number of resolutions by which the rate falls after a miss near the result. After a step
 /// that held, the rate rises by one resolution. The steps therefore gather around the rate at which
-/// four of five hold. This rate is near enough to the middle of the curve and to its upper end to
-/// locate both.
+/// four of five hold. This rate is close enough to both the middle of the curve and its upper end
+/// to locate them.
 const DOWN: f64 = 4.0;
 
 /// The tolerance for rounding errors of logarithms.
@@ -23,7 +23,7 @@ pub(super) struct Walk {
     resolution: f64,
     /// The rate to try next.
     rate: f64,
-    /// The distance to the next rate while all outcomes are the same. It doubles with each step.
+    /// The distance to the next rate, which doubles with each step until the outcome changes.
     stride: f64,
     /// The last rates that held and missed before the steps near the result.
     held: Option<f64>,
@@ -47,7 +47,7 @@ impl Walk {
         }
     }
 
-    /// The next step; `None` if the repeat has ended.
+    /// Returns the next step, or `None` if the repeat has ended.
     pub(super) fn next(&self) -> Option<Next> {
         let is_over = self.near.is_some_and(|taken| taken >= NEAR_STEPS);
         (!is_over).then(|| Next {
@@ -56,7 +56,7 @@ impl Walk {
         })
     }
 
-    /// Takes the outcome of a step, which may have been at any rate.
+    /// Records the outcome of a step, which may have been at any rate.
     pub(super) fn take(&mut self, tried: &Tried) {
         let rate = tried.rate_per_second.ln();
         match self.near {
@@ -92,8 +92,8 @@ impl Walk {
             (Some(held), Some(_)) => self.begin_near(held),
             (Some(_), None) if rate >= self.max - ROUNDING => self.begin_near(self.max),
             (None, Some(_)) if rate <= self.min + ROUNDING => self.begin_near(self.min),
-            (Some(_), None) => self.outwards(rate + self.stride),
-            (None, _) => self.outwards(rate - self.stride),
+            (Some(_), None) => self.outward(rate + self.stride),
+            (None, _) => self.outward(rate - self.stride),
         }
     }
 
@@ -101,9 +101,8 @@ impl Walk {
         (self.rate, self.near) = (rate, Some(0));
     }
 
-    /// Continues at this rate, which is above the earlier ones if all steps held and below them if
-    /// all missed, and doubles the stride.
-    fn outwards(&mut self, rate: f64) {
+    /// Continues at this rate, outside the range of the earlier ones, and doubles the stride.
+    fn outward(&mut self, rate: f64) {
         self.rate = rate;
         self.stride *= 2.0;
     }

@@ -1,6 +1,7 @@
-//! The energy statistic between two stretches of a series, and the split with the largest value.
+//! Computes the energy statistic between two stretches of a series, and finds the split where it is
+//! largest.
 
-/// A split of a segment.
+/// A split of a segment into two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
     /// The index of the first value after the split, within the segment.
@@ -10,9 +11,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The split whose left side differs most from the first values of its right side, for any
-    /// number of these values (equation 7). `None` if the segment is too short for two sides or all
-    /// of its values are equal.
+    /// Returns the split whose left side differs most from any number of the values that follow it
+    /// (equation 7), or `None` if the segment is too short for two sides or all of its values are
+    /// equal.
     pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
         if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
             return None;
@@ -31,8 +32,8 @@ impl Split {
     }
 }
 
-/// Sums of the distances between all values, with which the sum of the distances between any two
-/// stretches takes four look-ups.
+/// Cumulative sums of the distances between all values. The sum of the distances between any two
+/// stretches then takes four look-ups.
 struct Distances {
     /// In row i and column j, the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,
@@ -65,7 +66,7 @@ impl Distances {
         self.sums[rows * self.columns + columns]
     }
 
-    /// The statistic that compares the values before `at` with those from `at` to `end`.
+    /// Returns the statistic that compares the values before `at` with those from `at` to `end`.
     fn statistic(&self, at: usize, end: usize) -> f64 {
         let (m, n) = (at as f64, (end - at) as f64);
         // The sums contain each pair within a side twice.

@@ -1,10 +1,10 @@
-//! Finds the places at which the distribution of a series changes, even if their number is unknown,
-//! with the method *e-divisive*.
+//! Finds the points where the distribution of a series changes, even if their number is unknown,
+//! with the *e-divisive* method.
 //!
 //! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point
 //! Analysis of Multivariate Data*, Journal of the American Statistical Association 109, 2014. The
-//! exponent is 1. The method finds both changes of the level and changes of the spread, and assumes
-//! no distribution.
+//! exponent is 1. The method detects changes in level and in spread, and assumes no particular
+//! distribution.
 
 mod energy;
 mod watch;
@@ -25,14 +25,14 @@ pub const VALUES_MAX: usize = 1_000;
 /// The settings of a search for changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The minimum number of values between two changes; at least two. With a smaller number,
-    /// shorter regimes are found, but only if their change is larger.
+    /// The minimum number of values between two changes, at least two. A smaller number finds
+    /// shorter regimes, but only if they differ by more.
     pub min_segment: usize,
     /// The p-value above which a change is attributed to chance.
     pub significance: f64,
-    /// The number of random orders with which a change is compared.
+    /// The number of random orders that a change is compared with.
     pub permutations: usize,
-    /// The seed of the orders.
+    /// The seed of the random orders.
     pub seed: u64,
 }
 
@@ -47,7 +47,7 @@ impl Default for Rule {
     }
 }
 
-/// A position in a series at which its distribution changes.
+/// A position where the distribution of a series changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// The index of the first value after the change.
@@ -57,11 +57,11 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// The changes of a series, in order. The most likely change is compared with the best changes of
-/// random orders within the segments. If it is not attributed to chance, both of its sides are
-/// searched in the same way.
+/// Returns the changes in a series, in order. The most likely change is compared with the best
+/// changes in random orders of the values within each segment. If it is not attributed to chance,
+/// both of its sides are searched in the same way.
 ///
-/// `None` if a value is not finite or there are more than [`VALUES_MAX`] values.
+/// Returns `None` if a value is not finite or there are more than [`VALUES_MAX`] values.
 pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     if values.len() > VALUES_MAX || !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -105,8 +105,8 @@ pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     Some(found)
 }
 
-/// The share of random orders within the segments whose best split is at least as good as `seen`.
-/// The original order counts as one of them.
+/// Returns the share of random orders within the segments whose best split is at least as good as
+/// `seen`. The original order counts as one of the orders.
 fn p_value(
     values: &[f64],
     segments: &[std::ops::Range<usize>],
@@ -133,13 +133,13 @@ fn p_value(
     as_good as f64 / (rule.permutations + 1) as f64
 }
 
-/// The values, scaled to the range from 0 to 1, so that computations with tiny or huge values stay
+/// Scales the values to the range from 0 to 1, so that computations with tiny or huge values stay
 /// in the range of f64. The scale does not affect the test, because the statistic is proportional
 /// to it.
 fn unit(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Both values are halved first, because the difference between huge values may be out of range.
+    // Halve both values first, because the difference between huge values may be out of range.
     let range = high / 2.0 - low / 2.0;
     let to_unit = |value: &f64| {
         if range > 0.0 {

@@ -1,10 +1,10 @@
 //! Raises alarms for an observer who tests a series after each new value.
 //!
-//! A test that is right in 95 % of looks is wrong in far more than 5 % of the series that are
-//! examined every night. Here, the share of false alarms applies to all looks together, even if the
-//! values are correlated. A look at n values may spend 9 ÷ (n(n − 1)) of the share; from n = 10 on,
-//! these parts sum to 1. A change is compared with random orders of whole blocks, and must stay in
-//! place for several looks.
+//! If each look has a 5 % risk of a false alarm, far more than 5 % of the series that are examined
+//! every night have at least one false alarm. Here, the share of false alarms applies to all looks
+//! together, even if the values are correlated. A look at n values may spend 9 ÷ (n(n − 1)) of the
+//! share; from n = 10 on, these parts sum to 1. A change is compared with random orders of whole
+//! blocks, and must stay in place for several looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
@@ -34,14 +34,14 @@ const MEMORY_MIN: f64 = 3.0;
 /// The maximum shift of a change from one look to the next, in values.
 const MOVES_MAX: usize = 2;
 
-/// The maximum number of values, at the end of a regime, that are searched.
+/// The maximum number of values that are searched, counted back from the latest.
 const SEARCHED_MAX: usize = 100;
 
-/// The number of random orders with which a change is compared.
+/// The number of random orders that a change is compared with.
 const ORDERS: usize = 199;
 
-/// A change is attributed to chance if this number of the first [`ORDERS_FIRST`] random orders show
-/// a change at least as large.
+/// A change is attributed to chance if at least this many of the first [`ORDERS_FIRST`] random
+/// orders show one that is at least as large.
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
@@ -63,11 +63,11 @@ pub struct Alarm {
     pub share: f64,
 }
 
-/// The alarms of a series in chronological order. `false_alarms` is the share of unchanged series
-/// that have any alarm. If there is a control, the movements that it shares with the series are
-/// first subtracted from the series.
+/// Returns the alarms of a series in chronological order. `false_alarms` is the accepted share of
+/// unchanged series with at least one alarm. If there is a control, the movements that it shares
+/// with the series are first subtracted from the series.
 ///
-/// `None` if a value is not finite or the control has a different length.
+/// Returns `None` if a value is not finite or the control has a different length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
     let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
     let fits = |control: &[f64]| control.len() == values.len() && finite(control);
@@ -108,8 +108,8 @@ pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Opti
     Some(found)
 }
 
-/// The change in a stretch and its p-value; `None` if that exceeds the share that the look may
-/// spend.
+/// Returns the change in a stretch and its p-value, or `None` if the p-value exceeds the share that
+/// the look may spend.
 fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     let split = Split::best(values, MIN_SEGMENT)?;
     let rests = rests(values, split.at);
@@ -126,18 +126,18 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     (p <= may_spend).then_some((split.at, p))
 }
 
-/// The values of both sides, each minus the mean of its side.
+/// Returns the values of both sides, each minus the mean of its side.
 fn rests(values: &[f64], at: usize) -> Vec<f64> {
     let (before, after) = values.split_at(at);
-    let centred = |side: &[f64]| -> Vec<f64> {
+    let centered = |side: &[f64]| -> Vec<f64> {
         let mean = side.iter().sum::<f64>() / side.len() as f64;
         side.iter().map(|value| value - mean).collect()
     };
-    [centred(before), centred(after)].concat()
+    [centered(before), centered(after)].concat()
 }
 
-/// The share of random orders of blocks whose best split is at least as good as `seen`. From the
-/// best tenth of the orders on, the share is assumed to fall exponentially.
+/// Returns the share of random orders of blocks whose best split is at least as good as `seen`.
+/// Beyond the best tenth of the orders, the share is assumed to fall exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {
@@ -163,8 +163,8 @@ fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     TAIL * (-(seen - begin) / mean).exp()
 }
 
-/// The values in a random order of blocks: the series is closed to a circle, which is cut into
-/// blocks from a random place on, and the blocks are shuffled.
+/// Shuffles the values in blocks: joins the ends of the series to a circle, cuts the circle into
+/// blocks from a random place on, and shuffles the blocks.
 fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
     let mut circle = values.to_vec();
     circle.rotate_left(random.index(values.len()));
@@ -179,8 +179,8 @@ fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
-/// The values minus a share of the control's changes, and this share. The share is between 0 and 1
-/// and is determined by least squares.
+/// Subtracts a share of the control's changes from the values, and also returns the share. Least
+/// squares determine the share, which is limited to the range from 0 to 1.
 fn without(values: &[f64], control: &[f64]) -> (Vec<f64>, f64) {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (level, middle) = (mean(values), mean(control));

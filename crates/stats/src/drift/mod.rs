@@ -15,11 +15,12 @@ pub const BINS_MIN: usize = 15;
 /// The maximum number of points. Adjacent bins of a longer series are averaged.
 const POINTS_MAX: usize = 60;
 
-/// The highest correlation that is assumed. Beyond it, the length of the series would mean nothing.
+/// The highest correlation that is assumed. With a higher one, even a long series would count as
+/// only a few independent values.
 const MEMORY_MAX: f64 = 0.9;
 
-/// The drift of bins of equal length; `None` if there are fewer than [`BINS_MIN`] bins, a value is
-/// not finite, or the median is not above zero.
+/// Returns the drift of bins of equal length, or `None` if there are fewer than [`BINS_MIN`] bins,
+/// a value is not finite, or the median is not above zero.
 pub fn drift(bins: &[f64]) -> Option<Trend> {
     if bins.len() < BINS_MIN || !bins.iter().all(|value| value.is_finite()) {
         return None;
@@ -33,11 +34,11 @@ pub fn drift(bins: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Averages the smallest number of adjacent bins that leaves at most [`POINTS_MAX`] points.
+/// Averages adjacent bins, as few at a time as leave at most [`POINTS_MAX`] points.
 fn added_up(bins: &[f64]) -> Vec<f64> {
-    let neighbours = bins.len().div_ceil(POINTS_MAX);
+    let neighbors = bins.len().div_ceil(POINTS_MAX);
     let mean = |bins: &[f64]| bins.iter().sum::<f64>() / bins.len() as f64;
-    bins.chunks_exact(neighbours).map(mean).collect()
+    bins.chunks_exact(neighbors).map(mean).collect()
 }
 
 fn p(points: &[f64]) -> f64 {
@@ -52,10 +53,10 @@ fn p(points: &[f64]) -> f64 {
     2.0 * (1.0 - student::cdf(z, freedom))
 }
 
-/// The correlation of a point with the previous one, computed from the ranks of the series after
-/// subtracting the parabola that fits them best. A line would not do, because a warm-up is a curve.
-/// The result is corrected for the bias of a short series (Kendall). For a parabola, the bias is (3
-/// + 5 × the correlation) ÷ the number of points.
+/// Returns the correlation of a point with the previous one, computed from the ranks of the series
+/// after subtracting their best-fitting parabola. A line would not suffice, because a warm-up is a
+/// curve. The result is corrected for the bias of a short series (Kendall), which for a parabola is
+/// (3 + 5 × the correlation) ÷ the number of points.
 fn memory(points: &[f64]) -> f64 {
     let rest = without_parabola(&places(points));
     let count = rest.len() as f64;
@@ -68,7 +69,7 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// The values minus their least-squares parabola, computed with polynomials that are orthogonal at
+/// Subtracts the least-squares parabola from the values, using polynomials that are orthogonal at
 /// equal distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
@@ -89,7 +90,7 @@ fn without_parabola(values: &[f64]) -> Vec<f64> {
     rest.map(|(at, value)| value - fit(at)).collect()
 }
 
-/// The rank of each value among all values. Equal values have the mean of their ranks.
+/// Returns the rank of each value. Equal values share the mean of their ranks.
 fn places(values: &[f64]) -> Vec<f64> {
     let place = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;

@@ -1,18 +1,19 @@
-//! The time over which a series is correlated with itself.
+//! Estimates the time over which a series is correlated with itself.
 
 use super::Sample;
 
-/// The lowest correlation with an earlier stretch that is attributed to a tooth and not to chance.
+/// The lowest correlation with an earlier stretch that is attributed to a sawtooth rather than to
+/// chance.
 const PERIODIC_MIN: f64 = 0.25;
 
-/// The number of correlation times over which correlations are summed. Sokal's window is five of
-/// his units, which are half as long.
+/// The number of correlation times over which correlations are summed. This is the same as Sokal's
+/// window of five, because his correlation times are half as long.
 const WINDOW: f64 = 2.5;
 
-/// The autocorrelations of the ranks of a series after subtracting its straight line; empty if the
-/// series is a straight line. Ranks are used so that two outliers do not look like a pattern.
+/// Returns the autocorrelations of the ranks of a series after subtracting its fitted line; empty
+/// if the series is a straight line. Ranks prevent two outliers from looking like a pattern.
 ///
-/// The line is straight over time, not over the number of readings, because some readings may be
+/// The line is fitted over time, not over the number of readings, because some readings may be
 /// missing.
 pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     let rest = without_line(samples);
@@ -26,8 +27,8 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     correlations(&rest.iter().map(rank).collect::<Vec<_>>())
 }
 
-/// The autocorrelations of a series after subtracting its straight line, for distances from 0 to
-/// half its length; empty if the series is a straight line.
+/// Returns the autocorrelations of a series after subtracting its fitted line, for distances from 0
+/// to half its length; empty if the series is a straight line.
 fn correlations(values: &[f64]) -> Vec<f64> {
     let rest = without_line(&one_by_one(values));
     let squares: f64 = rest.iter().map(|value| value * value).sum();
@@ -44,8 +45,8 @@ fn correlations(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The integrated correlation time: the number of values that contain as much information as one
-/// independent value. It is 1 for independent values.
+/// Returns the integrated correlation time: the number of values that contain as much information
+/// as one independent value. The time is 1 for independent values.
 pub(super) fn time(correlations: &[f64]) -> f64 {
     let mut sum = 1.0;
     for (lag, correlation) in correlations.iter().enumerate().skip(1) {
@@ -57,9 +58,9 @@ pub(super) fn time(correlations: &[f64]) -> f64 {
     sum.max(1.0)
 }
 
-/// The correlation time of a short series from which a line was subtracted. Because the plain
-/// estimate is too small, the result is at least the correlation time of an autoregressive process
-/// of order 1 whose correlation is corrected for the subtracted line.
+/// Returns the correlation time of a short series from which a line was subtracted. Because the
+/// plain estimate is too small, the result is at least the correlation time of an autoregressive
+/// process of order 1 whose correlation is corrected for the subtracted line.
 ///
 /// Sources: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41,
 /// 1954; for a line, P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low
@@ -72,13 +73,14 @@ pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
     time(correlations).max((1.0 + corrected) / (1.0 - corrected))
 }
 
-/// The correlation time, in values, of a series from which the means of its parts were subtracted.
+/// Returns the correlation time, in values, of a series from which the means of its parts were
+/// subtracted.
 pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
     time_of_rests(&rank_correlations(&one_by_one(rests)), rests.len())
 }
 
-/// The length of a tooth, if there are teeth: the distance with the highest correlation after the
-/// first correlation that is not positive.
+/// Returns the length of a sawtooth, if there is one: the distance with the highest correlation
+/// after the first correlation that is not positive.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     let first = correlations
         .iter()
@@ -88,7 +90,7 @@ pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     (*highest >= PERIODIC_MIN).then_some(lag)
 }
 
-/// The values as samples that are a second apart.
+/// Converts the values to samples that are a second apart.
 fn one_by_one(values: &[f64]) -> Vec<Sample> {
     let sample = |(i, value): (usize, &f64)| Sample {
         at_seconds: i as f64,
@@ -97,7 +99,7 @@ fn one_by_one(values: &[f64]) -> Vec<Sample> {
     values.iter().enumerate().map(sample).collect()
 }
 
-/// The values minus their least-squares line.
+/// Subtracts the least-squares line from the values.
 fn without_line(samples: &[Sample]) -> Vec<f64> {
     let count = samples.len() as f64;
     let mean = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
@@ -148,8 +150,8 @@ mod tests {
         let white: Vec<f64> = (0..4_000).map(|_| noise.normal()).collect();
         assert!(time(&correlations(&white)) < 1.3);
         assert_eq!(period(&correlations(&white)), None);
-        // On average over series of thirty values, the corrected time is about right, and the other
-        // is far too short.
+        // On average over series of thirty values, the corrected time is about right, and the
+        // uncorrected one is far too short.
         let times = |of: fn(&[f64]) -> f64| -> f64 {
             let parts = values.chunks_exact(30);
             parts.clone().map(of).sum::<f64>() / parts.len() as f64

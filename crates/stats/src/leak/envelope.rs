@@ -10,27 +10,28 @@ const CELLS_MAX: usize = 600;
 /// The maximum number of windows; more windows take longer to compute and add little.
 const WINDOWS_MAX: usize = 60;
 
-/// The minimum number of windows that are judged.
+/// The minimum number of windows for a verdict.
 const WINDOWS_MIN: usize = 10;
 
-/// The length of a window in teeth or correlation times. It is more than one, so that each window
-/// contains the minimum of a tooth.
+/// The length of a window in teeth or correlation times, more than one so that each window contains
+/// the minimum of a tooth.
 const TEETH: f64 = 1.25;
 
 /// The minima of windows.
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
-    /// The envelope in windows of the length that suits the first half of the series, if these
-    /// windows are shorter. A late change makes the series correlated over a long time, and the
-    /// resulting long windows would hide the change.
+    /// The envelope in windows whose length suits the first half of the series, if they are shorter
+    /// than those of `samples`. A late change lengthens the correlation time, and the resulting
+    /// long windows would hide the change.
     pub(super) undisturbed: Vec<Sample>,
-    /// The factor by which the series would have to be longer for a verdict; at most 1 if it is
-    /// long enough.
+    /// The factor by which the series would have to be longer for a verdict; at most 1 if the
+    /// series is long enough.
     pub(super) longer_needed: f64,
 }
 
 impl Envelope {
-    /// The envelope of a series. The length of the windows depends on its correlation time.
+    /// Computes the envelope of a series. The length of the windows depends on the correlation
+    /// time.
     pub(super) fn of(samples: &[Sample]) -> Self {
         let fit = fitting(samples);
         let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);
@@ -43,20 +44,20 @@ impl Envelope {
     }
 }
 
-/// The envelope in the shortest windows, regardless of the correlation of the series.
+/// Computes the envelope in the shortest windows, regardless of the correlation time.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
 
-/// The rise of an envelope from its first minimum to its last, and the seconds between them; `None`
-/// if there are no minima.
+/// Returns the rise of an envelope from its first minimum to its last, and the seconds between
+/// them, or `None` if there are no minima.
 pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
     let (first, last) = (envelope.first()?, envelope.last()?);
     let seconds = last.at_seconds - first.at_seconds;
     (seconds > 0.0).then_some((last.value - first.value, seconds))
 }
 
-/// The number of windows of suitable length that fit into a series.
+/// Returns the number of windows of suitable length that fit into a series.
 fn fitting(samples: &[Sample]) -> f64 {
     let cells = minima(samples, samples.len().min(CELLS_MAX));
     let correlations = rank_correlations(&cells);
@@ -64,8 +65,8 @@ fn fitting(samples: &[Sample]) -> f64 {
     cells.len() as f64 / (TEETH * remembered)
 }
 
-/// The smallest sample of each of `count` windows of equal length. Windows without samples are left
-/// out.
+/// Returns the smallest sample of each of `count` windows of equal length, without the windows that
+/// contain no samples.
 fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return Vec::new();

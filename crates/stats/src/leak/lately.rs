@@ -1,15 +1,15 @@
-//! Detects growth of an envelope at its end, which has little effect on its slope over the whole
+//! Detects growth at the end of an envelope, which has little effect on the slope over the whole
 //! time.
 //!
-//! A change in less than 29 % of the time cannot change the median of slopes arbitrarily (the
-//! breakdown point of Theil and Sen's slope).
+//! Values in less than 29 % of the time, however extreme, have a limited effect on the median of
+//! slopes (the breakdown point of Theil and Sen's slope).
 
 use super::Sample;
 use super::envelope::span;
 use super::slope::theil_sen;
 
-/// A rise at the end is not attributed to chance if it exceeds this multiple of the largest earlier
-/// change.
+/// The multiple of the largest earlier change above which a rise at the end is not attributed to
+/// chance.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
 /// Reports whether the envelope may still be growing by more than `bound` per second, because it
@@ -26,8 +26,8 @@ fn rises(envelope: &[Sample], bound: f64) -> bool {
 }
 
 /// Reports whether the envelope ends with a rise, which may extend over its last two windows or
-/// over any longer stretch of up to a third of all windows. The rise must exceed the bound and,
-/// clearly, the change in every earlier stretch of that length.
+/// over any longer stretch of up to a third of all windows. The rise must exceed the bound, and
+/// must clearly exceed the change in every earlier stretch of that length.
 pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
     // The lower of two adjacent minima is used, so that one window without the minimum of a tooth
     // does not count as a rise.

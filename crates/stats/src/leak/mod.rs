@@ -1,8 +1,8 @@
 //! Detects leaks of memory, or of any other resource that a process acquires and releases.
 //!
-//! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope,
-//! the minima of windows that are longer than a tooth, is the memory that remains after the process
-//! has released some. The slope of the envelope is Theil and Sen's. The interval of the slope comes
+//! The memory of a healthy process is a sawtooth, which no straight line fits. The lower envelope,
+//! formed by the minima of windows that are longer than a tooth, is the memory that remains after
+//! the process has released some. The envelope's slope is Theil and Sen's, and its interval comes
 //! from a bootstrap of moving blocks, which preserves the correlation of adjacent values. A
 //! quantity that grows in steps may have grown by one step more than the series shows.
 //!
@@ -38,8 +38,8 @@ const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 /// be small only because memory is taken from the system in large steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
-/// A run is not suggested if it would have to be more than this many times as long, and longer than
-/// a month.
+/// A longer run is not suggested if it would have to be more than this many times as long, and
+/// longer than a month.
 const LONGER_MAX: f64 = 1_000.0;
 const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 
@@ -52,7 +52,7 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// The settings of a judgment.
+/// The settings that determine a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Growth that does not matter, in the values' unit per hour; 0 or more.
@@ -65,36 +65,35 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// The findings about a leak in a series.
+/// The result of judging a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// The lower envelope that was judged.
     #[serde(rename = "floor")]
     pub envelope: Vec<Sample>,
     /// The envelope's growth, in the values' unit per hour; `None` if the series is too short for a
-    /// slope. The range of the values may still give a verdict.
+    /// slope. The range of the values may still allow a verdict.
     pub slope_per_hour: Option<f64>,
     pub interval: Option<Interval>,
-    /// The smallest growth that would be reported as a leak in nine of ten such runs, including one
-    /// step divided by the duration.
+    /// The smallest growth that nine of ten such runs would report as a leak, including one step
+    /// divided by the duration.
     pub smallest_seen_per_hour: Option<f64>,
     /// The growth that may be hidden because the next step has not occurred yet, in the values'
     /// unit per hour: one step divided by the duration.
     pub resolution_per_hour: f64,
-    /// The verdict on the series.
     pub verdict: LeakVerdict,
 }
 
-/// The verdict on a leak.
+/// The verdict on a series of readings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeakVerdict {
     /// The interval is above the bound.
     Leak,
-    /// There is no leak above the bound. This requires that the interval is at or below the bound,
-    /// or that growth at the bound would exceed the range of all values. Both conditions allow for
-    /// one more step. In addition, the series must not grow by more than the bound from the first
-    /// minimum to the last, in the last third, or at the end.
+    /// There is no leak above the bound. Either the interval is at or below the bound, or growth at
+    /// the bound would exceed the range of all values; both conditions allow for one more step. In
+    /// addition, the series does not grow by more than the bound from the first minimum to the
+    /// last, in the last third, or at the end.
     NoLeak,
     /// The series is not sufficient for either verdict.
     Undetermined {
@@ -105,7 +104,7 @@ pub enum LeakVerdict {
     },
 }
 
-/// The reason why there is no verdict.
+/// The reason why neither verdict is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
@@ -124,8 +123,8 @@ pub enum Because {
     Steps,
 }
 
-/// Judges a series that does not include the warm-up. Returns `None` if there are fewer than two
-/// samples, a number is not finite, or the times do not rise.
+/// Judges a series, which must not include the warm-up. Returns `None` if there are fewer than two
+/// samples, a number is not finite, or the times do not increase.
 pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let finite = |s: &Sample| s.at_seconds.is_finite() && s.value.is_finite();
     let rising = samples.is_sorted_by(|a, b| a.at_seconds < b.at_seconds);
@@ -200,7 +199,7 @@ fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f
     }
 }
 
-/// The verdict on slopes per second.
+/// Returns the verdict on a slope per second.
 fn judge(found: &Resampled, bound: f64, duration: f64) -> LeakVerdict {
     if found.slope + found.half <= bound {
         return LeakVerdict::NoLeak;
@@ -228,9 +227,10 @@ fn undetermined(because: Because, times_as_long: f64, duration: f64) -> LeakVerd
     }
 }
 
-/// Returns the length of a run if it can be suggested after a run of this duration.
+/// Returns the length of a run, or `None` if it is too long to be suggested after a run of this
+/// duration.
 fn sensible(seconds: f64, duration: f64) -> Option<f64> {
-    // The comparison is false if the length is not a number, so that the result is `None`.
+    // The comparison is also false if the length is NaN.
     (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 

@@ -1,4 +1,4 @@
-//! The slope of an envelope and its random error.
+//! Computes the slope of an envelope and its random error.
 
 use super::correlation::{rank_correlations, time_of_rests};
 use super::{CONFIDENCE, Sample};
@@ -19,8 +19,8 @@ pub(super) struct Resampled {
     pub(super) slope: f64,
     /// The half-width of the interval.
     pub(super) half: f64,
-    /// The factor by which the series would have to be longer for a verdict; at most 1 if it is
-    /// long enough.
+    /// The factor by which the series would have to be longer for a verdict; at most 1 if the
+    /// series is long enough.
     pub(super) longer_needed: f64,
     /// The growth in the earlier half minus that in the later half, and its random error.
     slowed: f64,
@@ -45,9 +45,9 @@ impl Resampled {
         let remembered = time_of_rests(&rank_correlations(envelope), envelope.len());
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
-        // Each block counts as one value, and the line takes two degrees of freedom. The residuals
-        // lack the variation that the line explains, and a few blocks show little of the random
-        // variation, so the interval is expanded.
+        // Each block counts as one value, and the line uses up two degrees of freedom. The interval
+        // is expanded, because the residuals lack the variation that the line explains, and a few
+        // blocks show little of the random variation.
         let freedom = (count / block - 2.0).max(1.0);
         let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
         let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();
@@ -96,7 +96,7 @@ impl Slopes {
     }
 }
 
-/// The median of the slopes between all pairs of samples; `None` without a pair.
+/// Returns the median of the slopes between all pairs of samples, or `None` if there are no pairs.
 pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     let mut slopes = Vec::with_capacity(samples.len() * samples.len() / 2);
     for (i, first) in samples.iter().enumerate() {
@@ -119,7 +119,8 @@ pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     Some(lower.midpoint(upper))
 }
 
-/// The slopes of the line plus residuals that are drawn in stretches of `block` adjacent values.
+/// Returns the slopes of one resample: the line plus residuals that are drawn in stretches of
+/// `block` adjacent values.
 fn resample(
     envelope: &[Sample],
     slope: f64,

@@ -1,15 +1,14 @@
-//! Growth in steps, which is invisible until the next step.
+//! Allows for growth in steps, which is invisible until the next step.
 //!
 //! An allocator takes memory from the system in arenas, and the readings do not show a leak into an
-//! arena that the process already holds. Any series may therefore have grown by one more step than
-//! it shows.
+//! arena that the process already holds. Any series may therefore hide one more step of growth.
 
 use super::envelope::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
 /// The largest step that may be acquired at once, and the time that an envelope spans.
 pub(super) struct Steps {
-    /// The step that the caller states.
+    /// The step that the caller specified.
     known: f64,
     /// The larger of the known step and the largest step of the series.
     size: f64,
@@ -22,8 +21,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The steps of a series with the envelope `judged`, whose envelope in the shortest windows is
-    /// `finest`.
+    /// Determines the steps of a series from its envelope `judged` and from `finest`, its envelope
+    /// in the shortest windows.
     pub(super) fn of(judged: &[Sample], finest: &[Sample], known: f64, duration: f64) -> Self {
         let (rise, seconds) = span(judged).unwrap_or((0.0, duration));
         Self {
@@ -35,14 +34,14 @@ impl Steps {
         }
     }
 
-    /// The growth per second that corresponds to one step.
+    /// Returns the growth per second that corresponds to one step.
     pub(super) fn per_second(&self) -> f64 {
         self.size / self.span
     }
 
     /// Returns a verdict that allows for one more step. *No leak* requires that the observed
-    /// growth, which is at most `grown` per second, and one step together stay within the bound.
-    /// The suggested length of a run is also long enough for a known step.
+    /// growth, at most `grown` per second, and one step together stay within the bound. The
+    /// suggested length of a run is also long enough for a known step.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {
@@ -67,8 +66,8 @@ impl Steps {
     }
 }
 
-/// The largest rise between two adjacent minima that exceeds all earlier values and was never
-/// reversed.
+/// Returns the largest rise between two adjacent minima that exceeds all earlier values and is
+/// never reversed.
 fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
         let (before, after) = envelope.split_at(at);

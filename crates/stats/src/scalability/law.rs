@@ -1,4 +1,4 @@
-//! The laws of scalability, and how they are fitted.
+//! Scalability laws, and their fits to measurements.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::Point;
 /// The largest number of cores to consider.
 const CORES_MAX: f64 = 1e6;
 
-/// The growth of throughput with the number of cores.
+/// Throughput as a function of the number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Law {
     /// The Universal Scalability Law: λN ÷ (1 + σ(N − 1) + κN(N − 1)).
     Universal {
-        /// λ, the throughput of one core per second.
+        /// λ, the throughput per second of one core.
         per_core: f64,
         /// σ, the share of the work that only one core at a time can do; 0 or more.
         contention: f64,
@@ -22,13 +22,13 @@ pub enum Law {
     },
     /// Throughput that is proportional to the number of cores.
     Linear {
-        /// The throughput of one core per second.
+        /// The throughput per second of one core.
         per_core: f64,
     },
 }
 
 impl Law {
-    /// The throughput of `cores` cores per second.
+    /// Returns the throughput per second of `cores` cores.
     pub fn at(&self, cores: f64) -> f64 {
         match *self {
             Self::Universal {
@@ -37,16 +37,15 @@ impl Law {
                 coherency,
             } => {
                 let others = cores - 1.0;
-                // A huge throughput is divided before it is multiplied, to stay in the range of
-                // f64.
+                // Divide a huge throughput before multiplying it, to stay in the range of f64.
                 per_core / ((1.0 + contention * others + coherency * cores * others) / cores)
             }
             Self::Linear { per_core } => per_core * cores,
         }
     }
 
-    /// The number of cores beyond which additional cores lower the throughput, √((1 − σ) ÷ κ);
-    /// `None` if there is no such number.
+    /// Returns the number of cores beyond which additional cores lower the throughput, √((1 − σ) ÷
+    /// κ), or `None` if there is no such number.
     pub fn peak_cores(&self) -> Option<f64> {
         match *self {
             Self::Universal {
@@ -58,12 +57,12 @@ impl Law {
         }
     }
 
-    /// The smallest whole number of cores that achieves a rate; `None` if no number up to
-    /// [`CORES_MAX`] achieves it.
+    /// Returns the smallest whole number of cores that achieves a rate, or `None` if no number up
+    /// to [`CORES_MAX`] achieves it.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
-        // A tolerance of a billionth compensates for rounding if a whole number of cores achieves
-        // the rate exactly.
+        // Tolerate a billionth. Because of rounding, the law may yield slightly less than a rate
+        // that a whole number of cores achieves exactly.
         let manages = |cores: f64| self.at(cores) >= rate_per_second * (1.0 - 1e-9);
         if !manages(high) {
             return None;
@@ -88,7 +87,7 @@ impl Law {
         }
     }
 
-    /// The line through the origin that minimizes the squared errors of the logarithms.
+    /// Fits the line through the origin that minimizes the squared errors of the logarithms.
     pub(super) fn linear(points: &[Point]) -> Option<Self> {
         let log = |point: &Point| point.throughput_per_second.ln() - point.cores.ln();
         let mean = points.iter().map(log).sum::<f64>() / points.len() as f64;
@@ -97,17 +96,17 @@ impl Law {
         })
     }
 
-    /// The law that minimizes the squared relative errors in its linear form N ÷ X = a + b(N − 1) +
-    /// cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be negative. It is the best of
-    /// four fits, each of which sets some of the coefficients to 0. Fits in which another
-    /// coefficient is negative do not count (C. L. Lawson, R. J. Hanson, *Solving Least Squares
+    /// Fits the law that minimizes the squared relative errors in its linear form N ÷ X = a + b(N −
+    /// 1) + cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be negative. The result is
+    /// the best of four fits, each of which sets some of the coefficients to 0, without the fits in
+    /// which another coefficient is negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares
     /// Problems*, 1974, chapter 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()
             .map(|p| p.throughput_per_second)
             .reduce(f64::max)?;
-        // Both sides are divided by N ÷ X, so that each error is relative.
+        // Divide both sides by N ÷ X, so that each error is relative.
         let row = |point: &Point| {
             let (n, share) = (point.cores, point.throughput_per_second / largest);
             [share / n, share * (n - 1.0) / n, share * (n - 1.0)]
@@ -132,8 +131,8 @@ struct Fit {
 }
 
 impl Fit {
-    /// The least-squares solution of row · coefficients = 1, with nonzero coefficients only for
-    /// `columns`; `None` if it is not unique or a coefficient is negative.
+    /// Returns the least-squares solution of row · coefficients = 1, with nonzero coefficients only
+    /// for `columns`, or `None` if the solution is not unique or a coefficient is negative.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Scaling the columns to length 1 keeps the equations well-conditioned.
         let length = |column: usize| {
@@ -180,8 +179,8 @@ fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         let pivot = (column..size).max_by(largest)?;
         system.swap(column, pivot);
         let upper = system[column].clone();
-        // Columns have length 1, so a remainder this small consists of rounding errors, and the
-        // column depends on the others.
+        // Columns have length 1, so a remainder this small is a rounding error, and the column
+        // depends on the others.
         if upper[column].is_nan() || upper[column].abs() < 1e-12 {
             return None;
         }

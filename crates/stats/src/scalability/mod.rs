@@ -33,7 +33,7 @@ const NORMAL_CRITICAL: f64 = 1.959_964;
 pub struct Point {
     /// The number of cores of the gateway.
     pub cores: f64,
-    /// The throughput on these cores.
+    /// The throughput per second on these cores.
     pub throughput_per_second: f64,
 }
 
@@ -48,12 +48,12 @@ pub struct Scalability {
     resampled: Vec<Law>,
 }
 
-/// The prediction of the law for a number of cores.
+/// The law's prediction for a number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     pub throughput_per_second: f64,
-    /// The interval of the law's value at this number of cores, not of a single measurement; `None`
-    /// unless there are more measurements than the law has parameters.
+    /// The interval of the law's value, not of a single measurement; `None` unless there are more
+    /// measurements than the law has parameters.
     pub interval: Option<Interval>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
@@ -66,8 +66,8 @@ pub struct Sizing {
     pub cores: u32,
     /// The lower end of the estimate's interval.
     pub cores_low: Option<u32>,
-    /// The upper end of the estimate's interval. `None` can also mean that perhaps no number of
-    /// cores achieves the rate.
+    /// The upper end of the estimate's interval. Also `None` if, within the law's uncertainty, no
+    /// number of cores may achieve the rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
@@ -78,7 +78,7 @@ impl Scalability {
     /// numbers of cores, otherwise a line through the origin. Errors are relative to the
     /// throughput. The seed is used for the intervals.
     ///
-    /// Returns `None` without measurements, or if a number is not positive and finite.
+    /// Returns `None` if there are no measurements or a number is not positive and finite.
     pub fn fit(points: &[Point], seed: u64) -> Option<Self> {
         let usable = |value: f64| value.is_normal() && value > 0.0;
         let all = points
@@ -108,7 +108,8 @@ impl Scalability {
         })
     }
 
-    /// The throughput on a number of cores; `None` if the number is not positive and finite.
+    /// Predicts the throughput on a number of cores. Returns `None` if the number is not positive
+    /// and finite.
     pub fn predict(&self, cores: f64) -> Option<Prediction> {
         if !(cores > 0.0 && cores.is_finite()) {
             return None;
@@ -123,11 +124,11 @@ impl Scalability {
         })
     }
 
-    /// The number of cores that a rate requires; `None` if, according to the law, no number of
-    /// cores achieves it.
+    /// Returns the number of cores that a rate requires, or `None` if, according to the law, no
+    /// number of cores achieves it.
     pub fn cores_for(&self, rate_per_second: f64) -> Option<Sizing> {
         let cores = self.law.cores_for(rate_per_second)?;
-        // If a resampled law does not achieve the rate, it counts as more than any number of cores.
+        // A resampled law that does not achieve the rate counts as requiring infinitely many cores.
         let most = |law: &Law| law.cores_for(rate_per_second).unwrap_or(u32::MAX);
         let mut resampled: Vec<u32> = self.resampled.iter().map(most).collect();
         resampled.sort_unstable();
@@ -147,16 +148,16 @@ impl Scalability {
     }
 }
 
-/// The bounds of the middle [`CONFIDENCE`] share of the sorted values.
+/// Returns the bounds of the middle [`CONFIDENCE`] share of the sorted values.
 fn ends<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
     let last = sorted.len().checked_sub(1)?;
     let beyond = ((1.0 - CONFIDENCE) / 2.0 * last as f64).round() as usize;
     Some((sorted[beyond], sorted[last - beyond]))
 }
 
-/// Fits the law to the fitted throughputs with redrawn residuals. The residuals of a fit are
-/// smaller than the errors, and a few residuals show little of the spread of the errors, so the
-/// residuals are expanded to correct for both.
+/// Fits the law again to the fitted throughputs plus redrawn residuals. The residuals are expanded,
+/// because the residuals of a fit are smaller than the errors, and a few of them show little of the
+/// errors' spread.
 fn resample(
     points: &[Point],
     law: &Law,

@@ -1,5 +1,5 @@
-//! Computes the distance from zero that a mean must have at each look, so that all looks together
-//! have the error rate of a single look.
+//! Computes how far from zero a mean must be at each look, so that all looks together have the
+//! error rate of a single test.
 //!
 //! Sources: K. K. G. Lan, D. L. DeMets, *Discrete Sequential Boundaries for Clinical Trials*,
 //! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group
@@ -11,7 +11,7 @@
 use crate::bisection::bisect;
 use crate::normal;
 
-/// The function that spends the error rate over the blocks.
+/// A function that distributes the error rate over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
     /// α tᵖ, where t is the share of the planned blocks that are done. With p = 1, the rate is
@@ -23,8 +23,8 @@ pub enum Spending {
 }
 
 impl Spending {
-    /// The part of the error rate `alpha` that is spent when the share `t` of the planned blocks,
-    /// from 0 to 1, is done.
+    /// Returns the part of the error rate `alpha` that is spent when the share `t` (0 to 1) of the
+    /// planned blocks is done.
     pub fn spent(self, alpha: f64, t: f64) -> f64 {
         match self {
             Self::Power(power) => alpha * t.powf(power),
@@ -35,8 +35,7 @@ impl Spending {
     }
 }
 
-/// The distance between the points at which densities are stored, in standard deviations of one
-/// block.
+/// The distance between the points of a density, in standard deviations of one block.
 const STEP: f64 = 0.25;
 
 /// The number of standard deviations beyond which the density of a block is negligible.
@@ -45,9 +44,9 @@ const REACH: f64 = 9.0;
 /// The farthest boundary, in standard errors. The probability beyond it is below 1e-14.
 const FARTHEST: f64 = 7.7;
 
-/// The boundaries at the looks, in standard errors of the mean of normal values with known
-/// variance. `looks` contains the number of blocks at each look in ascending order, of which the
-/// last is the planned number.
+/// Returns the boundary at each look, in standard errors of the mean of normal values with known
+/// variance. `looks` contains the number of blocks at each look in ascending order; the last is the
+/// planned number.
 pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec<f64> {
     let Some(planned) = looks.last().map(|last| *last as f64) else {
         return Vec::new();
@@ -68,37 +67,38 @@ pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec
     found
 }
 
-/// The density of the sum of the blocks so far, over the paths that have not crossed a boundary. It
-/// is symmetric.
+/// The density, symmetric around zero, of the sum of the blocks so far, over the paths that have
+/// not crossed a boundary.
 struct Density {
-    /// The points of the density, each with the density there times its weight (Simpson's rule).
+    /// The points, each with its density times its weight in Simpson's rule.
     points: Vec<(f64, f64)>,
 }
 
 impl Density {
-    /// The density before the first block.
+    /// Returns the density before the first block.
     fn at_zero() -> Self {
         Self {
             points: vec![(0.0, 1.0)],
         }
     }
 
-    /// The boundary that is crossed with probability `crossing` after more blocks whose sum has
-    /// this standard deviation.
+    /// Returns the boundary that is crossed with probability `crossing` after more blocks whose sum
+    /// has this standard deviation.
     fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
         let is_far_enough = |distance| self.crosses(distance, deviation) <= crossing;
         bisect(0.0, farthest, 50, is_far_enough)
     }
 
-    /// The probability beyond `boundary`, on either side, after more blocks whose sum has this
-    /// standard deviation.
+    /// Returns the probability of being beyond `boundary`, on either side, after more blocks whose
+    /// sum has this standard deviation.
     fn crosses(&self, boundary: f64, deviation: f64) -> f64 {
         let near = self.near(boundary, deviation);
         let upper = near.map(|(u, mass)| mass * normal::beyond((boundary - u) / deviation));
         2.0 * upper.sum::<f64>()
     }
 
-    /// The density within the boundary, after more blocks whose sum has this standard deviation.
+    /// Returns the density within the boundary after more blocks whose sum has this standard
+    /// deviation.
     fn moved_on(&self, boundary: f64, deviation: f64) -> Self {
         let halves = (boundary / STEP / 2.0).ceil().max(1.0) as usize * 2;
         let step = boundary / halves as f64;
@@ -121,7 +121,8 @@ impl Density {
         }
     }
 
-    /// The points from which blocks whose sum has this standard deviation can reach `x`.
+    /// Returns the points from which more blocks, whose sum has this standard deviation, can reach
+    /// `x`.
     fn near(&self, x: f64, deviation: f64) -> impl Iterator<Item = (f64, f64)> {
         let reach = REACH * deviation;
         let from = self.points.partition_point(|(u, _)| *u < x - reach);

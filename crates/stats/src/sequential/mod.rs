@@ -1,9 +1,9 @@
 //! A comparison that is examined after every block and stops when it is settled.
 //!
-//! A 95 % interval that is examined thirty times excludes the true value far more often than in one
-//! run of twenty. Repeated confidence intervals are wider, as error spending requires, and are
-//! correct at all looks together: they are wrong in at most the planned share of runs, no matter
-//! when and why a run stops.
+//! A 95 % interval that is examined thirty times excludes the true value in far more than one run
+//! of twenty. Repeated confidence intervals are widened by error spending so that they are correct
+//! at all looks together: at most the planned share of runs has a wrong interval, no matter when
+//! and why a run stops.
 //!
 //! Sources: C. Jennison, B. W. Turnbull, *Interim Analyses: The Repeated Confidence Interval
 //! Approach*, Journal of the Royal Statistical Society B 51(3), 1989; the same authors, *Group
@@ -26,8 +26,8 @@ use crate::{normal, student};
 /// The maximum number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
-/// The function that spends the error rate. The square allows a clear effect to be detected at the
-/// tenth block, and costs little at the last.
+/// The function that spends the error rate. With the square, a clear effect is detected as early as
+/// the tenth block, and little power is lost at the last block.
 const SPENDING: Spending = Spending::Power(2.0);
 
 /// The share of the error rate that is spent. At each look, Student's quantiles replace the normal
@@ -43,7 +43,7 @@ pub struct Sequential {
     alpha: f64,
     /// The half-width of the interval at each look, in standard errors of the mean.
     critical: Vec<f64>,
-    /// The boundary at the last look, in standard errors. It depends little on the size of the
+    /// The boundary at the last look, in standard errors, which depends little on the size of the
     /// plan.
     last_boundary: f64,
 }
@@ -55,11 +55,11 @@ pub struct Look {
     /// together. If an inconclusive verdict states that more blocks are needed than planned, a new
     /// run must be planned for that number.
     pub comparison: Comparison,
-    /// The reason why the run can stop; `None` if it needs more blocks.
+    /// The reason to stop; `None` if the run needs more blocks.
     pub stop: Option<Stop>,
 }
 
-/// The reason why a comparison stops.
+/// A reason to stop a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -74,8 +74,8 @@ impl Sequential {
     /// less if several comparisons must be correct simultaneously). A run may stop early for any
     /// reason, but may not exceed its plan: more blocks require a new plan.
     ///
-    /// `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha`
-    /// is not between 0 and 1.
+    /// Returns `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or
+    /// `alpha` is not between 0 and 1.
     pub fn plan(blocks_max: usize, alpha: f64) -> Option<Self> {
         Self::spending(blocks_max, alpha, SPENDING)
     }
@@ -98,13 +98,13 @@ impl Sequential {
         })
     }
 
-    /// The maximum number of planned blocks.
+    /// Returns the maximum number of blocks in the plan.
     pub fn blocks_max(&self) -> usize {
         MIN_BLOCKS + self.critical.len() - 1
     }
 
-    /// Examines the blocks so far, including those of earlier looks. `None` if the pair cannot be
-    /// compared (see [`crate::compare_all`]) or has more blocks than planned.
+    /// Examines the blocks so far, including those of earlier looks. Returns `None` if the pair
+    /// cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
     pub fn look(&self, pair: &Pair, smallest_effect: f64) -> Option<Look> {
         let logs = log_ratios(pair)?;
         let spread = Spread::of(&logs);
@@ -132,8 +132,8 @@ impl Sequential {
         Some(Look { comparison, stop })
     }
 
-    /// The half-width of the interval at a look of this plan, or at the last look of a larger plan,
-    /// in standard errors.
+    /// Returns the half-width of the interval, in standard errors, at a look of this plan or at the
+    /// last look of a larger plan.
     fn critical(&self, blocks: usize) -> f64 {
         let planned = self.critical.get(blocks - MIN_BLOCKS);
         planned.copied().unwrap_or_else(|| {
@@ -143,9 +143,9 @@ impl Sequential {
         })
     }
 
-    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if the mean
-    /// and the standard deviation stay the same. Within the plan, each look is tried. Beyond the
-    /// plan, the interval only shrinks, so bisection finds the number.
+    /// Returns the smallest number of blocks, larger than `blocks`, that settles the comparison if
+    /// the mean and the standard deviation stay the same. Tries each look of the plan and, beyond
+    /// the plan, where the interval only shrinks, bisects.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));
@@ -159,8 +159,8 @@ impl Sequential {
     }
 }
 
-/// The value that Student's t of `blocks` blocks exceeds with the same probability with which a
-/// normal variable exceeds `z`.
+/// Returns the value that Student's t of `blocks` blocks exceeds as often as a normal variable
+/// exceeds `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)
 }

@@ -19,7 +19,7 @@ fn heavy_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(|_| DEVIATION * noise.heavy()).collect()
 }
 
-/// Blocks in which one trial in ten is far slower, because another process uses the machine.
+/// Blocks in which one trial in ten is far slower because another process uses the machine.
 fn disturbed_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let trial = |noise: &mut Noise| {
         let disturbed = noise.uniform() < 0.1;
@@ -33,8 +33,8 @@ fn disturbed_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(|_| trial(noise) - trial(noise)).collect()
 }
 
-/// Blocks on a machine that drifts by far more than the trials differ, with a memory of some 20
-/// trials. The two trials of a block are in random order.
+/// Blocks on a machine whose drift, which is correlated over some 20 trials, is far larger than the
+/// differences between trials. The two trials of a block are in random order.
 fn drifting_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     let mut machine = Drift::new(0.95, noise);
     let block = |_| {
@@ -59,7 +59,7 @@ fn pair_of(logs: &[f64]) -> Pair {
     }
 }
 
-/// The final verdict of a run over these blocks, and the number of blocks that it took.
+/// Returns the final verdict of a run over these blocks, and the number of blocks that it took.
 fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
     for blocks in MIN_BLOCKS..=plan.blocks_max() {
         let look = plan
@@ -72,7 +72,7 @@ fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
     panic!("the plan never ends")
 }
 
-/// The share of runs of two equal variants that end with the verdict better or worse.
+/// Returns the share of runs of two equal variants that end with the verdict better or worse.
 fn false_verdicts(plan: &Sequential, blocks: Blocks, runs: usize) -> f64 {
     let mut noise = Noise::seeded(1);
     let wrong = (0..runs).filter(|_| {
@@ -82,7 +82,7 @@ fn false_verdicts(plan: &Sequential, blocks: Blocks, runs: usize) -> f64 {
     wrong.count() as f64 / runs as f64
 }
 
-/// The share of runs that find an effect, and the mean number of blocks that they take.
+/// Returns the share of runs that find an effect, and the mean number of blocks per run.
 fn power(plan: &Sequential, effect: f64, deviation: f64, runs: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(2);
     let (mut found, mut blocks_all) = (0, 0);
@@ -165,7 +165,7 @@ fn a_large_effect_is_found_at_the_tenth_block_and_none_is_settled_early() {
 }
 
 #[test]
-fn fewer_than_ten_blocks_give_no_verdict_and_the_plan_ends() {
+fn fewer_than_ten_blocks_have_no_verdict_and_the_plan_ends() {
     let plan = Sequential::plan(12, 0.05).unwrap();
     let logs = [
         0.3, -0.2, 0.1, 0.2, -0.3, 0.1, 0.0, 0.3, -0.1, 0.2, 0.1, -0.2,
@@ -230,7 +230,7 @@ fn larger_plans_raise_the_last_boundary_little() {
 }
 
 #[test]
-fn constant_tiny_and_huge_blocks_give_numbers() {
+fn constant_tiny_and_huge_blocks_never_yield_nan() {
     let plan = Sequential::plan(20, 0.05).unwrap();
     for (base, new) in [
         (5.0, 5.0),

@@ -1,14 +1,14 @@
 //! Detects the end of a warm-up: the cost per response has settled when the last third of the bins
 //! costs the same as the third before it, and the cost has no trend that would matter.
 //!
-//! The thirds grow with the warm-up, so that they show a slow fall late in a long warm-up. The
-//! trend shows an early fall in a warm-up of a second or two, in which adjacent thirds always look
-//! alike.
+//! The thirds grow with the warm-up, so they reveal a slow decrease late in a long warm-up. The
+//! trend reveals an early decrease in a warm-up of a second or two, whose adjacent thirds always
+//! look alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
 
-/// The minimum number of bins for judging a warm-up: two for each third.
+/// The minimum number of bins: two for each third.
 pub const BINS_MIN: usize = 6;
 
 /// The maximum relative difference between the two thirds, which is also the drift that a steady
@@ -22,8 +22,8 @@ const TREND_PER_SECOND_MAX: f64 = 0.05;
 /// The trend is computed over the last two thirds of the bins, but over at least this number.
 const TREND_BINS_MIN: usize = 15;
 
-/// The number of bins at the start that are left out of the trend, because connections are opened
-/// in them.
+/// The number of bins at the start that are left out of the trend, because connections are being
+/// opened in them.
 const OPENING_BINS: usize = 2;
 
 /// The minimum number of responses in a third for a cost per response.
@@ -52,7 +52,8 @@ pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     last.zip(before).is_some_and(alike) && trend(totals).is_some_and(level)
 }
 
-/// The cost per response of some bins; `None` if they have fewer than `responses_min` responses.
+/// Returns the cost per response of some bins, or `None` if they have fewer than `responses_min`
+/// responses.
 fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Option<f64> {
     let (from, to) = (totals[from], totals[from + bins]);
     let responses = to.responses.saturating_sub(from.responses);
@@ -60,8 +61,9 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
     (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
 }
 
-/// The largest trend per bin that is compatible with the bins: the absolute least-squares slope of
-/// the logarithm of their cost, plus its standard error. `None` if a bin has no responses.
+/// Returns the largest trend per bin that is compatible with the bins: the absolute least-squares
+/// slope of the logarithm of their cost, plus its standard error. Returns `None` if a bin has no
+/// responses.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);

@@ -62,7 +62,7 @@ fn one_run_among_several_has_the_prediction_interval() {
 }
 
 #[test]
-fn too_few_blocks_give_no_result_and_wrong_values_are_refused() {
+fn too_few_blocks_have_no_result_and_wrong_values_are_refused() {
     let nine = runs(&sides(&OTHER, &OWN[..9])).unwrap();
     assert_eq!(nine.verdict, Verdict::TooFewBlocks { blocks: 9 });
     assert_eq!(nine.interval, None);
@@ -142,7 +142,7 @@ proptest! {
     }
 }
 
-/// The name of a kind of noise, and a function that draws the noise of a block.
+/// A kind of noise: its name, and a function that draws the noise of a block.
 type Kind = (&'static str, fn(&mut Noise) -> f64);
 
 const KINDS: [Kind; 3] = [
@@ -158,7 +158,8 @@ const KINDS: [Kind; 3] = [
     }),
 ];
 
-/// The blocks of a run, around a level that varies between runs with standard deviation `between`.
+/// Draws the blocks of a run around a level that varies between runs with standard deviation
+/// `between`.
 fn run(noise: &mut Noise, kind: Kind, blocks: usize, deviation: f64, between: f64) -> Vec<f64> {
     let level = between * noise.normal();
     (0..blocks)
@@ -175,14 +176,14 @@ fn holds_one(found: Option<Comparison>) -> bool {
     interval.low <= 1.0 && 1.0 <= interval.high
 }
 
-/// The share of `count` simulations of equal sides in which `holds` is true.
+/// Returns the share of `count` simulations of equal sides in which `holds` is true.
 fn coverage(count: usize, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let mut noise = Noise::seeded(7);
     (0..count).filter(|_| holds(&mut noise)).count() as f64 / count as f64
 }
 
-/// The coverage with two runs. `of` contains the number of blocks and the standard deviation of
-/// each run, and `between` is the standard deviation between runs.
+/// Returns the coverage with two runs. `of` contains the number of blocks and the standard
+/// deviation of each run, and `between` is the standard deviation between runs.
 fn of_two(count: usize, kind: Kind, of: [(usize, f64); 2], between: f64) -> f64 {
     coverage(count, |noise| {
         let [own, other] =
@@ -191,8 +192,8 @@ fn of_two(count: usize, kind: Kind, of: [(usize, f64); 2], between: f64) -> f64 
     })
 }
 
-/// The coverage with one run and several baseline runs of ten blocks each, whose levels vary
-/// between runs with standard deviation `between`.
+/// Returns the coverage with one run and several baseline runs of ten blocks each. The runs' levels
+/// vary with standard deviation `between`.
 fn of_several(count: usize, kind: Kind, baseline: usize, between: f64) -> f64 {
     coverage(count, |noise| {
         let mut value = || geometric_mean(&run(noise, kind, 10, 0.03, between));
@@ -214,8 +215,7 @@ fn intervals_have_their_stated_coverage() {
         let share = of_several(2_000, normal, baseline, 0.03);
         assert!((share - 0.95).abs() < 0.015, "{baseline}: {share}");
     }
-    // This is the limitation that the documentation states: two runs do not show how much runs
-    // vary.
+    // The documentation states this limitation: two runs do not show how much runs vary.
     assert!(of_two(2_000, normal, [(10, 0.03), (10, 0.03)], 0.02) < 0.8);
 }
 

@@ -3,7 +3,7 @@ use gatebench_stats::random::Random;
 use gatebench_stats::simulate::Noise;
 use gatebench_stats::student;
 
-/// The mean and its standard error.
+/// Returns the mean and its standard error.
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -21,8 +21,8 @@ fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
     (mean - half, mean + half)
 }
 
-/// The number of families in which at least one interval excludes zero at Bonferroni's level, with
-/// which Holm's procedure begins. Each of the comparisons in a family has 20 blocks without an
+/// Returns the number of families in which at least one interval excludes zero at Bonferroni's
+/// level, where Holm's procedure starts. Each comparison in a family has 20 blocks without an
 /// effect.
 fn families_in_error(comparisons: usize, families: u64) -> usize {
     let confidence = 1.0 - 0.05 / comparisons as f64;
@@ -31,8 +31,8 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
         (0..comparisons).any(|at| {
             let values: Vec<f64> = (0..20).map(|_| noise.normal()).collect();
             let (mean, error) = mean_and_error(&values);
-            // Intervals at this confidence are wider than that in any case. The check saves the
-            // milliseconds that it takes to compute one.
+            // Every interval at this confidence is wider than 3.6 errors, so skip the milliseconds
+            // that it would take to compute one that contains zero.
             mean.abs() > 3.6 * error && {
                 let (low, high) = mean_interval(&values, confidence, at as u64);
                 low > 0.0 || high < 0.0
@@ -44,9 +44,9 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
 
 #[test]
 fn many_comparisons_together_are_wrong_in_one_family_of_twenty() {
-    // Of 200 and 150 families, 5 % are 10 and 7.5 families. With this error rate, one test run in
-    // two hundred finds more than 18 or 15. The bootstrap alone gives error rates of 13 % and 30 %,
-    // which are 26 and 45 families.
+    // At an error rate of 5 %, 10 of 200 and 7.5 of 150 families are wrong on average, and one test
+    // run in two hundred finds more than 18 or 15. The bootstrap alone has error rates of 13 % and
+    // 30 %, which are 26 and 45 families.
     let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
     assert!(many <= 18, "{many} of 200 families of 200");
     assert!(more <= 15, "{more} of 150 families of 552");
@@ -61,8 +61,8 @@ fn an_end_beyond_all_resamples_is_students_or_farther() {
 }
 
 #[test]
-fn symmetric_values_give_students_interval() {
-    // The values are the normal scores of 24 values, at Blom's plotting positions.
+fn symmetric_values_have_students_interval() {
+    // The values are the normal scores of a sample of 24, at Blom's plotting positions.
     let score = |i: i32| {
         let share = (f64::from(i) - 0.375) / 24.25;
         let size = student::quantile(share.max(1.0 - share), NORMAL);
@@ -87,7 +87,7 @@ fn a_long_tail_pulls_the_interval_to_its_side() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_interval() {
+fn the_same_seed_yields_the_same_interval() {
     let values: Vec<f64> = (0..20).map(|i| f64::from(i).sqrt()).collect();
     assert_eq!(
         mean_interval(&values, 0.95, 3),
@@ -112,6 +112,6 @@ fn the_interval_has_its_stated_coverage() {
             (low..=high).contains(&1.0)
         })
         .count();
-    // If the true coverage is 0.93, fewer than 50 of 60 occur once in five hundred test runs.
+    // If the true coverage is 0.93, one test run in five hundred covers fewer than 50 of 60.
     assert!(covered >= 50, "{covered} of 60");
 }

@@ -17,7 +17,8 @@ const PLAN: Plan = Plan {
     seed: 1,
 };
 
-/// Runs a search to completion. `does_hold` decides the outcome of a step at a rate in a repeat.
+/// Runs a search to completion. `does_hold` takes a rate and the index of the repeat, and decides
+/// the outcome of the step.
 fn search(plan: Plan, mut does_hold: impl FnMut(f64, usize) -> bool) -> Vec<Vec<Tried>> {
     let mut repeats: Vec<Vec<Tried>> = Vec::new();
     for repeat in 0..plan.repeats {
@@ -49,7 +50,8 @@ fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
     }
 }
 
-/// The sustained rate, or `None` if there are too many lapses, and the half rate.
+/// Returns the sustained rate, or `None` if there are too many lapses, and the rate that holds half
+/// of the time.
 fn rates(plan: Plan, repeats: &[Vec<Tried>]) -> (Option<Rate>, Rate) {
     match response(&plan, repeats).unwrap() {
         Response::Found(found) => (Some(found.rate), found.half),
@@ -251,7 +253,7 @@ proptest! {
         let here = found(plan, &search(plan, exactly(knee))).half.rate_per_second;
         let there = found(other, &search(other, exactly(knee * unit))).half.rate_per_second;
         prop_assert!((here / knee - 1.0).abs() < 0.015);
-        // Rounding may reverse a borderline outcome.
+        // Rounding may flip a borderline outcome.
         prop_assert!((there / unit / here - 1.0).abs() < 0.02);
     }
 }

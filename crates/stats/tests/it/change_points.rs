@@ -96,7 +96,7 @@ fn a_change_is_found_in_at_most_five_percent_of_histories_without_one() {
     });
     let wrong = wrong.count();
     println!("{wrong} of 400");
-    // If the true share is 5 %, more than 28 occur once in forty test runs.
+    // If the true share is 5 %, one test run in forty finds more than 28.
     assert!(wrong <= 28, "{wrong} of 400");
 }
 
@@ -115,7 +115,7 @@ fn a_shift_of_two_deviations_is_found_where_it_is() {
 #[test]
 fn correlated_values_look_like_changes() {
     // The permutation test assumes independent values. A history meets this assumption, because
-    // each value is that of a fresh process.
+    // each of its values comes from a fresh process.
     let mut noise = Noise::seeded(6);
     let wrong = (0..50).filter(|_| {
         let mut drift = Drift::new(0.9, &mut noise);
@@ -126,7 +126,7 @@ fn correlated_values_look_like_changes() {
 }
 
 #[test]
-fn constant_short_and_impossible_series() {
+fn constant_and_short_series_have_no_changes_and_impossible_ones_no_result() {
     assert_eq!(found(&[7.0; 40], 5), Vec::<usize>::new());
     assert_eq!(found(&[], 5), Vec::<usize>::new());
     assert_eq!(found(&[1.0, 2.0, 3.0], 5), Vec::<usize>::new());

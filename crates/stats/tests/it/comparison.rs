@@ -16,9 +16,9 @@ fn pair(baseline: &[f64], candidate: &[f64]) -> Pair {
     }
 }
 
-/// `count` blocks, an even number, whose log ratios have this mean and standard deviation.
+/// Returns `count` blocks, an even number, whose log ratios have this mean and standard deviation.
 fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
-    // Alternating values of 1 and −1 have mean 0 and sample variance n / (n − 1).
+    // Values that alternate between 1 and −1 have mean 0 and sample variance n ÷ (n − 1).
     let scale = deviation / (count as f64 / (count - 1) as f64).sqrt();
     let value = |i| (mean + if i % 2 == 0 { scale } else { -scale }).exp();
     pair(
@@ -27,7 +27,7 @@ fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
     )
 }
 
-/// The half-width of Student's 95 % interval of the mean.
+/// Returns the half-width of Student's 95 % interval of the mean.
 fn half_of_interval(count: usize, deviation: f64) -> f64 {
     student::quantile(0.975, (count - 1) as f64) * deviation / (count as f64).sqrt()
 }
@@ -67,7 +67,7 @@ fn lower_is_better_reverses_the_verdict() {
 }
 
 #[test]
-fn nine_blocks_give_no_verdict_however_clear() {
+fn nine_blocks_never_yield_a_verdict() {
     let found = compare(&pair(&[1.0; 9], &[2.0; 9]), RULE).unwrap();
     assert_eq!(found.verdict, Verdict::TooFewBlocks { blocks: 9 });
     assert_eq!((found.interval, found.method), (None, None));

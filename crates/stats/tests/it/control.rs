@@ -17,7 +17,7 @@ fn the_baseline_is_the_geometric_mean_of_its_processes() {
     assert!(pair.beside_again(&[1.0]).is_none());
 }
 
-/// The final verdict of a run over these values, and the number of blocks that it took.
+/// Returns the final verdict of a run over these values, and the number of blocks that it took.
 fn end(plan: &Sequential, pair: &Pair) -> (Verdict, usize) {
     let look = |blocks: usize| {
         let cut = |values: &[f64]| values[..blocks].to_vec();
@@ -32,8 +32,8 @@ fn end(plan: &Sequential, pair: &Pair) -> (Verdict, usize) {
     (MIN_BLOCKS..=plan.blocks_max()).find_map(look).unwrap()
 }
 
-/// The share of runs that end with the verdict better or worse, and the mean number of blocks:
-/// first compared with one process of the baseline, then with both.
+/// Returns the share of runs that end with the verdict better or worse, and the mean number of
+/// blocks, first in comparison with one process of the baseline, then with both.
 fn found(effect: f64, deviation: f64, runs: usize) -> [(f64, f64); 2] {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let mut noise = Noise::seeded(5);

@@ -1,6 +1,6 @@
 use gatebench_stats::difference::difference;
 
-/// A baseline that drifts by far more than the differences, as on a real machine, and the
+/// Returns a baseline that drifts by far more than the differences, as on a real machine, and the
 /// candidate.
 fn drifting(differences: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let baseline: Vec<f64> = (0..differences.len())
@@ -39,7 +39,7 @@ fn fewer_than_ten_blocks_have_only_a_median_and_a_range() {
 }
 
 #[test]
-fn twenty_blocks_are_resampled_and_a_seed_gives_one_interval() {
+fn twenty_blocks_are_resampled_and_the_seed_determines_the_interval() {
     let more: Vec<f64> = (0..20).map(|block| f64::from(block).sqrt()).collect();
     let (baseline, candidate) = drifting(&more);
     let at = |seed| difference(&baseline, &candidate, 0.95, seed).unwrap();

@@ -8,14 +8,14 @@ fn a_value_that_halves_with_each_doubling_is_measured_exactly() {
 }
 
 #[test]
-fn noise_around_a_constant_gives_no_growth() {
+fn noise_around_a_constant_is_not_growth() {
     let points = [(10.0, 99.0), (100.0, 101.0), (1000.0, 99.0)];
     let line = Doubling::through(&points).unwrap();
     assert!((line.factor - 1.0).abs() < 1e-12);
 }
 
 #[test]
-fn one_count_gives_no_line() {
+fn a_single_count_has_no_line() {
     assert_eq!(Doubling::through(&[(5.0, 1.0), (5.0, 2.0)]), None);
     assert_eq!(Doubling::through(&[(1.0, 1.0), (2.0, 0.0)]), None);
     assert_eq!(Doubling::through(&[]), None);

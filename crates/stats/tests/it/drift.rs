@@ -4,12 +4,13 @@ use gatebench_stats::drift::{BINS_MIN, drift};
 use gatebench_stats::simulate::{Drift, Noise};
 use gatebench_stats::trend::Trend;
 
-/// The limit of the gate for steady state.
+/// The limits of the steady-state check.
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
-/// The correlation of a bin with the previous one, and whether half of the variance is that of
-/// outliers (Student's t with 3 degrees of freedom). The standard deviation of a bin is 5 %.
+/// The kinds of noise: a bin's correlation with the previous one, and true if half of the variance
+/// is that of outliers (Student's t with 3 degrees of freedom). The standard deviation of a bin is
+/// 5 %.
 const KINDS: [(f64, bool); 5] = [
     (0.0, false),
     (0.3, false),
@@ -18,7 +19,8 @@ const KINDS: [(f64, bool); 5] = [
     (0.7, true),
 ];
 
-/// The share of `runs` series in which a drift is found. `level` is a function of time in seconds.
+/// Returns the share of `runs` series in which a drift is found. `level` is a function of time in
+/// seconds.
 fn found(runs: usize, bins: usize, kind: (f64, bool), level: fn(f64) -> f64) -> f64 {
     let mut noise = Noise::seeded(7 + bins as u64);
     let drifts = |_: &usize| {
@@ -41,8 +43,8 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// The cost while a just-in-time compiler works: 40 % too high at first, with half of the excess
-/// left after each 0.7 s.
+/// The cost while a just-in-time compiler works, which is 40 % too high at first. The excess halves
+/// every 0.7 s.
 fn warming_up(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()
 }
@@ -66,7 +68,7 @@ fn steady_bins_raise_few_alarms_and_a_warm_up_is_found() {
     assert!(power > 0.6, "{power}");
 }
 
-/// The table in docs/METHOD.md.
+/// Prints the table in docs/METHOD.md.
 #[test]
 #[ignore = "takes ten seconds and prints a table"]
 fn alarms_and_detection_of_drifts() {
@@ -80,7 +82,7 @@ fn alarms_and_detection_of_drifts() {
 }
 
 #[test]
-fn too_few_and_empty_bins_give_no_result() {
+fn too_few_or_empty_bins_have_no_result() {
     assert_eq!(drift(&[1.0; BINS_MIN - 1]), None);
     assert_eq!(drift(&[0.0; 30]), None);
     assert_eq!(drift(&[7.0; 30]).unwrap(), Trend { p: 1.0, drift: 0.0 });

@@ -2,14 +2,14 @@ use gatebench_stats::estimate::{Estimate, median};
 use proptest::prelude::*;
 
 #[test]
-fn medians_of_odd_and_even_counts() {
+fn medians_of_odd_and_even_counts_are_correct() {
     assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     assert_eq!(median(&[]), None);
 }
 
 #[test]
-fn values_that_are_not_numbers_give_no_estimate() {
+fn values_that_are_not_numbers_have_no_estimate() {
     assert_eq!(Estimate::of_blocks(&[1.0, f64::NAN]), None);
     assert_eq!(Estimate::of_blocks(&[]), None);
 }

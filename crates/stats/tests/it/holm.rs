@@ -23,8 +23,8 @@ fn the_published_example_rejects_three_of_fifteen() {
 
 #[test]
 fn the_procedure_stops_at_the_first_that_is_kept() {
-    // The levels of the two smallest are 0.0125 and 0.0167. 0.03 exceeds its level of 0.025, so
-    // 0.04 is not rejected either, although it is below 0.05.
+    // The two smallest p-values have levels of 0.0125 and 0.0167. The third, 0.03, exceeds its
+    // level of 0.025, so 0.04 is not rejected either, although it is below 0.05.
     let p_values = [0.01, 0.04, 0.03, 0.005];
     assert_eq!(rejected(&p_values), [true, false, false, true]);
     let levels = levels(&p_values, 0.05);

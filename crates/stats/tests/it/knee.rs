@@ -1,9 +1,9 @@
 use gatebench_stats::knee::knee;
 use proptest::prelude::*;
 
-/// The throughput and response time of an M/G/1 queue at utilizations from 1 to 99 %, by Pollaczek
-/// and Khinchine's formula. `variation` is the squared coefficient of variation of the service
-/// time.
+/// Returns the throughput and response time of an M/G/1 queue at utilizations from 1 to 99 %, by
+/// the Pollaczek-Khinchine formula. `variation` is the squared coefficient of variation of the
+/// service time.
 fn queue(variation: f64) -> Vec<(f64, f64)> {
     let at = |percent: i32| {
         let load = f64::from(percent) / 100.0;
@@ -42,7 +42,7 @@ proptest! {
     fn neither_unit_matters(
         points in prop::collection::vec((1_u32..1_000, 1_u32..1_000), 1..30), exponent in -20_i32..20,
     ) {
-        // Powers of two leave ratios unchanged.
+        // Scaling by powers of two leaves ratios unchanged.
         let unit = 2_f64.powi(exponent);
         let plain: Vec<_> = points.iter().map(|(x, t)| (f64::from(*x), f64::from(*t))).collect();
         let scaled: Vec<_> = plain.iter().map(|(x, t)| (x * unit, t / unit)).collect();

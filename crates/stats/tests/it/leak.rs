@@ -5,12 +5,12 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// Returns memory usage without a leak, in MiB. Takes the number of samples and the seconds between
+/// Returns memory usage without a leak, in MiB, for a number of samples and the seconds between
 /// them.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
-/// Teeth of 60 MiB and some 120 s, both of which vary by a fifth, on a base of 200 MiB. `envelope`
-/// returns the error of the minimum after each collection.
+/// A sawtooth on a base of 200 MiB. Its teeth are about 60 MiB high and 120 s long, both varying by
+/// a fifth. `envelope` returns the error of the minimum after each collection.
 fn teeth(
     noise: &mut Noise,
     count: usize,
@@ -40,13 +40,13 @@ fn sawtooth(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| noise.normal())
 }
 
-/// Teeth whose minima are correlated over some ten collections.
+/// A sawtooth whose minima are correlated over some ten collections.
 fn drifting_envelope(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     let mut drift = Drift::new(0.8, noise);
     teeth(noise, count, step, move |noise| 3.0 * drift.next(noise))
 }
 
-/// Teeth of which one in five is released only in part.
+/// A sawtooth in which one collection in five releases only a part.
 fn partial_collections(noise: &mut Noise, count: usize, step: f64) -> Vec<f64> {
     teeth(noise, count, step, |noise| {
         let partial = noise.uniform() < 0.2;
@@ -84,9 +84,9 @@ fn samples(values: &[f64], step_seconds: f64) -> Vec<Sample> {
     values.iter().enumerate().map(sample).collect()
 }
 
-/// The shares of runs of `hours` hours that report a leak, no leak, and neither, and the median of
-/// the smallest growth that would be seen. Memory grows by `leak` MiB per hour, and growth up to
-/// `bound` does not matter.
+/// Returns the shares of runs of `hours` hours that report a leak, no leak, and neither, and the
+/// median of the smallest growth that would be seen. Memory grows by `leak` MiB per hour, and
+/// growth up to `bound` does not matter.
 fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64; 3], f64) {
     let mut noise = Noise::seeded(10);
     let count = ((hours * 3_600.0) as usize).min(8_640);
@@ -121,9 +121,9 @@ fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64
 #[test]
 fn memory_without_a_leak_raises_few_alarms() {
     for (kind, memory) in KINDS {
-        // A bound near zero is the hardest case, because any growth by chance may exceed it.
+        // A bound near zero is the hardest case, because any chance growth may exceed it.
         let ([alarms, ..], _) = shares(memory, 1.0, 0.0, 1e-6, 60);
-        // If the true share is 5 %, more than 7 of 60 occur once in a hundred test runs.
+        // If the true share is 5 %, one test run in a hundred finds more than 7 of 60.
         assert!(alarms <= 7.5 / 60.0, "{kind}: {alarms}");
     }
 }
@@ -164,7 +164,7 @@ const RULE: Rule = Rule {
     seed: 1,
 };
 
-/// The values of a function of the time in hours, a minute apart and with a little noise.
+/// Samples a function of the time in hours once a minute, with a little noise.
 fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
     let mut noise = Noise::seeded(12);
     let values: Vec<f64> = (0..(hours * 60.0) as usize)
@@ -254,8 +254,8 @@ fn each_verdict_has_its_case() {
 
 #[test]
 fn a_straight_leak_is_found_despite_missing_readings() {
-    // The process leaks pages of 4 KiB at a steady rate and is read each second. Some readings are
-    // missing: a few at first, and many toward the end.
+    // The process leaks pages of 4 KiB at a steady rate, and its memory is read each second. Some
+    // readings are missing: a few at first, and many toward the end.
     let mut noise = Noise::seeded(14);
     let read: Vec<Sample> = (0..300)
         .filter(|second| noise.uniform() > f64::from(*second) / 600.0)
@@ -271,7 +271,7 @@ fn a_straight_leak_is_found_despite_missing_readings() {
 }
 
 #[test]
-fn an_unclear_growth_states_the_time_needed() {
+fn unclear_growth_states_the_time_needed() {
     let mut noise = Noise::seeded(13);
     let values: Vec<f64> = (0..600)
         .map(|i| 0.01 * f64::from(i) + 20.0 * noise.normal())
@@ -322,7 +322,7 @@ fn impossible_series_are_refused() {
 }
 
 #[test]
-fn constant_tiny_and_huge_series_give_numbers() {
+fn constant_tiny_and_huge_series_never_yield_nan() {
     let no_leak = |value: f64| growth(&samples(&vec![value; 200], 10.0), RULE).unwrap();
     for value in [0.0, 7.0, 1e-300, 1e300] {
         let found = no_leak(value);

@@ -1,7 +1,7 @@
 use gatebench_stats::normal::{beyond, beyond_inverse};
 use proptest::prelude::*;
 
-/// The output of scipy 1.17.1 for `from scipy.stats import norm; [norm.sf(z) for z in (0, .5, 1,
+/// The output of SciPy 1.17.1 for `from scipy.stats import norm; [norm.sf(z) for z in (0, .5, 1,
 /// 1.96, 2.4, 2.6, 4, 6, 10, 30)]`.
 const SCIPY: [(f64, f64); 10] = [
     (0.0, 0.5),

@@ -17,7 +17,7 @@ fn the_usual_percentiles_require_known_numbers_of_samples() {
 }
 
 #[test]
-fn ten_samples_give_no_percentile() {
+fn ten_samples_support_no_percentile() {
     assert_eq!(highest_trustworthy_percentile(0), None);
     assert_eq!(highest_trustworthy_percentile(10), None);
     assert_eq!(highest_trustworthy_percentile(1_000), Some(99.0));

@@ -102,14 +102,14 @@ fn a_law_without_noise_is_recovered_and_sized() {
     assert_eq!((six.cores_low, six.cores_high), (Some(6), Some(6)));
     let more = scalability.cores_for(law.at(3.0) * 1.01).unwrap();
     assert_eq!((more.cores, more.extrapolated), (4, false));
-    // More than √(0.95 ÷ 0.002) = 21.8 cores do not help.
+    // Cores beyond √(0.95 ÷ 0.002) = 21.8 lower the throughput.
     assert_eq!(scalability.cores_for(law.at(21.8) * 1.01), None);
     assert!(scalability.predict(5.0).unwrap().extrapolated);
     assert!(!scalability.predict(4.0).unwrap().extrapolated);
 }
 
 #[test]
-fn fewer_than_four_core_counts_give_a_line() {
+fn fewer_than_four_core_counts_are_fitted_with_a_line() {
     let scalability = fit(&[(1.0, 100.0), (2.0, 190.0), (2.0, 190.0), (4.0, 400.0)]);
     assert!(matches!(scalability.law, Law::Linear { .. }));
     let eight = scalability.predict(8.0).unwrap();
@@ -155,7 +155,7 @@ fn intervals_have_their_stated_coverage() {
         });
         let covered = covered.count();
         println!("{repeats} repeats, {predicted} cores: {covered} of 150");
-        // If the true share is 95 %, fewer than 135 occur once in a hundred test runs.
+        // If the true share is 95 %, one test run in a hundred covers fewer than 135.
         assert!(
             covered >= 135,
             "{repeats} repeats, {predicted} cores: {covered} of 150"
@@ -183,7 +183,7 @@ fn impossible_measurements_have_no_law() {
 }
 
 #[test]
-fn constant_tiny_and_huge_throughputs_give_numbers() {
+fn constant_tiny_and_huge_throughputs_never_yield_nan() {
     for throughput in [5.0, 1e-300, 1e300] {
         let scalability = fit(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, throughput)));
         let predicted = scalability.predict(16.0).unwrap();

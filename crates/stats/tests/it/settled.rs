@@ -12,8 +12,8 @@ const RESPONSES: u64 = 1_000;
 /// The CPU time per response when the cost has settled.
 const SETTLED_NS: f64 = 8_000.0;
 
-/// The totals at the edges of bins of a tenth of a second. `cost_ns` is the cost per response as a
-/// function of the time in seconds.
+/// Returns the totals at the edges of bins of a tenth of a second. `cost_ns` is the cost per
+/// response as a function of the time in seconds.
 fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     let mut now = Total::default();
     let mut totals = vec![now];
@@ -25,8 +25,8 @@ fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     totals
 }
 
-/// The number of bins after which the cost has settled; `None` if it does not settle within these
-/// bins.
+/// Returns the number of bins after which the cost has settled, or `None` if it does not settle
+/// within these bins.
 fn settles_after(totals: &[Total]) -> Option<usize> {
     (1..totals.len()).find(|bins| has_settled(&totals[..=*bins], BIN_SECONDS))
 }
@@ -77,14 +77,14 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// The cost, relative to the settled cost, from which on a warm-up has ended too early.
+/// A warm-up ended too early if its cost, relative to the settled cost, exceeds this.
 const TOO_HIGH: f64 = 1.05;
 
 /// The outcome of simulated warm-ups.
 struct Ends {
     /// The share that ended because the cost seemed settled while it was still too high.
     too_early: f64,
-    /// The share that ended at the maximum length.
+    /// The share that lasted for the maximum length.
     at_bound: f64,
     /// The median and the 90th percentile of the warm-ups' lengths, in seconds.
     seconds: [f64; 2],

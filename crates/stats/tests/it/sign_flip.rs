@@ -10,7 +10,7 @@ fn few_pairs_cannot_be_significant() {
 
 #[test]
 fn p_values_match_a_count_by_hand() {
-    // The sums of the 8 sign patterns of {1, 2, −3} are 0, ±2, ±4 or ±6; the observed sum is 0.
+    // The sums of the eight sign patterns of {1, 2, −3} are 0, ±2, ±4 or ±6; the observed sum is 0.
     assert_eq!(sign_flip_p(&[1.0, 2.0, -3.0]), Some(1.0));
     // The observed sum is |2 + 3 − 1| = 4. Four of the eight patterns reach it, with sums of ±4 and
     // ±6.

@@ -63,7 +63,7 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
     assert_eq!(weighed(by(6, 6), none, Verdict::NoChange), Verdict::Worse);
     assert_eq!(weighed(none, by(6, 6), Verdict::NoChange), Verdict::Better);
     assert_eq!(weighed(by(6, 6), by(0, 1), Verdict::NoChange), OPEN);
-    // The p-value 2^(1 − 6) is 0.031, which is not enough with six simultaneous comparisons.
+    // The p-value of 2^(1 − 6) = 0.031 is not small enough with six simultaneous comparisons.
     let six = Spoiled {
         candidate: by(6, 6),
         baseline: none,
@@ -80,7 +80,7 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
 
 #[test]
 fn equal_sides_that_spoil_blocks_lose_in_at_most_one_of_twenty_runs_over_all_looks() {
-    // Each side spoils a fifth of 60 blocks, and the blocks are examined after every block.
+    // Each side spoils a fifth of the 60 blocks, and the result is examined after every block.
     let mut noise = Noise::seeded(5);
     let mut run = |_: &usize| {
         let mut spoiled = Spoiled::default();

@@ -57,7 +57,7 @@ impl Baselines {
         atomic::write(&path, &schema::render(&path, self)?)
     }
 
-    /// Gives a name to a set of runs, whose paths in `dirs` must be absolute.
+    /// Names a set of runs. The paths in `dirs` must be absolute.
     pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
         let kept = |dir: &PathBuf| {
             dir.strip_prefix(folder)

@@ -72,7 +72,7 @@ pub struct RunEntry {
     pub cells: Vec<CellEntry>,
 }
 
-/// A metric of a gateway in a scenario of a run.
+/// One metric of one gateway in one scenario of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellEntry {
     pub scenario: String,
@@ -82,7 +82,7 @@ pub struct CellEntry {
     pub version: String,
     /// A digest of the conditions that comparable runs have in common.
     pub conditions: String,
-    /// The load as text.
+    /// A description of the load.
     pub load: String,
     /// The metric, as named in JSON reports.
     pub metric: String,
@@ -100,8 +100,8 @@ pub struct CellEntry {
     pub blocks: u32,
     /// True if something other than the gateway limited the value.
     pub limited: bool,
-    /// The value of the direct variant in the same run, which shows changes of the machine; `None`
-    /// without such a variant.
+    /// The value of the direct variant in the same run, which shows changes in the machine; `None`
+    /// if the run has no direct variant.
     pub control: Option<f64>,
     /// The number of blocks without a value because the gateway itself invalidated them.
     pub spoiled: u32,
@@ -160,7 +160,7 @@ impl HistoryIndex {
         Ok(found)
     }
 
-    /// Adds a run or replaces it.
+    /// Adds a run, or replaces the entry of its directory.
     ///
     /// # Errors
     /// [`StoreError::Index`].
@@ -290,7 +290,7 @@ fn cell_of(row: &Row<'_>) -> rusqlite::Result<CellEntry> {
     })
 }
 
-/// The directories of a folder that contain a run, with their stamps, ordered by name.
+/// Returns the directories in a folder that contain a run, with their stamps, ordered by name.
 fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     let entries = fs::read_dir(folder).map_err(|error| StoreError::io("read", folder, error))?;
     let mut found: Vec<Found> = entries
@@ -305,8 +305,8 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     Ok(found)
 }
 
-/// A string that changes when a resumed run rewrites its manifest or adds trials; `None` without a
-/// manifest.
+/// A string that changes with the version of gatebench, and when a resumed run rewrites its
+/// manifest or adds trials; `None` without a manifest.
 fn stamp(dir: &Path) -> Option<String> {
     let manifest = run::stamp(&dir.join(MANIFEST))?;
     let trials = fs::read_dir(dir.join(TRIALS)).map_or(0, Iterator::count);

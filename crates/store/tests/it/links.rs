@@ -1,4 +1,5 @@
-//! Tests the reading of other users' run directories, and the files that other users must not read.
+//! Tests that links in other users' run directories are not followed, and that other users cannot
+//! read private files.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

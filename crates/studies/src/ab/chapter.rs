@@ -3,15 +3,15 @@
 use gatebench_report::chapter::{
     Block, Case, Cases, Chapter, Document, Forms, Head, Line, Lines, Outcome, Part, Report, Text,
 };
-use gatebench_report::format::{capitalised, counted};
+use gatebench_report::format::{capitalized, counted};
 use gatebench_report::verdicts;
 use gatebench_stats::Verdict;
 
 use super::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, RunFacts, ScenarioFindings};
 
-/// The comment on a pull request: first the decision, then a table for each scenario. The tables
-/// also compare the baseline with itself.
+/// A comment on a pull request. The decision comes first, then a table for each scenario, which
+/// also compares the baseline with itself.
 pub struct Comment<'a> {
     pub(crate) ab_test: &'a AbTestFindings,
     pub(crate) run: &'a RunFacts,
@@ -53,7 +53,7 @@ impl Report for Comment<'_> {
 }
 
 /// The comparisons as test results, with a suite for each scenario and a case for each metric.
-/// *Worse* on a deciding metric is a failure; an open comparison is skipped.
+/// *Worse* on the deciding metric is a failure; a comparison without a verdict is skipped.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
     Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
 }
@@ -96,7 +96,7 @@ fn table(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> [Block; 2] {
     let line = |case: &ComparisonFindings| {
         let mut own = of(scenario, &ab_test.baseline, &ab_test.again);
         let own = own.find(|it| it.metric == case.metric && it.phase == case.phase);
-        let title = capitalised(case.metric.title());
+        let title = capitalized(case.metric.title());
         let name = format!("{title} at {}", case.load(scenario));
         let cells = vec![
             ratio(case).into(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::common::facts::Decision;
 use crate::kind::StudyFacts;
 
-/// The result of an A/B test.
+/// The decision of an A/B test, and the reason for it.
 #[derive(Clone, Debug, Serialize)]
 pub struct AbTestFindings {
     /// Label of the variant that is judged.

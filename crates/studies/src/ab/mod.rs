@@ -1,5 +1,5 @@
-//! A/B tests: the deciding metric is judged after every block, with intervals that are valid across
-//! all looks.
+//! A/B tests: the deciding metric is judged after every block. Each judgment is a look; the
+//! intervals are valid across all looks.
 
 pub mod chapter;
 pub mod facts;
@@ -26,12 +26,12 @@ use crate::common::trials::blocks_complete;
 use crate::kind::{Analysed, Next, StudyFindings, StudyKind};
 use facts::AbTestFindings;
 
-/// The largest share of runs of equal gateways in which the deciding verdict may be wrong in any
-/// scenario; also the largest share in which the baseline may differ from itself in any scenario.
+/// The largest share of runs with equal gateways in which the deciding verdict may be wrong in any
+/// scenario. The same bound applies to runs that find the baseline different from itself.
 const ALPHA: f64 = 0.05;
 
-/// The part of each share that goes to the sign test of spoiled blocks, which is valid across all
-/// looks. The looks at the metric use the rest.
+/// The part of a scenario's error rate that is spent on the sign test of spoiled blocks, which is
+/// valid across all looks. The looks at the metric spend the rest.
 const SPOILED_PART: f64 = 0.1;
 
 /// A difference below this may be due solely to the different code layouts of two binaries
@@ -46,7 +46,7 @@ pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Compari
     cell.weighed(look.map(|look| look.comparison), spoiled)
 }
 
-/// The planned looks at one of several scenarios, which share the error rate equally (Bonferroni).
+/// Plans the looks at one scenario. All scenarios share the error rate equally (Bonferroni).
 fn looks(ab_test: &AbTest, scenarios: usize) -> Option<Sequential> {
     let share = (1.0 - SPOILED_PART) * share_of_each(scenarios);
     Sequential::plan(ab_test.blocks_max as usize, share)
@@ -92,7 +92,7 @@ impl StudyKind for AbTest {
         Ok(StudyFindings::new(found, headlines))
     }
 
-    /// The basis of the verdict, and its error rate.
+    /// Explains the comparison and states its error rates.
     fn note(&self, context: &Context) -> Option<String> {
         let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
         let scenarios = context.plan.scenarios.len();
@@ -107,9 +107,9 @@ impl StudyKind for AbTest {
             "{baseline} and {again} are the same gateway: the difference between them is the noise \
              of this machine. The {metric} decides. {candidate} is compared with the mean of the \
              two, after every block, by repeated confidence intervals for at most {blocks} blocks. \
-             No matter when runs end, at most {alpha} % of them call equal gateways better or \
-             worse; in at most {alpha} % of them, equal gateways get no verdict because the \
-             baseline differs from itself.{over_all}",
+             If the gateways are equal, at most {alpha} % of runs find a difference, no matter \
+             when they end, and at most {alpha} % have no verdict because the baseline differs \
+             from itself.{over_all}",
             baseline = self.baseline,
             again = self.again,
             metric = decided_by(self.metric).title(),
@@ -120,7 +120,7 @@ impl StudyKind for AbTest {
     }
 }
 
-/// The headline of the report, and its caution.
+/// The report's headline, followed by the caution if there is one.
 fn headlines(found: &AbTestFindings) -> Vec<Sentence> {
     let caution = found.caution.iter().map(|text| (text, Tone::Caution));
     let all = std::iter::once((&found.text, found.decision.tone())).chain(caution);
@@ -128,13 +128,13 @@ fn headlines(found: &AbTestFindings) -> Vec<Sentence> {
     all.map(sentence).collect()
 }
 
-/// The differences of a gateway from itself, in a run that measures it twice. Each of them makes
-/// the scenario's verdicts on the same metric doubtful.
+/// A sentence for each difference between two variants that are the same gateway. The difference
+/// makes the scenario's other verdicts on the same metric doubtful.
 pub(crate) fn differences_from_itself(
     context: &Context,
     scenario: &ScenarioFindings,
 ) -> Vec<Sentence> {
-    // An A/B test has its own verdict on this difference.
+    // An A/B test judges this difference itself.
     if context.plan.study.ab().is_some() {
         return Vec::new();
     }
@@ -167,7 +167,6 @@ fn is_same(one: &Variant, other: &Variant) -> bool {
     of(one).is_some_and(|one| of(other) == Some(one))
 }
 
-/// The result of the comparison.
 fn findings(context: &Context, ab_test: &AbTest, scenarios: &[ScenarioFindings]) -> AbTestFindings {
     let judged = deciding(scenarios, &ab_test.candidate, &ab_test.baseline);
     let own = deciding(scenarios, &ab_test.baseline, &ab_test.again);
@@ -222,7 +221,7 @@ fn deciding<'a>(
     scenarios.iter().map(of_scenario).collect()
 }
 
-/// The decision across all scenarios after this many complete blocks, and its reason.
+/// The decision across all scenarios, with its reason. `blocks` is the number of complete blocks.
 fn decide(
     ab_test: &AbTest,
     scenarios: &[ScenarioFindings],
@@ -252,7 +251,7 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    // The scenario that decided, or the first of several.
+    // Finds a comparison that led to the decision; the first one is reported.
     let decided = |it: &ComparisonFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
         Decision::Fine => it.result.verdict == Verdict::Better,

@@ -1,4 +1,4 @@
-//! The metrics that both sides measured, and which of them are judged.
+//! Finds the metrics that both sides of a comparison measured.
 
 use gatebench_model::{DecisiveMetric, Variant};
 use gatebench_report::Validity;
@@ -22,7 +22,7 @@ pub(super) struct Side {
     pub(super) spoiled: usize,
 }
 
-/// A metric's place, with the candidate's blocks.
+/// A metric to compare, with the candidate's blocks.
 pub(super) struct Candidate {
     pub(super) place: Place,
     pub(super) side: Side,
@@ -80,7 +80,7 @@ pub(super) fn lost(
     places.map(|it| it.place).filter(is_lost).collect()
 }
 
-/// Places at which a gateway of the run spoiled every block and therefore has no value, with the
+/// Returns the places that have no value because the gateway spoiled every block, each with the
 /// number of these blocks.
 pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<(Place, usize)> {
     let mut found = Vec::new();

@@ -96,7 +96,7 @@ pub(super) fn is_same_phase(
     shape(candidate).is_some_and(|own| shape(baseline) == Some(own))
 }
 
-/// The load of a phase, with its change or failure.
+/// The JSON of a phase's load, including its change and failure.
 fn sent(phase: &Phase) -> String {
     json(&(&phase.shape, &phase.change, &phase.failure))
 }
@@ -146,12 +146,12 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
-/// The comparability of the CPU times of two runs.
+/// The result of comparing how two runs account for CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
     /// Both runs record the same accounting.
     Alike,
-    /// Neither run records this fact, and the recorded facts about their kernels do not differ.
+    /// Neither run records this fact, and no difference between their kernel releases is recorded.
     Assumed(&'static str),
     /// This fact differs between baseline and candidate, or only one of them records it.
     Unlike(&'static str, [String; 2]),
@@ -199,8 +199,7 @@ struct Differences<'a> {
 }
 
 impl Differences<'_> {
-    /// Adds a difference if the value of the baseline, which comes first, and that of the candidate
-    /// differ.
+    /// Adds a difference if the two values differ; the baseline's value comes first.
     fn add(&mut self, weight: Weight, what: impl Into<String>, [baseline, candidate]: [String; 2]) {
         if baseline != candidate {
             let what = what.into();
@@ -365,8 +364,8 @@ fn in_words(phase: &Phase) -> String {
     loads::in_words(&phase.shape) + &change_words(phase)
 }
 
-/// The phases of a run, by name. The names of the phases of a scenario's own load include the
-/// scenario.
+/// The phases of a run, by name. If a scenario has its own load, the names of its phases include
+/// the scenario.
 fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     let plan = &run.manifest.plan;
     let common = plan.load.phases.iter();
@@ -378,8 +377,8 @@ fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     common.chain(own).collect()
 }
 
-/// The names in either run, the candidate's first. The flags state whether the baseline and the
-/// candidate have the name.
+/// The names that occur in either run, the candidate's first. The first flag is true if the
+/// baseline has the name, and the second if the candidate has it.
 fn names<'a>(
     runs: [&'a RunSummary; 2],
     of: fn(&'a Plan) -> Vec<&'a str>,

@@ -1,4 +1,4 @@
-//! Comparisons between runs: of two, of one with a baseline of several, and of all runs in a folder
+//! Compares runs: two with each other, one with a baseline of several, and all runs in a folder
 //! over time.
 
 mod cells;
@@ -16,12 +16,11 @@ use compare::facts::RunLine;
 pub use compare::{compare, compare_with_baseline};
 pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history, updated};
 
-/// A run with its name and its findings.
+/// A run that can be compared with others.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     /// The directory, as the user wrote it or as it is called in the folder of runs.
     pub name: String,
-    /// The findings of this run.
     pub findings: Findings,
     manifest: Manifest,
 }
@@ -31,7 +30,7 @@ pub struct RunSummary {
 /// # Errors
 /// Fails with a [`StoreError`] that names the file if histograms, series or rendered files cannot
 /// be read.
-pub fn summarise(name: impl Into<String>, run: &Run) -> Result<RunSummary, StoreError> {
+pub fn summarize(name: impl Into<String>, run: &Run) -> Result<RunSummary, StoreError> {
     Ok(RunSummary {
         name: name.into(),
         findings: analyse(run)?,
@@ -51,7 +50,7 @@ impl RunSummary {
         }
     }
 
-    /// The status of the run.
+    /// The status that the manifest had when the run was read.
     pub fn status(&self) -> Status {
         self.manifest.status
     }

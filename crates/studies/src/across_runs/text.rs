@@ -15,8 +15,8 @@ const BLOCKS_ALIKE_MAX: f64 = 1.5;
 
 /// The caution about intervals between two single runs.
 pub(super) const ONE_RUN_EACH: &str = "There is one run on each side: the intervals account for \
-    differences between blocks, but not for those between two runs on this machine. For a gate, \
-    set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
+    differences between blocks, but not for those between two runs on this machine. To accept or \
+    reject changes in CI, set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
 
 /// The comparison as a sentence: `proxy-json, mine: CPU/request at 5,000 requests/s is 26.1 µs
 /// instead of 24.0 µs, 1.09× (1.06–1.12): worse.`
@@ -41,7 +41,7 @@ pub(super) fn cell(
         let needs = match mode {
             CompareMode::Blocks => {
                 format!(
-                    "a verdict needs {MIN_BLOCKS} blocks of each run; there are as few as {blocks}"
+                    "a verdict needs {MIN_BLOCKS} blocks of each run, and one of them has only {blocks}"
                 )
             }
             CompareMode::Runs => {
@@ -120,7 +120,7 @@ pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
 pub(super) fn accounting_assumed(fact: &str) -> String {
     format!(
         "The runs do not record {fact}: their CPU times are compared as if they were the same quantity, because \
-         everything that the runs do record about their kernels is equal."
+         no difference in kernel.release is recorded."
     )
 }
 

@@ -22,14 +22,15 @@ const TITLE: &str = "Capacity";
 /// The explanation of a curve.
 const CURVE: &str = "Steps at the same rate share a point. The columns held and missed count the \
      steps that met the objective and those that missed it. Response times are measured from when \
-     a request was due. Cores are those kept busy.";
+     a request was due. The columns gateway, load generator and upstream show how many cores \
+     each kept busy.";
 
-/// The explanation of the symbols in the drawing of a curve.
+/// The legend of a curve's drawing.
 const DRAWING: &str = "filled: every step met the objective; hollow: at least one missed it; \
      dotted line and band: the sustained rate and its interval; thin line: half of the steps meet \
      the objective";
 
-/// A column with its unit, and the function that returns a row's value, which may be missing.
+/// A column's head and unit, and the function that returns the value of a row, if it has one.
 type Figure<T> = ([&'static str; 2], Unit, fn(&T) -> Option<f64>);
 
 impl StudyFacts for CapacityFindings {
@@ -68,7 +69,7 @@ impl StudyFacts for CapacityFindings {
         })
     }
 
-    /// Open if a gateway, or a number of cores, has no result.
+    /// Open if any gateway or sizing has no result.
     fn decision(&self) -> Option<Decision> {
         let has_rate = |it: &GatewayCapacity| it.response.as_ref().and_then(rate_of).is_some();
         let is_whole =
@@ -80,7 +81,7 @@ impl StudyFacts for CapacityFindings {
     }
 }
 
-/// The curve of a gateway.
+/// A card with a gateway's result, its curve and its steps.
 fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &Palette) -> Block {
     let (name, class) = (name(found, of), palette.class(&of.variant));
     let heading = verdicts::with_validity(&name, of.validity);
@@ -103,7 +104,7 @@ fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &
         steps = steps.on(MARKDOWN | PAGE);
     }
     let blocks = vec![
-        Block::coloured_heading(heading).on(PAGE),
+        Block::colored_heading(heading).on(PAGE),
         Block::sentence(&*of.text).on(PAGE),
         Block::charts("", chart),
         steps,
@@ -352,7 +353,7 @@ fn responses(all: &[GatewayCapacity]) -> Lane {
     }
 }
 
-/// The rates at which half of the steps meet the objective; none if no gateway has one.
+/// The rates at which half of the steps meet the objective; none if no gateway has such a rate.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let half = |it: &GatewayCapacity| match it.response.as_ref()? {
         Response::Found(Sustained { half, .. }) | Response::Lapsing { half, .. } => {
@@ -376,7 +377,7 @@ fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     })
 }
 
-/// An interval, `19.7–20.3k`; empty if there is none.
+/// An interval such as `19.7–20.3k`; empty if there is none.
 fn range(rate: &Rate, scale: &UnitScale) -> String {
     let range = rate.interval.map(|it| scale.range(it.low, it.high));
     range.unwrap_or_default()

@@ -34,7 +34,6 @@ pub struct ObjectiveBound {
 /// The capacity of a gateway in a scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayCapacity {
-    /// Name of the scenario.
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
@@ -53,10 +52,10 @@ pub struct GatewayCapacity {
     pub repeats_planned: u32,
     /// Requests per second at the sustained rate, for each core that the gateway could use.
     pub per_core_per_second: Option<f64>,
-    /// CPU time per request in the longest steps that met the objective: the median over the
-    /// repeats.
+    /// CPU time per request in the last step near the result that met the objective: the median
+    /// over the repeats.
     pub cpu_ns_per_request: Option<f64>,
-    /// The largest anonymous memory in any step.
+    /// The largest anonymous memory of the gateway in any load.
     pub memory_bytes: Option<f64>,
     /// The throughput of the same number of connections without a schedule: the median over the
     /// repeats.
@@ -131,7 +130,6 @@ pub struct CapacityPoint {
 /// The number of cores that a rate requires.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizingFindings {
-    /// Name of the scenario.
     pub scenario: String,
     pub gateway: String,
     /// The rate that the user requested.

@@ -179,8 +179,8 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
     }
 }
 
-/// The load generator or the upstream: the one with the busier cores, or both together if they
-/// share cores.
+/// Returns the load generator or the upstream, whichever has the busier cores, and their busy
+/// share. If the two share cores, returns both.
 fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     let placement = &plan.placement;
     let busy = |component| cores_busy(phase, component).unwrap_or(0.0);

@@ -54,8 +54,7 @@ pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
     failed as f64 / phase.counts.intended.max(1) as f64
 }
 
-/// Reports whether other programs, the hypervisor or a CPU limit took time from the cores of the
-/// load.
+/// Reports whether other programs, the hypervisor or a CPU limit took CPU time from the load.
 pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     let machine = &phase.machine;
     let window_ns = machine.window_ns.max(1) as f64;

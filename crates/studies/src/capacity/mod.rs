@@ -95,7 +95,6 @@ fn name(number: usize, next: &NextStep) -> String {
     format!("{role}-{number:02}-{:.0}", next.rate_per_second)
 }
 
-/// The headlines of the report.
 fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     let tone = |validity| match validity {
         Validity::Valid => Tone::Plain,

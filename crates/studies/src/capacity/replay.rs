@@ -9,8 +9,8 @@ use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 use super::judge::is_disturbed;
 use crate::common::context::throughput_per_second;
 
-/// The rates with which the first repeat begins, as shares of saturation. They trace the curve
-/// below the range of the search.
+/// The rates of the first repeat's first steps, as shares of saturation. They trace the curve below
+/// the range of the search.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
 /// The maximum number of attempts at a disturbed step; the last attempt always counts.
@@ -19,7 +19,6 @@ const DISTURBED_MAX: usize = 3;
 /// Length of the steps that confirmed a result, as a multiple of the usual length.
 const CONFIRM_LENGTH: f64 = 4.0;
 
-/// The next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NextStep {
     /// Arrivals per second.

@@ -1,5 +1,5 @@
-//! The number of cores that a rate requires, from the capacities measured with several numbers of
-//! cores.
+//! Computes the number of cores that a rate requires from the capacities measured with several
+//! numbers of cores.
 
 use gatebench_model::{Capacity, Setup, Variant};
 use gatebench_report::Validity;
@@ -23,7 +23,7 @@ pub(super) fn of_run(
     let mut sizings = Vec::new();
     for scenario in &context.plan.scenarios {
         for (index, variant) in context.plan.variants.iter().enumerate() {
-            // Each gateway gets one sizing, at its first number of cores.
+            // A gateway that was measured with several numbers of cores gets only one sizing.
             let mut earlier = context.plan.variants[..index].iter();
             let is_known = earlier.any(|it| is_same(it, variant));
             let of_gateway = |found: &&GatewayCapacity| {
@@ -65,8 +65,8 @@ fn of_gateway_in(
     let sizing = scalability
         .as_ref()
         .and_then(|it| it.cores_for(rate_per_second));
-    // If a size met the objective even at the highest rate, its capacity is only a lower bound,
-    // too.
+    // If a size met the objective even at the highest rate that was tried, its capacity is only a
+    // lower bound, as is a limited capacity.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
     };

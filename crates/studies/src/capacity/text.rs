@@ -90,16 +90,16 @@ pub(super) fn response(
     }
 }
 
-/// The reasons to doubt a sustained rate, one sentence each with a leading space.
+/// The reasons to doubt a sustained rate: one sentence each, with a leading space.
 fn doubts(rates: &Sustained) -> String {
     let knees = &rates.knees_per_second;
     let is_alike = |at: &usize| !rates.deviating.contains(at);
     let alike = || (0..knees.len()).filter(is_alike).map(move |at| knees[at]);
     let deviating = rates.deviating.iter().map(|at| {
         format!(
-            " Process {} of {} differs from the others by more than chance: half of its steps meet \
-             the objective at {}, and half of theirs at {} to {}. The rates above are those of all \
-             processes together.",
+            " Process {} of {} differs from the others by more than chance explains: half of its \
+             steps meet the objective at {}; in the other processes, half of the steps meet it at \
+             {} to {}. The rates above are those of all processes together.",
             at + 1,
             knees.len(),
             rate_words(knees[*at]),
@@ -109,8 +109,8 @@ fn doubts(rates: &Sustained) -> String {
     });
     let lapses = rates.may_lapse().then(|| {
         format!(
-            " More than {} of all steps may miss the objective regardless of the rate; no rate \
-             would then meet it with a probability of {}. More repeats (--repeat) would settle \
+            " More than {} of all steps may miss the objective regardless of the rate; in that \
+             case, no rate meets it with a probability of {}. More repeats (--repeat) would settle \
              this.",
             percent(1.0 - rates.probability),
             percent(rates.probability)
@@ -208,16 +208,16 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     } else {
         (
             format!(
-                "{NEAR_STEPS} further steps go up by {} after one that met the objective, and down \
-                 by four times as much after one that missed it",
+                "in {NEAR_STEPS} further steps, the rate goes up by {} after a step that met the \
+                 objective, and down by four times as much after one that missed it",
                 percent(RESOLUTION)
             ),
             "during which other processes used the cores is repeated up to twice, regardless of its outcome",
         )
     };
     format!(
-        "Each of {} runs in a fresh process. First {} connections send as fast as they get \
-         responses (saturation). Then requests arrive at fixed rates, {arrivals}, over the same \
+        "Each of {} runs in a fresh process. First, {} connections send as fast as they get \
+         responses (saturation). Then, requests arrive at fixed rates, {arrivals}, over the same \
          number of connections, and response times are measured from when each was due. After a \
          warm-up, in steps of {}, the rate rises until the objective is missed; the search then \
          bisects on the logarithm of the rate; {near}. A logistic curve is fitted to all steps and \

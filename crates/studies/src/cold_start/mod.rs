@@ -25,14 +25,15 @@ const EXPLANATION: &str = "The load begins at the first correct response of a pr
                            medians of the blocks, with their ranges. Overlapping ranges are not \
                            ranked, and nothing is ranked with fewer than ten blocks.";
 
-/// The minimum number of responses in a window; a bin with fewer is merged with the next ones.
+/// The minimum number of responses in a window; a bin with fewer responses is merged with those
+/// after it.
 const WINDOW_RESPONSES_MIN: u64 = 100;
 
 /// The minimum number of windows in which a steady state can be detected.
 const WINDOWS_MIN: usize = 9;
 
-/// The number of windows on each side of a window over which its cost is smoothed.
-const NEIGHBOURS: usize = 10;
+/// The number of windows on each side that a window's cost is smoothed over.
+const NEIGHBORS: usize = 10;
 
 /// The maximum number of consecutive windows outside the band after the steady state has begun.
 const OUTSIDE_MAX: usize = 10;
@@ -48,7 +49,7 @@ struct Start {
     course_validity: Validity,
 }
 
-/// How the CPU time per request develops, from the first request on.
+/// The course of the CPU time per request, from the first request on.
 #[derive(Debug, PartialEq)]
 struct Course {
     first_ns: f64,
@@ -56,7 +57,7 @@ struct Course {
     settled: Settled,
 }
 
-/// When the steady state begins.
+/// The point at which the steady state begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Settled {
     /// After this number of requests.
@@ -171,7 +172,7 @@ fn windows(bins: &BinsRecord) -> Vec<Window> {
     windows
 }
 
-/// Returns how the cost develops; none if there is no window.
+/// Returns the course of the cost; none if there is no window.
 fn course(windows: &[Window], within: f64) -> Option<Course> {
     let costs: Vec<f64> = windows.iter().map(Window::cost_ns).collect();
     let late = costs.len() - costs.len() / 3;
@@ -192,10 +193,10 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
 /// Returns the window at which the steady state begins: the first one from which nine of ten
 /// smoothed costs are within a given share of the median of the last third, and no more than
 /// [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of a window and
-/// the same number of windows on each side, so that no single window is decisive, and a step in the
-/// cost stays where it is. The first windows have few neighbors before them, so the median of the
-/// window and the windows after it must also be within the share. The error states why there is no
-/// steady state.
+/// the same number of windows on each side, so that no single window is decisive, and smoothing
+/// does not move a step in the cost. The first windows have few neighbors before them, so the
+/// median of the window and the windows after it must also be within the share. The error states
+/// why there is no steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
     let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);
@@ -206,13 +207,13 @@ fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
         |costs: &[f64]| median(costs).is_some_and(|cost| (cost / steady - 1.0).abs() <= within);
     let last = costs.len() - 1;
     let smoothed = |index: usize| {
-        let neighbours = NEIGHBOURS.min(index).min(last - index);
-        is_within(&costs[index - neighbours..=index + neighbours])
+        let neighbors = NEIGHBORS.min(index).min(last - index);
+        is_within(&costs[index - neighbors..=index + neighbors])
     };
     let near: Vec<bool> = (0..costs.len()).map(smoothed).collect();
     let begins = |index: usize| {
-        let ahead = last.min(index + NEIGHBOURS);
-        near[index] && (index >= NEIGHBOURS || is_within(&costs[index..=ahead]))
+        let ahead = last.min(index + NEIGHBORS);
+        near[index] && (index >= NEIGHBORS || is_within(&costs[index..=ahead]))
     };
     let stays = |from: usize| {
         let rest = &near[from..];
@@ -296,7 +297,7 @@ fn row(name: String, cell: &Cell<'_>) -> FigureRow {
     FigureRow::judged(name, cell.variant.label(), cells)
 }
 
-/// When the steady state begins, for each usable block.
+/// Returns the point at which the steady state begins in each usable block.
 fn settled(cell: &Cell<'_>) -> Vec<Settled> {
     let starts = cell.starts.iter();
     let usable = starts.filter(|it| it.course_validity != Validity::Invalid);

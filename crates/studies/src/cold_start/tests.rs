@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns when the cost settles within 5 %, with 200 requests in each window.
+/// Returns the point at which the cost settles within 5 %, with 200 requests in each window.
 fn settles(costs: &[f64]) -> Settled {
     let window = |cost: &f64| Window {
         responses: 200,
@@ -10,7 +10,8 @@ fn settles(costs: &[f64]) -> Settled {
     course(&windows, 0.05).unwrap().settled
 }
 
-/// Some windows with one cost, followed by some with another.
+/// Costs that change from one value to another. Each argument is a number of windows and their
+/// cost.
 fn step(before: (usize, f64), after: (usize, f64)) -> Vec<f64> {
     [vec![before.1; before.0], vec![after.1; after.0]].concat()
 }
@@ -61,7 +62,8 @@ fn more_than_a_second_outside_the_band_precedes_the_steady_state() {
     };
     assert_eq!(burst(10), Settled::After(0));
     assert_eq!(burst(11), Settled::After(200 * 111));
-    // However long the last third is, such a burst in it leaves it without a steady state.
+    // A burst of more than ten windows leaves the last third without a steady state, however long
+    // the third is.
     let last = [vec![1_000.0; 450], step((15, 3_000.0), (135, 1_000.0))].concat();
     assert_eq!(settles(&last), Settled::Inconclusive);
 }

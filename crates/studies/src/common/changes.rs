@@ -12,7 +12,7 @@ use super::sum_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The tag of the waiting times of requests without a response.
+/// The tag under which the waiting times of requests without a response are recorded.
 const UNANSWERED: &str = "response.failed";
 
 /// The response times of one second, with failed requests counted separately.
@@ -21,12 +21,12 @@ struct Second {
     failed: u64,
     /// The longest time of any request, with or without a response.
     max_ns: u64,
-    /// The largest 99th percentile of any class of responses.
+    /// The largest 99th percentile among the classes of responses.
     p99_ns: u64,
 }
 
-/// A change or failure in a phase, or both: the second in which the first began, and the time at
-/// which the last ended.
+/// A change or failure in a phase. If a phase has both, the event begins with the one that begins
+/// first, and is over when the last one is over.
 struct Event {
     begin: u32,
     over_ns: u64,
@@ -51,8 +51,8 @@ pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
     phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
 }
 
-/// Reports whether a phase has a change, a failure or calls to the admin interface. These may be
-/// the cause of failed requests in such a phase.
+/// Reports whether a phase has a change, a failure or changes through the admin interface. Any of
+/// these may be the cause of the phase's failed requests.
 pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)
 }
@@ -138,7 +138,7 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     let mut sound = all
         .range(second_of(event.over_ns)..)
         .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
-    // The second in which the change ended counts as recovered only if it affected no request.
+    // The second in which the change ended counts as recovered if it is like the seconds before.
     let recovery_ns = sound.next().map(|(second, _)| {
         let sound_ns = u64::from(*second) * SECOND_NS;
         sound_ns.saturating_sub(event.over_ns)
@@ -153,8 +153,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
 }
 
 /// The additional metrics of a failure: for a target, the share of requests that went to it and the
-/// number of retries; for the control plane, how long it was down; for every part, the latency that
-/// the gateway added in the whole seconds of the failure.
+/// number of retries; for the control plane, its downtime; for every part, the latency that the
+/// gateway added in the whole seconds of the failure.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = Vec::new();
     if failure.part == FailingPart::ControlPlane {
@@ -185,7 +185,7 @@ fn responses(seconds: &[SecondHistogram]) -> impl Iterator<Item = &SecondHistogr
     seconds.iter().filter(|it| it.tag.starts_with("response."))
 }
 
-/// Requests without a response, or with a response of status 5xx.
+/// Reports whether these requests got no response, or a response with status 5xx.
 fn is_failure(found: &SecondHistogram) -> bool {
     [UNANSWERED, "response.5xx"].contains(&found.tag.as_str())
 }
@@ -205,7 +205,7 @@ fn by_second(seconds: &[SecondHistogram]) -> BTreeMap<u32, Second> {
     all
 }
 
-/// The number of values above the recorded equivalent of `bound_ns`.
+/// The number of values above the bucket that contains `bound_ns`.
 fn beyond(found: &SecondHistogram, bound_ns: u64) -> u64 {
     let histogram = &found.histogram;
     let bound_ns = histogram.highest_equivalent(bound_ns);

@@ -1,6 +1,5 @@
-//! One pass over the trials: each is judged, its values are collected, and its histograms are added
-//! to the curves. The values of gateways are then related to those of the direct variant and of the
-//! null gateway in the same block.
+//! Judges each trial, collects its values, and adds its histograms to the curves. Then relates the
+//! values of gateways to those of the direct variant and of the null gateway in the same block.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +99,7 @@ impl<'a> Collected<'a> {
                 self.shares.push(found);
             }
             let known = self.reasons.entry(cell.clone()).or_default();
-            // Several agents may give the same reason.
+            // A gate may be tripped twice: by the whole load and by one of its agents.
             known.extend(worst_of_each(&reasons).map(|(reason, _)| reason));
         }
         if !context.is_direct(record) {
@@ -236,7 +235,8 @@ type Relate = fn(f64, f64) -> f64;
 const DIFFERENCE: Relate = |own, base| own - base;
 const RATIO: Relate = |own, base| own / base;
 
-/// The resulting metric, the metric that is read from both sides, and how their values are related.
+/// The resulting metric, the metric that is read from both sides, and the function that relates
+/// their values.
 type Relation = (Metric, Metric, Relate);
 
 const OVER_NULL: &[Relation] = &[

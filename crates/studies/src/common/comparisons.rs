@@ -18,7 +18,7 @@ use super::trials::blocks_complete;
 /// The smallest effect that matters, in either direction.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
 
-/// The rule by which all comparisons of a run with this seed are judged.
+/// The rule that judges all comparisons of a run with this seed.
 pub(crate) fn rule(seed: u64) -> Rule {
     let smallest_effect = SMALLEST_EFFECT;
     Rule {
@@ -44,7 +44,7 @@ pub(crate) fn cells_of_run(
     scenarios.iter().enumerate().flat_map(of_scenario).collect()
 }
 
-/// Two gateways and a metric, before they are judged.
+/// A comparison of two gateways on a metric, before it is judged.
 pub(crate) struct Cell {
     /// The comparison, whose result and text are filled in later.
     pub(crate) found: ComparisonFindings,
@@ -74,8 +74,8 @@ fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subjec
     subjects
 }
 
-/// All subjects by which gateways can be compared, the deciding one first. CPU per request depends
-/// on the load, so it is compared in a side-by-side phase if there is one, and otherwise at a fixed
+/// All subjects of comparisons between gateways, the deciding one first. CPU per request depends on
+/// the load, so it is compared in a side-by-side phase if there is one, and otherwise at a fixed
 /// rate if there is one.
 pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
@@ -338,7 +338,7 @@ pub(crate) fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// Reports whether more data could still give a verdict.
+/// Reports whether more data could still lead to a verdict.
 pub(crate) fn is_open(verdict: Verdict) -> bool {
     use Verdict::{Inconclusive, TooFewBlocks};
     matches!(verdict, Inconclusive { .. } | TooFewBlocks { .. })

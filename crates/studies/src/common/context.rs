@@ -1,4 +1,4 @@
-//! The facts, besides the trial itself, from which a trial is judged: the plan, and the direct
+//! The facts that are needed to judge a trial, besides its own record: the plan, and the direct
 //! variant of the same run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,8 +58,8 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// The lowest and the highest mean frequency at which the gateways of the same block ran in the
-    /// same phase, excluding the direct variant and the null gateway.
+    /// The lowest and the highest mean frequency of the gateways' cores in the same block and
+    /// phase, excluding the direct variant and the null gateway.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,
@@ -150,7 +150,8 @@ impl<'a> Context<'a> {
         blocks.get(&block).copied().or_else(|| median(&all()))
     }
 
-    /// Median size of a response in bytes, over the run's trials of the same kind.
+    /// Median size of a response in bytes, over the run's loads of the same scenario, variant
+    /// and phase.
     pub(crate) fn response_bytes(&self, record: &TrialRecord, phase: &PhaseRecord) -> Option<f64> {
         let trial = &record.trial;
         self.response_bytes
@@ -164,12 +165,10 @@ pub(crate) fn is_of(trial: &Trial, scenario: &str, variant: &str) -> bool {
     trial.scenario == scenario && trial.variant == variant
 }
 
-/// The kind of a measured phase.
 pub(crate) fn kind(phase: &PhaseRecord) -> PhaseKind {
     kind_of(&phase.shape, phase.side_by_side)
 }
 
-/// The kind of a load.
 pub(crate) fn kind_of(shape: &Shape, is_side_by_side: bool) -> PhaseKind {
     match shape {
         _ if is_side_by_side => PhaseKind::SideBySide,
@@ -187,8 +186,8 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received in the window per response that ended in it; none if no response ended in it.
-/// Neither count includes responses that ended later.
+/// Bytes received per response during the measurement; none if no response ended in it. Responses
+/// that ended later are neither counted nor included in the bytes.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
     let counts = &phase.counts;
     let responses = counts.completed_in_window;

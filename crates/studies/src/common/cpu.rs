@@ -1,5 +1,4 @@
-//! CPU time and memory in a phase: the CPU time of the components and of the gateway's cores, and
-//! the gateway's memory.
+//! Computes the CPU time of a phase's components, and the gateway's memory.
 
 use gatebench_model::Placement;
 use gatebench_store::{GatewayFacts, PhaseRecord};
@@ -20,7 +19,7 @@ pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option
     Some(cores_busy(phase, component)? * 1e9 / throughput)
 }
 
-/// Core time per request, from the window of the machine's samples.
+/// Core time per request. `ns` is the core time in the window of the machine's samples.
 pub(crate) fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
     let throughput = throughput_per_second(phase);
     let window_ns = phase.machine.window_ns;
@@ -43,8 +42,8 @@ pub(crate) fn memory_bytes(phase: &PhaseRecord) -> Option<f64> {
     (bytes > 0).then_some(bytes as f64)
 }
 
-/// The number of cores that a gateway could use: its number of workers if it has one, limited by
-/// the cores that it was `placed` on and by its CPU limit.
+/// The number of cores that a gateway could use: its number of workers if known, limited by the
+/// cores that it was `placed` on and by its CPU limit.
 pub(crate) fn usable_cores(gateway: Option<&GatewayFacts>, placed: usize) -> f64 {
     let usable = match gateway.map_or(0, |it| it.workers as usize) {
         0 => placed,

@@ -12,8 +12,8 @@ use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// The number of points for each decade of the share of samples beyond a point, which is enough for
-/// a smooth line.
+/// The number of points per decade of the share of samples beyond a point; 20 are enough for a
+/// smooth line.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// The histograms collected so far, by scenario, phase, metric and variant.

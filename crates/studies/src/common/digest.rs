@@ -15,7 +15,7 @@ const FAILED: &str = "failed";
 #[derive(Default)]
 pub(crate) struct Digest {
     histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
-    /// The seconds of the phases with a change or failure.
+    /// The histograms of each second, for phases that [`is_disturbed`] finds.
     seconds: BTreeMap<String, Vec<SecondHistogram>>,
 }
 
@@ -25,7 +25,7 @@ impl Digest {
         for (tag, histogram) in trial.histograms()? {
             let mut parts = tag.split('.');
             let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
-            // The halves of the added latency (request and response) are only in the log.
+            // The two halves of the added latency, request and response, are kept only in the log.
             let metric = CurveMetric::ALL
                 .into_iter()
                 .find(|it| metric == Some(it.word()));
@@ -65,7 +65,8 @@ impl Digest {
         }
     }
 
-    /// The seconds of a phase with a change or failure; empty for other phases.
+    /// The histograms of each second of a phase with a change, a failure or changes through the
+    /// admin interface; empty for other phases.
     pub(crate) fn seconds(&self, phase: &str) -> &[SecondHistogram] {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }

@@ -60,7 +60,8 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// A group in the first phase of each trial of a variant in a scenario, by block.
+    /// Returns a group of a variant in a scenario: one record for each block, from the first phase
+    /// that has the group.
     pub(crate) fn of_trials(
         &self,
         scenario: &str,

@@ -135,7 +135,7 @@ pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
     }
 }
 
-/// CPU time and memory.
+/// The metrics of CPU time and memory.
 fn usage(phase: &PhaseRecord) -> Vec<(Metric, f64)> {
     let components = [
         ("gateway", Metric::GatewayCpuPerRequest),

@@ -30,7 +30,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Each phase with each variant.
+    /// All combinations of phase and variant, phase by phase.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let of = |phase: &'a str| self.variants.iter().map(move |variant| (phase, *variant));
         self.phases.iter().flat_map(move |phase| of(phase))

@@ -10,7 +10,7 @@ use super::facts::{Aspect, Metric, Reason};
 use super::gates::{View, judge_phase, worst};
 use super::metrics::of_phase;
 
-/// A load at a share, in one trial.
+/// A load at a share of saturation, in one trial.
 pub(crate) struct OfShare<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) phase: &'a PhaseRecord,
@@ -40,7 +40,8 @@ impl<'a> OfShare<'a> {
         }
     }
 
-    /// None for the closed load, whose latency follows from its connections and its throughput.
+    /// Returns none for the closed load, whose latency follows from its connections and its
+    /// throughput.
     pub(crate) fn latency_ns(&self, metric: Metric) -> Option<f64> {
         matches!(self.phase.shape, Shape::Open(_)).then_some(())?;
         self.metrics.get(&metric).copied()

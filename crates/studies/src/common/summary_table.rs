@@ -140,7 +140,7 @@ fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatu
     status
 }
 
-/// The worst reason for each gate and phase, with the number of reasons for them.
+/// The worst reason for each gate and phase, with the number of reasons that share both.
 pub(super) fn worst_of_each(reasons: &[Reason]) -> impl Iterator<Item = (Reason, usize)> {
     let groups = by_key(reasons.iter().map(|it| ((it.gate, &it.phase), it))).into_iter();
     groups.filter_map(|(_, seen)| {
@@ -150,12 +150,13 @@ pub(super) fn worst_of_each(reasons: &[Reason]) -> impl Iterator<Item = (Reason,
     })
 }
 
-/// The worst reason for each gate and phase, with the number of blocks in which it occurred, in
-/// descending order of severity. `reasons` has at most one for each of them and each block.
+/// Returns the worst reason for each gate and phase, the most severe first. The message of a reason
+/// that occurred in several blocks states their number. `reasons` contains at most one reason per
+/// gate, phase and block.
 fn once_each(reasons: &[Reason]) -> Vec<Reason> {
     let worst = worst_of_each(reasons).map(|(mut reason, blocks)| {
         if blocks > 1 {
-            reason.message += &format!(" Seen in {blocks} blocks.");
+            reason.message += &format!(" This was observed in {blocks} blocks.");
         }
         reason
     });

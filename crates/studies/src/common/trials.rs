@@ -1,4 +1,4 @@
-//! The trials of the plan: finished, missing and failed, and their timelines.
+//! Lists the missing and failed trials of the plan, and builds the timelines of the trials on disk.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ const MEANT_TO_BE_EQUAL: [WireName; 3] = [
 
 /// The variants of a scenario in the plan's order, without those that have no completed trial.
 pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
-    // The null gateway does different work.
+    // The null gateway is left out, because it does different work.
     let variants = context.plan.variants.iter().filter(|it| !it.is_null());
     let found = variants.filter_map(|variant| of_cell(context, scenario, variant));
     let mut found: Vec<WireFindings> = found.collect();
@@ -167,7 +167,8 @@ fn retries(records: &[&TrialRecord]) -> WireFact {
     }
 }
 
-/// Each trial tests this once; the text states whether the trials disagree.
+/// Each trial tests once whether messages are forwarded before they are complete. The text is
+/// `sometimes` if the trials disagree.
 fn buffering(records: &[&TrialRecord]) -> Vec<WireFact> {
     let tried = |name, of: fn(&gatebench_store::Buffering) -> Option<bool>| {
         let all = records.iter().filter_map(|it| of(it.buffering.as_ref()?));

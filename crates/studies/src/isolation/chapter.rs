@@ -6,7 +6,7 @@ use gatebench_report::chapter::{
 };
 use gatebench_report::chart::lines::{Dot, Panel, Series};
 use gatebench_report::chart::{Names, Ticked, lines};
-use gatebench_report::format::{UnitScale, capitalised, grouped};
+use gatebench_report::format::{UnitScale, capitalized, grouped};
 use gatebench_report::palette::Palette;
 use gatebench_report::verdicts;
 
@@ -19,13 +19,12 @@ const TITLE: &str = "Isolation";
 /// The section of docs/METHOD.md that describes the method.
 const METHOD: &str = "Isolation";
 
-/// The explanation of the chapter.
 const EXPLANATION: &str = "Each ratio is a figure of the good group next to failing groups, \
      divided by that of the same group next to healthy ones at the same rates; the two are paired \
      by blocks of fresh processes. The column \"healthy ÷ itself\" compares two healthy runs and \
      shows the noise of this machine.";
 
-/// The explanation of the symbols in the drawing of a measure.
+/// The legend of a measure's chart.
 const READ: &str = " Filled: next to failing requests; hollow: next to healthy ones.";
 
 impl StudyFacts for Vec<IsolationFindings> {
@@ -62,7 +61,7 @@ fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
     let class = palette.class(&found.variant);
     let chart = |(place, measure): (usize, &IsolationMeasure)| {
         let svg = pairs(&format!("isolation-{index}-{place}"), measure, &class);
-        Chart::new(capitalised(measure.title), svg).note(Text::from(&*measure.text).and(READ))
+        Chart::new(capitalized(measure.title), svg).note(Text::from(&*measure.text).and(READ))
     };
     let (failing, healthy) = (counts(found.beside_failing), counts(found.beside_healthy));
     let brief = |name: &str, counts: &str| Line::brief(name, vec![counts.into()]);
@@ -97,7 +96,7 @@ fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     let ratio = verdicts::ratio(&measure.result);
     let own = measure.own.as_ref().map_or(String::new(), verdicts::ratio);
     Line {
-        name: Text::from(capitalised(measure.title)).strong_if(measure.decides),
+        name: Text::from(capitalized(measure.title)).strong_if(measure.decides),
         decides: measure.decides,
         brief: vec![
             verdicts::word(verdict).into(),

@@ -13,7 +13,7 @@ pub struct IsolationFindings {
     pub variant: String,
     /// The scenario in which groups fail.
     pub scenario: String,
-    /// The same scenario, in which every group sends good requests.
+    /// The healthy twin of the scenario, in which every group sends good requests.
     pub healthy: String,
     /// The group that must not be harmed.
     pub group: String,
@@ -51,7 +51,7 @@ impl IsolationCounts {
 /// A property of the good group that failing requests should not change.
 #[derive(Clone, Debug, Serialize)]
 pub struct IsolationMeasure {
-    /// The name of the measure.
+    /// The name of the measure, such as `rate`.
     pub title: &'static str,
     pub unit: Unit,
     /// True if the measure affects the decision.

@@ -99,7 +99,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// None if one side was never measured.
+    /// Returns none if the failing side or the healthy side was never measured.
     fn findings(
         self,
         isolation: &Isolation,
@@ -125,8 +125,8 @@ impl<'a> Sides<'a> {
         Some(found)
     }
 
-    /// The failing side in the blocks that also have the second healthy run. An interrupted run may
-    /// end between the two, which leaves its last block incomplete.
+    /// The failing side of the blocks that also have the second healthy run. The last block of an
+    /// interrupted run may lack it.
     fn in_whole_blocks(&self) -> Vec<GroupOfTrial<'a>> {
         let blocks: BTreeSet<u32> = self.again.iter().map(|it| it.block).collect();
         let whole = self.failing.iter().filter(|it| blocks.contains(&it.block));
@@ -229,12 +229,12 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-/// The decision of the test and its reason: first by failed requests, then by speed.
+/// Decides the test by failed requests or, if there are none, by speed. Also returns the reason.
 fn decide(found: &IsolationFindings) -> (Decision, String) {
     harm(found).unwrap_or_else(|| slowness(found))
 }
 
-/// The effect of failing requests on the responses of the good group; none if there was no effect.
+/// The decision and its reason if requests of the good group failed; none if all succeeded.
 fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let of = |counts: IsolationCounts| {
@@ -262,11 +262,11 @@ fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     })
 }
 
-/// The effect of failing requests on the speed of the good group, if all its checks passed.
+/// The decision and its reason by the speed of the good group, if none of its requests failed.
 fn slowness(found: &IsolationFindings) -> (Decision, String) {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let kept = format!(
-        "all {} requests of '{}' passed their checks next to failing ones",
+        "all {} requests of '{}' got correct responses next to failing ones",
         grouped(found.beside_failing.responses as f64),
         found.group
     );

@@ -8,7 +8,7 @@ use gatebench_report::chapter::{
 };
 use gatebench_report::chart::lines::{Dot, Lines, Panel, Series};
 use gatebench_report::chart::{Names, Ticked};
-use gatebench_report::format::{UnitScale, capitalised, grouped, short, signed};
+use gatebench_report::format::{UnitScale, capitalized, grouped, short, signed};
 use gatebench_report::palette::Palette;
 use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 use gatebench_report::{Unit, Validity};
@@ -21,7 +21,7 @@ use super::facts::{
 use crate::common::facts::{Metric, RowStatus};
 use crate::common::joined;
 
-/// The chapter; none if no scenarios or loads differ only in a number.
+/// The chapter; none if the run has no scenarios or loads that differ only in a number.
 pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> Option<Chapter> {
     let families = families.iter().enumerate();
     let cards = families.map(|(index, found)| card(index, found, palette));
@@ -41,7 +41,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     for table in whole.by_phase() {
         let measure = table.groups[0].label.clone();
         let label = format!("{title}: {measure}");
-        let heading = Text::with_strong("", &capitalised(&measure), "");
+        let heading = Text::with_strong("", &capitalized(&measure), "");
         blocks.push(Block::sentence(heading).on(MARKDOWN));
         let table = TableBlock::new(table, "gateway", &label, palette).wide();
         blocks.push(Block::from(table).on(MARKDOWN | PAGE));
@@ -116,7 +116,6 @@ fn memory_chart(
     Some(Lines::new(names, "", across, panel).draw())
 }
 
-/// The explanation of the table.
 fn explanation(costs: &MarginalCostFindings) -> String {
     let memory = match costs.what {
         MarginalUnit::Routes | MarginalUnit::Consumers | MarginalUnit::Upstreams => {
@@ -191,8 +190,8 @@ fn why(status: &RowStatus) -> Option<&'static str> {
     }
 }
 
-/// The numbers of a measure, and the cost of each additional item; empty if no gateway has the
-/// measure.
+/// The columns of a measure: one for each number, and one for the cost of each additional item.
+/// Empty if no gateway has the measure.
 fn lanes(costs: &MarginalCostFindings, index: usize, measure: &MarginalCostMeasure) -> Vec<Lane> {
     let points = || costs.gateways.iter().flat_map(|gateway| &gateway.points);
     let medians = points().filter_map(|point| point.values[index].as_ref().map(|it| it.median));

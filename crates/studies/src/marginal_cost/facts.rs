@@ -43,7 +43,7 @@ impl MarginalUnit {
     }
 }
 
-/// A quantity that may grow.
+/// A quantity that may grow with the number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarginalCostMeasure {
     pub metric: Metric,
@@ -71,7 +71,7 @@ pub struct GatewayMarginalCosts {
 /// The figures of a gateway at one number of the unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostPoint {
-    /// The number.
+    /// The number of units.
     pub count: u32,
     pub scenario: String,
     /// The phase, if each number is a separate one.

@@ -1,4 +1,4 @@
-//! Finds the scenarios, and the loads, that are the same except for one number.
+//! Finds scenarios and loads that are the same except for one number.
 
 use gatebench_model::load::Closed;
 use gatebench_model::{AxisValue, Phase, Plan, Scenario, Shape};

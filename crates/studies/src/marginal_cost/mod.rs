@@ -1,11 +1,11 @@
-//! The cost of each route, consumer and idle connection, from scenarios or loads that differ only
-//! in the number of these.
+//! Computes the cost of each route, consumer and idle connection from scenarios or loads that
+//! differ only in the number of these.
 
 pub(crate) mod chapter;
 pub mod facts;
 mod families;
 
-use gatebench_report::format::{capitalised, counted, grouped, listed, quantity};
+use gatebench_report::format::{capitalized, counted, grouped, listed, quantity};
 use gatebench_report::{Tone, Unit};
 use gatebench_stats::comparison::CONFIDENCE;
 use gatebench_stats::{Difference, difference};
@@ -20,7 +20,7 @@ use families::{Family, Member};
 
 pub(crate) use families::marginal_unit;
 
-/// The families of the plan's scenarios and loads, in the plan's order.
+/// The costs in each family of scenarios or loads, in the plan's order.
 pub(crate) fn of_run(
     context: &Context,
     scenarios: &[ScenarioFindings],
@@ -98,8 +98,8 @@ fn per_item(
     difference(&baseline, &candidate, CONFIDENCE, seed)
 }
 
-/// A sentence for each gateway on the cost of each unit in memory and start time. No verdict
-/// compares these costs, so they are not ranked.
+/// A sentence for each gateway on the memory that each unit costs, and on the start times. No
+/// verdict compares these costs, so they are not ranked.
 pub(crate) fn sentences(costs: &MarginalCostFindings) -> Vec<Sentence> {
     let gateways = costs.gateways.iter().filter_map(|gateway| {
         let (text, variant) = (sentence(costs, gateway)?, Some(&*gateway.variant));
@@ -141,10 +141,11 @@ fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Opt
     if let Some(start) = start {
         text.push_str(&format!("; {} is ready after {start}", gateway.variant));
     }
-    Some(format!("{}.", capitalised(&text)))
+    Some(format!("{}.", capitalized(&text)))
 }
 
-/// Both ends of the range, `21.0 ms with 1 and 35.0 ms with 5,000`; none if there is no value.
+/// The value at each number, such as `21.0 ms with 1 and 35.0 ms with 5,000`; none if there is no
+/// value.
 fn at_each(gateway: &GatewayMarginalCosts, measure: usize, unit: Unit) -> Option<String> {
     let known = gateway.points.iter().filter_map(|point| {
         let median = point.values[measure].as_ref()?.median;

@@ -24,7 +24,7 @@ const EXPLANATION: &str = "A closed load finds the gateway's saturation. In the 
                            The rates differ between gateways: each row names its own, and rows of \
                            different gateways are not ranked.";
 
-/// The share that marks the load that finds the saturation.
+/// The percentage that marks the closed load at saturation.
 const SATURATED: u32 = 100;
 
 const NO_SATURATION: &str = "no request got a response at saturation, so the rates for --at cannot \

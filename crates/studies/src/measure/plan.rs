@@ -25,7 +25,7 @@ impl StudyChoice for MeasureChoice {
         true
     }
 
-    /// A run that only measures has the study that its suite requests.
+    /// Shares that the user requests replace the study that the suite requests.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let asked = SuiteStudy::At(self.percents.clone());
         let asked = Some(&asked).filter(|_| !self.percents.is_empty());
@@ -53,8 +53,8 @@ pub(super) fn in_words(shares: &Shares) -> String {
     let each = shares.percents.iter().map(|it| format!("{it} %"));
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
     format!(
-        "shares   {} connections find each gateway's saturation; then open loads offer {} of it \
-         with {}, each with {warm_up} s of warm-up and {measure} s of measurement",
+        "shares   a closed load of {} connections finds each gateway's saturation; then open loads \
+         offer {} of it with {}, each with {warm_up} s of warm-up and {measure} s of measurement",
         shares.connections,
         joined(each, ", "),
         arrivals(shares.arrivals)

@@ -1,5 +1,5 @@
-//! The audit of gateways' own metrics: their counts and times over whole loads, next to those of
-//! the load generator.
+//! Audits gateways' own metrics: compares their counts and times over whole loads with those of the
+//! load generator.
 
 mod rule;
 
@@ -21,10 +21,11 @@ const EXPLANATION: &str = "Each gateway's own metrics are fetched before and aft
      \"agrees\": every request is counted, and each drawn percentile lies in the bucket of the \
      measured one or in the bucket next to it. \"too coarse\": the measured p99 lies in the first \
      bucket or beyond the last one, so that the drawn values depend on the bounds and not on the \
-     times. \"half\": the time ends when the request is sent to the upstream. \"whole \
-     milliseconds\": the gateway rounds each time. \"late\": the metrics include a request only \
-     after this time. \"miscounts\": requests are missing, or counted more than once. \"differs\": \
-     clients wait where the gateway does not measure, for example in the kernel's queues.";
+     times. \"half\": the gateway's time ends when it sends the request to the upstream. \"whole \
+     milliseconds\": the gateway rounds each time. \"late by\" a time: the metrics include the last \
+     requests only after this time. \"miscounts\": requests are missing, or counted more than \
+     once. \"differs\": clients wait where the gateway does not measure, for example in the \
+     kernel's queues.";
 
 /// The percentiles of the table.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
@@ -136,7 +137,7 @@ impl Cell {
         let mut cells = vec![number(counted.own), number(counted.completed)];
         cells.resize_with(11, FigureCell::default);
         let late = Some(counted.late_ns).filter(|_| counted.words().contains(&Word::Late));
-        cells.push(judgement(&counted.words(), late));
+        cells.push(judgment(&counted.words(), late));
         let first = FigureRow::new(self.name("requests", are_several), &self.variant, cells);
         let timed = self.timed.iter().map(|it| {
             let name = format!("{} ({})", it.metric, covers(it.covers));
@@ -176,7 +177,7 @@ impl Cell {
             let retries = match repeated {
                 0 => String::new(),
                 count => format!(
-                    "; the upstream received {} again, so it may count retries",
+                    "; the upstream received {} again, so the gateway may count retries",
                     counted(count, "request")
                 ),
             };
@@ -257,7 +258,7 @@ impl Timed {
         cells.push(FigureCell::of_one(self.mean_ns));
         cells.push(FigureCell::of_one(self.measured.mean_ns));
         cells.push(self.widest());
-        cells.push(judgement(&self.words(), None));
+        cells.push(judgment(&self.words(), None));
         cells
     }
 
@@ -286,7 +287,7 @@ impl Timed {
     }
 }
 
-fn judgement(words: &[Word], late_ns: Option<u64>) -> FigureCell {
+fn judgment(words: &[Word], late_ns: Option<u64>) -> FigureCell {
     let words = words.iter().map(|word| match (word, late_ns) {
         (Word::Late, Some(ns)) => format!("late by {}", quantity(ns as f64, Unit::Nanoseconds)),
         _ => word.as_str().to_owned(),

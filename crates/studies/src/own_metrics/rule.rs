@@ -1,12 +1,12 @@
-//! Judges a gateway's own metrics: whether it counts every request once, and what the percentiles
-//! that a dashboard draws from its buckets say about the measured times.
+//! Judges a gateway's own metrics: its count of requests, and the percentiles that a dashboard
+//! draws from its buckets.
 
 use gatebench_model::own_metrics::{Covers, LatencyKind};
 use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 
 /// A metric is late if it includes the last request of a load only after this time.
 const LATE_NS: u64 = 500_000_000;
-/// A resolution coarser than this share of the measured time hides it.
+/// If the resolution is coarser than this share of the measured time, it hides the time.
 const RESOLUTION_MAX: f64 = 0.1;
 /// A mean agrees with the measured one if they differ by at most this factor. A gateway begins to
 /// time a request after the client has sent it.
@@ -76,8 +76,8 @@ impl Counted {
         let uncounted = (audit.completed + audit.abandoned).saturating_sub(audit.requests);
         self.missing += missing;
         self.forgotten += uncounted - missing;
-        // Metrics that lag by more than the wait before the load may include requests sent before
-        // it.
+        // Metrics that lag by more than the wait before the load may include requests that were
+        // sent before the load.
         let is_settled = audit.late_ns.is_none_or(|late| late <= audit.settled_ns);
         if is_settled {
             self.excess += audit.requests.saturating_sub(audit.sent);
@@ -190,7 +190,7 @@ impl Timed {
         let means = self.mean_ns.zip(self.measured.mean_ns);
         means.is_none_or(|(own, measured)| {
             let slack = resolution_ns as f64;
-            // The upstream's time as the gateway measures it includes the trip there and back.
+            // The gateway's measurement of the upstream's time includes the way there and back.
             let is_short = own <= measured * MEAN_FACTOR + slack || self.covers == Covers::Upstream;
             is_short && own >= measured / MEAN_FACTOR - slack
         })

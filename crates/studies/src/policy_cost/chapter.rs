@@ -1,5 +1,6 @@
 //! The costs of policies. Each measure has a table with a row for each policy and a column for each
-//! gateway. The measures by which users choose a gateway also have a waterfall for each gateway.
+//! gateway. CPU time per request and the median added latency also have a waterfall for each
+//! gateway.
 
 use gatebench_report::Validity;
 use gatebench_report::axis::Axis;
@@ -8,7 +9,7 @@ use gatebench_report::chapter::{
 };
 use gatebench_report::chart::bars::{Bar, Bars};
 use gatebench_report::chart::{Names, Ticked};
-use gatebench_report::format::{UnitScale, capitalised, ends, ratio_and_interval, signed};
+use gatebench_report::format::{UnitScale, capitalized, ends, ratio_and_interval, signed};
 use gatebench_report::palette::Palette;
 use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 
@@ -16,10 +17,8 @@ use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRo
 use crate::common::facts::{Metric, RowStatus};
 use crate::common::joined;
 
-/// The heading of the chapter.
 const TITLE: &str = "What policies cost";
 
-/// The explanation of the tables.
 const EXPLANATION: &str = "Each policy is listed below the plain proxy of the same requests on the \
      same gateway. Its figure is what it adds to the plain proxy, paired by block: the mean with \
      its interval or, with fewer than ten blocks, the median with the range. With ten or more \
@@ -41,7 +40,7 @@ fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Bloc
     let measure = &costs.measures[index];
     let scale = scale(costs, index)?;
     let (load, name, note) = (&measure.load, measure.metric.title(), note(measure.metric));
-    let title = capitalised(name);
+    let title = capitalized(name);
     let read = [&**load, scale.unit, note];
     let read = joined(read.into_iter().filter(|it| !it.is_empty()), " · ");
     let strong = Text::with_strong("", &format!("{title} at {load}"), &format!(". {note}"));
@@ -84,7 +83,7 @@ fn table(costs: &CostFindings, index: usize, scale: UnitScale) -> Option<Table> 
     Some(Table::of_lanes(rows.collect(), vec![lanes]))
 }
 
-/// Lays out a column for each gateway, and each policy below the plain proxy to which it is added.
+/// Lays out a column for each gateway, and each policy below the plain proxy that it is added to.
 fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
     let head = |it: &GatewayCosts| [palette.class(&it.variant), it.variant.clone()];
     let row = |line: &CostLine| {
@@ -109,7 +108,7 @@ fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
     }
 }
 
-/// A waterfall for each gateway, and an explanation of the symbols; empty if none can be drawn.
+/// A waterfall for each gateway, and a legend; empty if no waterfall can be drawn.
 fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Block> {
     let measure = &costs.measures[index];
     let lines = costs.gateways.iter().map(|it| drawn(it, index));
@@ -131,7 +130,7 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
         let id = format!("w{index}-{place}");
         let variant = &*gateway.variant;
         let svg = waterfall(&id, variant, &lines[place], measure, reach, &class);
-        let chart = Chart::new(variant, svg).coloured(class);
+        let chart = Chart::new(variant, svg).colored(class);
         Some(chart.aside(&*measure.load))
     };
     let gateways = costs.gateways.iter().enumerate();

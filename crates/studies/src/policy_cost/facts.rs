@@ -16,7 +16,7 @@ pub struct CostFindings {
     pub gateways: Vec<GatewayCosts>,
 }
 
-/// A quantity in which the cost of policies is measured.
+/// A metric of the cost of policies, under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostMeasure {
     pub metric: Metric,
@@ -26,11 +26,11 @@ pub struct CostMeasure {
     pub kind: PhaseKind,
     /// The load of the phase as text: `5,000 requests/s`.
     pub load: String,
-    /// The direction in which values improve.
+    /// The direction of improvement.
     pub direction: Direction,
 }
 
-/// The policies on one gateway.
+/// The costs of policies on one gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayCosts {
     /// Label of the variant.
@@ -40,12 +40,10 @@ pub struct GatewayCosts {
     pub lines: Vec<CostLine>,
 }
 
-/// A scenario on a gateway.
+/// The costs of one scenario on a gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostLine {
-    /// Name of the scenario.
     pub scenario: String,
-    /// The role of the scenario.
     pub role: CostRole,
     /// Names of the scenario's policies, in their order.
     pub policies: Vec<String>,
@@ -62,7 +60,7 @@ pub enum CostRole {
     /// The gateway serves the requests itself, which is the minimum cost of a request.
     #[serde(rename = "answers")]
     Responses,
-    /// The same requests as those of the policies below it, without policies.
+    /// A plain proxy, which sends the same requests as the policies below it, without policies.
     Plain,
     /// Policies, and the scenario that sends the same requests without them.
     Policy {
@@ -73,7 +71,7 @@ pub enum CostRole {
     Alone,
 }
 
-/// A measure of a scenario on a gateway.
+/// The value of one measure for a scenario on a gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostFigure {
     /// The total: median and range over the blocks that are not invalid; none if there is no such
@@ -103,7 +101,7 @@ pub struct Cost {
     pub blocks: Vec<u32>,
     /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Missing blocks that the gateway spoiled, with or without the policy.
+    /// Blocks that are missing because the gateway spoiled them, with or without the policy.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Rank of the cost among the gateways; gateways whose intervals overlap share a rank. None if

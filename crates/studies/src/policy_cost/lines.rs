@@ -10,8 +10,8 @@ use crate::common::facts::RowStatus;
 fn line(scenario: &Scenario, role: CostRole) -> CostLine {
     let policies = scenario.routes.iter().flat_map(|route| &route.policies);
     let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
-    // The access log, TLS and HTTP/2 also have costs. The name of a policy also covers the policy's
-    // parts.
+    // The access log, TLS and HTTP/2 also have costs. A need with a dot is part of a policy, whose
+    // name covers it.
     for need in scenario.needs() {
         let is_named = need.contains('.') || policies.iter().any(|known| known == need);
         if !is_named {

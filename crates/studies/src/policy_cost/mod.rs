@@ -95,7 +95,8 @@ impl Costing {
         all.map(|both| (both.pair.clone(), spoiled::counts(&both.spoiled)))
     }
 
-    /// The findings, from a result for each of the pairs and from the compared `scenarios`.
+    /// Returns the findings. `results` contains a result for each pair of [`Costing::members`]; the
+    /// `scenarios` already contain their comparisons.
     pub(crate) fn findings(
         mut self,
         results: impl Iterator<Item = Option<Comparison>>,

@@ -148,7 +148,7 @@ impl<'a> Profile<'a> {
             named => format!(", mostly in {named}"),
         };
         let text = format!(
-            "{}: {} while it was sampled{most}; the full profile is in {}.",
+            "{} used {} while it was sampled{most}; the full profile is in {}.",
             self.variant,
             quantity(self.ns(self.sampled_ns), Unit::CpuNanosecondsPerRequest),
             file(&[scenario, self.variant])
@@ -296,7 +296,7 @@ fn has_name(function: &str) -> bool {
     !(function.starts_with('[') && function.ends_with(']'))
 }
 
-/// `access (kong/init.lua)` for `access (kong/init.lua:1482)`.
+/// Removes the line number: `access (kong/init.lua:1482)` becomes `access (kong/init.lua)`.
 fn without_line(function: &str) -> String {
     let place = function
         .strip_suffix(')')
@@ -333,7 +333,7 @@ impl Widths {
     }
 }
 
-/// The file name: `flame-proxy-json-nginx.svg`.
+/// The file name of a flame graph, such as `flame-proxy-json-nginx.svg`.
 fn file(parts: &[&str]) -> String {
     let parts = parts.iter().map(|part| safe_file_part(part));
     format!("flame-{}.svg", joined(parts, "-"))
@@ -374,7 +374,7 @@ mod tests {
         );
         assert_eq!(
             own.headline("s").text,
-            "a: 4.00 µs CPU/request while it was sampled, mostly in parse (3.00 µs), main (1.00 µs); the full \
+            "a used 4.00 µs CPU/request while it was sampled, mostly in parse (3.00 µs), main (1.00 µs); the full \
              profile is in flame-s-a.svg."
         );
         assert!(own.caution("s").is_none());
@@ -433,7 +433,7 @@ mod tests {
         let stripped = profile("nginx", &[("nginx;[nginx]", 3)], 1_000_000);
         assert_eq!(
             stripped.headline("s").text,
-            "nginx: 1.00 µs CPU/request while it was sampled; the full profile is in flame-s-nginx.svg."
+            "nginx used 1.00 µs CPU/request while it was sampled; the full profile is in flame-s-nginx.svg."
         );
     }
 }

@@ -54,9 +54,9 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
 /// The mean that wrk prints for these times, in nanoseconds. wrk 4.0.0 to 4.2.0 assumes that
 /// requests were due at a fixed pace, which is a connection's average time per request. For each
 /// request that took at least twice as long, it adds the requests that would have been due in that
-/// time: one that is shorter by one pace, one that is shorter by two paces, and so on, down to the
-/// last that is still longer than a pace. Source: `stats_correct` of wrk, and its call before
-/// printing. None if connections sent fewer than one request each, because wrk then adds nothing.
+/// time. Their times are shorter than that of the request by one pace, by two paces, and so on, as
+/// long as they are longer than a pace. Source: `stats_correct` of wrk, and its call before
+/// printing. None if there were fewer requests than connections, because wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));

@@ -14,7 +14,6 @@ use gatebench_report::{Tone, Unit, Validity};
 
 use super::facts::{Correction, CorrectionRow, DocumentDoubt, DocumentFindings};
 
-/// The explanation of the tables.
 const EXPLANATION: &str = "Each cell is the median of the blocks, with their range. Figures from \
      different machines cannot be compared, so published figures appear only as ratios within \
      their own table. The document's columns are measured by the document's method, and the \

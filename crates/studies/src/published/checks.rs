@@ -14,9 +14,9 @@ struct Held {
     failed: u64,
 }
 
-/// The text `100 %`, or the number of failures and of checks. A request without a response fails
-/// all its checks. Empty if the scenario has no checks, or if its requests have different numbers
-/// of checks, which cannot be counted.
+/// The text `100 %`, or the numbers of failures and checks. A request without a response fails all
+/// its checks. Empty if the scenario has no checks, or if its requests have different numbers of
+/// checks, because the checks made are then unknown.
 pub(super) fn cell(loads: &[Load<'_>], scenario: Option<&Scenario>) -> FigureCell {
     let held = scenario.and_then(|scenario| {
         let all = loads.iter().map(|load| of_load(load, scenario));

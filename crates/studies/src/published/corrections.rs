@@ -16,7 +16,7 @@ use super::targets::{Target, connections, targets};
 use super::versions;
 use crate::common::facts::{Aspect, CurveMetric};
 
-/// A row for which corrections show their effect.
+/// A measured row that shows the effects of corrections.
 #[derive(Default)]
 pub(super) struct Case<'a> {
     pub(super) name: String,
@@ -221,9 +221,9 @@ fn sides(
     })
 }
 
-/// The 95th percentile of added latency, first computed from buckets, then as measured. It is taken
-/// at one rate, at which the gateway is as far from its limit as in the document, whose times are
-/// below 1 ms.
+/// The 95th percentile of added latency, first computed from buckets, then as measured. Loads at
+/// one rate are preferred: they leave the gateway below its limit, as in the document, whose times
+/// are below 1 ms.
 fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     let of = |loads: &[Load<'_>]| {
         let by_buckets = median_of(loads, Aspect::Latency, |load| {
@@ -247,7 +247,7 @@ fn at_its_users(case: &Case<'_>, cases: &[Case<'_>], rate: Option<f64>) -> Optio
     Some(mean_of_users_ns(users, rate?))
 }
 
-/// CPU time per request of a row, and of the row with which it is paired.
+/// CPU time per request of a row and of the row that it is paired with.
 fn compressed(stated: &StatedCorrection, case: &Case<'_>, cases: &[Case<'_>]) -> Sides {
     let cpu = |case: &Case<'_>| median_of(&case.loads, Aspect::CpuPerRequest, Load::cpu_ns);
     let pair = stated.pairs.iter().find(|it| it.row == case.name);

@@ -55,7 +55,7 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     )
 }
 
-/// Returns how to measure a column; none if no other run would measure it either.
+/// Returns advice on measuring a column; none if no other run would measure it either.
 pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Option<String> {
     let is_at_a_rate = load == LoadChoice::Rate;
     match (column.show, column.figure) {

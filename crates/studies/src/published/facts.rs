@@ -20,9 +20,9 @@ pub struct DocumentFindings {
     pub command: String,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
-    /// The tables for which the run has figures; the notes name the others.
+    /// The tables that the run has figures for; the notes name the others.
     pub tables: Vec<FigureTable>,
-    /// Notes on missing parts, and on the limits of the others.
+    /// Notes on missing tables, rows and columns, and on the limits of the others.
     pub notes: Vec<String>,
     /// The reasons why figures of these tables are limited or invalid, without duplicates.
     pub doubts: Vec<DocumentDoubt>,

@@ -1,5 +1,5 @@
-//! The figures that columns show: their unit, their aspect, their value for a load, and their
-//! cells. A cell is a figure over the blocks of a row, or the ratio of two rows, block by block.
+//! Computes the figures that columns show, and combines them into cells. A cell is a figure over
+//! the blocks of a row, or the ratio of two rows, block by block.
 
 use gatebench_model::published::{Across, Figure};
 use gatebench_report::figures::FigureCell;

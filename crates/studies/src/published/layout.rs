@@ -29,7 +29,7 @@ pub(super) struct Laid<'a> {
     /// The measured rows of scenarios, for the first gateway that has any. One gateway is enough to
     /// show the effects of measurement methods.
     pub(super) cases: Vec<Case<'a>>,
-    /// The label of that gateway.
+    /// The label of the gateway whose rows are in `cases`.
     shown: Option<&'a str>,
 }
 
@@ -331,7 +331,7 @@ impl<'a> Sheet<'_, 'a> {
         over(&loads, column.stated.figure, column.stated.across)
     }
 
-    /// The row with which a row is compared; none for the base row itself.
+    /// The row that a row is compared with; none for the base row itself.
     fn base(&self, line: &Line<'a>) -> Option<&Line<'a>> {
         let own = line.published?.base.as_ref();
         let base = own.or(self.stated.base.as_ref())?;
@@ -358,8 +358,8 @@ impl<'a> Sheet<'_, 'a> {
         Ok(ratio(&own, &points(&base, figure)?, seed))
     }
 
-    /// The published figure divided by that of the base; in tables by connections, by that of the
-    /// base's target.
+    /// The published figure divided by that of the base. In tables by connections, the base is a
+    /// target.
     fn published(&self, line: &Line<'a>, column: &Column<'a>) -> Option<f64> {
         let figure = column.stated.figure;
         if line.connections.is_some() {
@@ -371,8 +371,8 @@ impl<'a> Sheet<'_, 'a> {
         let (own, base) = (self.figures(line)?, self.figures(self.base(line)?)?);
         let over_base = |figure| Some(own.get(figure)? / base.get(figure)?);
         match figure {
-            // Documents do not publish CPU time. If all CPUs were busy in both rows, as their loads
-            // intend, the ratio of CPU times is the inverse of the ratio of rates.
+            // Most documents do not publish CPU time. If all CPUs were busy in both rows, which is
+            // the purpose of such loads, the ratio of CPU times is the inverse of that of rates.
             Figure::Cpu => {
                 let of_rates = || over_base(Figure::Rate).map(f64::recip);
                 over_base(Figure::Cpu).or_else(of_rates)
@@ -396,7 +396,7 @@ impl<'a> Sheet<'_, 'a> {
         let absent = joined(absent.map(|it| &it.name), "; ");
         (!absent.is_empty()).then(|| {
             let suite = suite(self.document, self.stated);
-            format!("Not in this run: {absent}. The suite '{suite}' has them.")
+            format!("These rows are not in this run: {absent}. The suite '{suite}' has them.")
         })
     }
 
@@ -421,7 +421,7 @@ impl<'a> Sheet<'_, 'a> {
             let head = head.trim();
             present()
                 .all(is_empty)
-                .then(|| format!("{head} ({group}): not measured; {how}"))
+                .then(|| format!("{head} ({group}) was not measured; {how}"))
         };
         columns.enumerate().filter_map(note).collect()
     }

@@ -73,7 +73,6 @@ impl<'a> Measured<'a> {
         variants.iter().map(|it| it.label()).collect()
     }
 
-    /// The scenario with this name.
     pub(super) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
         self.run.manifest().plan.scenario(name)
     }
@@ -107,7 +106,7 @@ pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
     })
 }
 
-/// The loads of the first phase in which a load meets a condition.
+/// Finds the first load that meets a condition, and returns all loads of its phase.
 pub(super) fn first_like<'a>(
     loads: &[Load<'a>],
     is_it: impl Fn(&Load<'a>) -> bool,

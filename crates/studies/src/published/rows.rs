@@ -33,8 +33,8 @@ pub(super) enum Page<'a> {
     Whole,
 }
 
-/// The subjects for which the run may have a table. The null gateway takes no part in comparisons
-/// of sizes.
+/// The subjects that the run may have a table for. The null gateway takes no part in comparisons of
+/// sizes.
 pub(super) fn pages<'a>(measured: &Measured<'a>, table: &PublishedTable) -> Vec<Page<'a>> {
     let plan = &measured.run.manifest().plan;
     let is_asked = |variant: &&Variant| match table.by_cpus {
@@ -152,7 +152,7 @@ fn rises(load: &Load<'_>) -> bool {
     }
 }
 
-/// A number of CPUs for which figures were published.
+/// A number of CPUs with published figures.
 pub(super) struct Size<'a> {
     pub(super) cpus: f64,
     /// The key of the figures for this size.

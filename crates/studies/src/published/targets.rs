@@ -5,7 +5,7 @@ use gatebench_model::{Scenario, Shape, Variant};
 
 use super::measured::{Load, Measured, first_like};
 
-/// An endpoint to which the load connects.
+/// An endpoint that the load connects to.
 pub(super) struct Target<'a> {
     pub(super) name: String,
     pub(super) scenario: &'a str,

@@ -48,7 +48,7 @@ pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
         let verb = if numbers.len() == 1 { "is" } else { "are" };
         (!numbers.is_empty()).then(|| {
             format!(
-                "{scenario}: {} of {variant} ({}) {verb} invalid, and not in its combined results.",
+                "{scenario}: {} of {variant} ({}) {verb} invalid and not in its combined results.",
                 counted(numbers.len() as u64, "run"),
                 listed(&numbers)
             )

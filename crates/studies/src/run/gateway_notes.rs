@@ -30,7 +30,7 @@ fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Optio
         let share = percent(sum.throttled_periods as f64 / sum.periods as f64);
         let waited = quantity(sum.throttled_ns as f64, Unit::Nanoseconds);
         Some(format!(
-            "{share} of the periods of '{name}' ({waited} in total)"
+            "{share} of the limit's periods in '{name}' ({waited} in total)"
         ))
     });
     let stopped: Vec<String> = stopped.collect();

@@ -1,5 +1,5 @@
-//! The limits of the findings as a whole, and those of a scenario. The validity of each variant
-//! states the numbers and the remedies.
+//! The limits of the findings as a whole, and those of a scenario. The numbers and the remedies are
+//! in each variant's reasons.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ fn no_verdict(context: &Context) -> Option<String> {
     ))
 }
 
-/// The basis of the verdicts.
+/// The comparisons, methods and confidence that the verdicts rest on.
 fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> Option<String> {
     let compared = scenarios.iter().flat_map(|it| &it.comparisons);
     let costed = costs.into_iter().flat_map(CostFindings::ratios);

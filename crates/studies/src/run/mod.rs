@@ -48,7 +48,7 @@ pub struct Findings {
     /// scenarios or loads.
     #[serde(rename = "scale")]
     pub marginal_costs: Vec<MarginalCostFindings>,
-    /// Sections that only some runs have, each with a table: the bare network, admin interfaces.
+    /// Sections that only some runs have, each with a table, such as that of admin interfaces.
     pub sections: Vec<Section>,
     /// The scenarios in the plan's order.
     pub scenarios: Vec<ScenarioFindings>,

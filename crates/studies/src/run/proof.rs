@@ -43,17 +43,17 @@ pub struct ParityCaseFindings {
     pub failure: Option<ParityMismatch>,
 }
 
-/// The request, the response, and the expected response.
+/// A failed parity case: the request, its response, and the expected response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ParityMismatch {
     pub trial: u32,
     /// True if the failure was after the load.
     pub after_load: bool,
-    /// The request.
+    /// The request, as text.
     pub sent: String,
-    /// The response.
+    /// The response, as text.
     pub received: String,
-    /// The expected response.
+    /// The expected response, as text.
     pub expected: String,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn parity(context: &Context) -> Vec<ParityFindings> {
     found
 }
 
-/// A pass over the cases, and when it ran.
+/// A pass over the cases, before or after the load of a trial.
 struct Pass<'a> {
     trial: u32,
     after_load: bool,

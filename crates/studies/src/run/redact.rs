@@ -8,7 +8,7 @@ use gatebench_model::Plan;
 use super::proof::Configuration;
 use crate::Findings;
 
-/// The replacement of a secret.
+/// The text that replaces a secret.
 pub const MASK: &str = "[masked]";
 
 /// The replacement for details of the user's machine and configuration.
@@ -40,8 +40,8 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Returns a redaction of the secrets of a plan's scenarios, and of the user's own
-    /// configurations of its variants.
+    /// Returns a redaction of a plan's secrets, and of the configurations that the user supplied
+    /// for its variants.
     ///
     /// # Panics
     /// See [`Redaction::of`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_model::Variant;
-use gatebench_report::format::{capitalised, counted, listed, quantity, range, short};
+use gatebench_report::format::{capitalized, counted, listed, quantity, range, short};
 use gatebench_report::{Tone, Unit, Validity};
 use gatebench_stats::{Estimate, MIN_BLOCKS};
 
@@ -131,7 +131,7 @@ fn over(each: bool, of: &Estimate) -> String {
 }
 
 /// Reports whether the figures in a row's sentence cover different numbers of blocks. This happens
-/// if one load is invalid in blocks in which another is valid.
+/// if only one of the loads is invalid in a block.
 fn blocks_differ(row: &VariantRow) -> bool {
     let figures = [
         (PhaseKind::Closed, Metric::Throughput),
@@ -363,7 +363,7 @@ fn failures(context: &Context) -> Vec<Sentence> {
                 "{scenario}: {variant} failed in {times} ({}): {}. {}.",
                 first.culprit,
                 reason.trim_end_matches('.'),
-                capitalised(first.remedy.trim_end_matches('.'))
+                capitalized(first.remedy.trim_end_matches('.'))
             );
             let (scenario, variant) = (Some(scenario), Some(variant));
             Some(Sentence::new(Tone::Alarm, text, scenario, variant))

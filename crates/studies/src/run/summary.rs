@@ -217,7 +217,7 @@ fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'stati
     found.into_iter().map(|(why, _)| why).collect()
 }
 
-/// The comparison of a gateway with another one that is worse by verdict: the ratio and its bounds.
+/// A gateway's lead over another that is worse by verdict: the ratio and its bounds.
 struct Lead {
     ratio: f64,
     bounds: Option<[f64; 2]>,

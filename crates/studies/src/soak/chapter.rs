@@ -8,7 +8,7 @@ use gatebench_report::chapter::{
 use gatebench_report::chart::lines::{Dot, Panel, Series};
 use gatebench_report::chart::{Names, Ticked, lines};
 use gatebench_report::format::{
-    UnitScale, capitalised, duration, grouped, quantity, three_figures,
+    UnitScale, capitalized, duration, grouped, quantity, three_figures,
 };
 use gatebench_report::palette::Palette;
 use gatebench_stats::leak::LeakVerdict;
@@ -23,7 +23,6 @@ const TITLE: &str = "Endurance";
 /// The section of docs/METHOD.md that describes the method.
 const METHOD: &str = "Soak";
 
-/// The explanation of the chapter.
 const EXPLANATION: &str = "Growth is judged by the lower envelope, that is, by the minima of \
      windows longer than the series' correlation time: they show the amount that remains after the \
      gateway has released some. Its slope is the Theil–Sen estimate, with a 95 % interval from a \
@@ -55,7 +54,7 @@ fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block
     let class = palette.class(&found.variant);
     let chart = |(index, quantity): (usize, &SoakQuantity)| {
         let svg = envelope(&format!("soak-{}-{index}", segment.trial), quantity, &class);
-        Chart::new(capitalised(&quantity.title), svg).note(&*quantity.text)
+        Chart::new(capitalized(&quantity.title), svg).note(&*quantity.text)
     };
     let title = segment_title(found, segment);
     let name = format!("{} in {}", found.variant, found.scenario);
@@ -99,7 +98,7 @@ fn line(found: &SoakQuantity) -> Line {
         format!("{slope}/h")
     };
     Line {
-        name: capitalised(&found.title).into(),
+        name: capitalized(&found.title).into(),
         brief: vec![verdict[0].into(), per_hour.into(), interval.clone().into()],
         cells: vec![
             Text::chip(verdict[1], verdict[0]).strong_if(true).into(),
@@ -203,5 +202,5 @@ fn segment_title(found: &SoakFindings, segment: &SoakSegment) -> String {
             quantity(after as f64, Unit::Bytes)
         ));
     }
-    capitalised(&words)
+    capitalized(&words)
 }

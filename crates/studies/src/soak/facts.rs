@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::common::facts::Decision;
 
-/// The result of a soak.
+/// The result of a soak over all its processes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakFindings {
     /// Label of the gateway.
@@ -31,7 +31,7 @@ pub struct SoakFindings {
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakSegment {
     pub trial: u32,
-    /// When the process began.
+    /// Start of the process.
     pub started: Timestamp,
     /// The length of the measurement.
     pub measured_seconds: f64,
@@ -75,7 +75,7 @@ pub struct OwnFigure {
 pub struct SoakQuantity {
     /// The kind of quantity.
     pub what: SoakWhat,
-    /// The name of the quantity.
+    /// The name of the quantity, as reports print it.
     pub title: String,
     pub unit: Unit,
     /// The largest negligible growth per hour.
@@ -98,13 +98,11 @@ pub struct SoakQuantity {
 pub struct SoakStretch {
     /// The end of the stretch, in seconds from the beginning of the measurement.
     pub at_seconds: f64,
-    /// The smallest value.
     pub low: f64,
-    /// The largest value.
     pub high: f64,
 }
 
-/// The kinds of watched quantities.
+/// A kind of watched quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SoakWhat {

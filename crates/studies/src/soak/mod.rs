@@ -1,4 +1,4 @@
-//! Soaks: the quantities that should not grow, process by process.
+//! Judges the quantities that should not grow during a soak, process by process.
 
 mod chapter;
 pub mod facts;
@@ -91,8 +91,8 @@ fn segment(
     })
 }
 
-/// A leak, a restart or a failure in any process decides the result. Otherwise, the longest process
-/// decides whether memory leaks.
+/// A leak, a restart or a failure in any process makes the result worse, and growth at the end of
+/// any process leaves it open. Otherwise, the longest process decides whether memory leaks.
 fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;

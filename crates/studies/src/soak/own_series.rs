@@ -14,7 +14,7 @@ use super::facts::OwnFigure;
 /// The maximum number of lines in a chart; further lines are only in `series.csv`.
 const LINES_MAX: usize = 7;
 
-/// The number of seconds to which a recorded rate refers.
+/// The number of seconds that a recorded rate refers to.
 const PER_SECONDS: f64 = 1_000.0;
 
 /// The suffixes of the names of times and of rates.

@@ -10,7 +10,7 @@ use crate::choice::{Given, StudyChoice};
 /// The interval at which a soak fetches the sizes of a gateway's pools. The cost is negligible.
 const POOLS_EVERY: HumanDuration = HumanDuration::from_millis(10_000);
 
-/// The shortest remaining time for which a resumed soak starts another process.
+/// A resumed soak starts another process only if at least this time remains.
 const SEGMENT_MIN: Duration = Duration::from_secs(1);
 
 /// A soak that a user requests.
@@ -27,8 +27,8 @@ impl StudyChoice for SoakChoice {
         self.duration
     }
 
-    /// The first trial of the plan is the soak's first process. If a gateway reports the sizes of
-    /// its pools, they are watched.
+    /// The first trial of the plan is the soak's first process. If every gateway's own metrics have
+    /// pools or figures over time, they are fetched during the soak.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let Some(first) = plan.trials.first() else {
             return;

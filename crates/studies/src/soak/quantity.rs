@@ -88,7 +88,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A pool, from the name of its series, which ends with the unit.
+    /// Describes a pool by the name of its series, which ends with the unit.
     fn of_pool(series: &'a str) -> Self {
         let (name, unit) = match series.rsplit_once('_') {
             Some((name, "bytes")) => (name, Unit::Bytes),
@@ -192,7 +192,8 @@ impl Watched<'_> {
     }
 }
 
-/// The line with the slope through the middle of an envelope, from its first point to its last.
+/// The fitted line. It has the slope of the growth, goes through the middle of the envelope, and
+/// reaches from the envelope's first point to its last.
 fn line(growth: &Growth) -> Option<[(f64, f64); 2]> {
     let per_second = growth.slope_per_hour? / 3_600.0;
     let level = |it: &Sample| it.value - per_second * it.at_seconds;

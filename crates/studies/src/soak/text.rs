@@ -92,7 +92,10 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
                 ),
                 false => format!("{variant} shows no leak of {what} above"),
             };
-            format!("{claim} {bound}/h: the whole range of the values is smaller than that growth.")
+            format!(
+                "{claim} {bound}/h: over the whole measurement, the values vary by no more than \
+                 this growth would add."
+            )
         }
         LeakVerdict::NoLeak if is_latency => format!(
             "The median response time through {variant} does not drift upward: it changes by \

@@ -8,7 +8,7 @@ use gatebench_report::chart::bars::{Bar, Bars};
 use gatebench_report::chart::dots::{Dots, Row};
 use gatebench_report::chart::lines::{Dot, Panel, Series};
 use gatebench_report::chart::{Names, Ticked, lines};
-use gatebench_report::format::{UnitScale, capitalised, counted, grouped, short};
+use gatebench_report::format::{UnitScale, capitalized, counted, grouped, short};
 use gatebench_report::palette::Palette;
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::Estimate;
@@ -20,7 +20,6 @@ use crate::kind::StudyFacts;
 /// The section of docs/METHOD.md that describes the method.
 const METHOD: &str = "Combined results";
 
-/// The explanation of the chapter.
 const EXPLANATION: &str = "The table shows the mean of the runs' rates with their range, the mean \
      latency over all requests, the longest latency, and the percentiles of each run. The \
      latencies are measured at saturation, so they only restate connections ÷ rate.";
@@ -60,7 +59,7 @@ impl StudyFacts for CombinedFindings {
 }
 
 fn charts(found: &CombinedFindings, palette: &Palette) -> impl Iterator<Item = Chart> {
-    let chart = |title: &str, svg: String| Chart::new(capitalised(title), svg);
+    let chart = |title: &str, svg: String| Chart::new(capitalized(title), svg);
     let rates = "throughput, with the slowest and the fastest run";
     let rates = self::rates(found, palette).map(|svg| chart(rates, svg));
     let spreads = percentiles(found, palette).map(|svg| chart(PERCENTILES_OF_RUNS, svg));
@@ -221,7 +220,7 @@ fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(S
     let counts = points().map(|it| f64::from(it.count));
     let names = Names::new(
         format!("combined-trend-{index}"),
-        capitalised(&title),
+        capitalized(&title),
         joined(family.iter().map(describe), " "),
     );
     let across = Ticked::new(Axis::covering_log(counts), grouped).named(noun);

@@ -67,16 +67,16 @@ pub struct RunFigures {
     pub max_ns: Option<u64>,
     /// 90th percentile of the response time; none if too few responses lie beyond it.
     pub p90_ns: Option<f64>,
-    /// 99th percentile.
+    /// Like [`Self::p90_ns`], for the 99th percentile.
     pub p99_ns: Option<f64>,
     /// The worse of the validities of throughput and latency. An invalid run is shown, but excluded
     /// from combined figures.
     pub validity: Validity,
-    /// How quiet the machine was before the run; none if the run did not wait for a quiet machine.
+    /// The state of the machine before the run; none if the run did not wait for a quiet machine.
     pub settled: Option<SettledFindings>,
 }
 
-/// How quiet the machine was before a run.
+/// The state of the machine before a run that waited for a quiet machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SettledFindings {
     /// The load average per core.
@@ -87,7 +87,7 @@ pub struct SettledFindings {
     pub settled: bool,
 }
 
-/// Combined runs, as Kong's framework combines them.
+/// The runs of a version, combined as Kong's framework combines them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CombinedFigures {
     /// Mean of the runs' rates.
@@ -117,10 +117,10 @@ pub struct VersionTrend {
     pub line: Doubling,
 }
 
-/// A number and its result.
+/// The throughput at one value of the varied number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
-    /// The number.
+    /// The value of the varied number.
     pub count: u32,
     /// Mean rate of the runs.
     pub rate_per_second: f64,

@@ -1,9 +1,9 @@
 //! The combined results of a specification: the combined runs of each version, and the trend of
 //! throughput.
 //!
-//! Runs are combined as Kong's framework does: the mean of their rates, the mean latency weighted
-//! by requests, and the maximum. Percentiles are not averaged. A run whose throughput or latency is
-//! invalid is excluded from all combined figures, and is named.
+//! Runs are combined as in Kong's framework: by the mean of their rates, the mean latency weighted
+//! by requests, and the longest latency. Percentiles are not averaged. A run whose throughput or
+//! latency is invalid is excluded from all combined figures, and is named.
 
 mod chapter;
 pub mod facts;
@@ -103,7 +103,7 @@ fn load(context: &Context) -> String {
     })
 }
 
-/// None if no trial of the version was completed.
+/// Returns the figures of a version in a scenario; none if no trial was completed.
 fn version(
     context: &Context,
     collected: &Collected,

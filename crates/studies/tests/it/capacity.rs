@@ -40,8 +40,8 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     manifest
 }
 
-/// Adds a load that follows the law to a trial: at a rate or, without one, at the highest rate
-/// possible.
+/// Adds a load that follows the law to a trial: at `rate` or, if it is none, at the highest
+/// possible rate.
 fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, law: Law) {
     let offered = rate.unwrap_or(law.knee);
     let done = offered.min(law.knee * 1.05);
@@ -323,8 +323,8 @@ fn a_deviating_process_is_a_caution() {
     let findings = run(searching(nginx(), 5), law, |_| {});
     assert_eq!(found(&findings).deviating, [2]);
     let text = &capacity(&findings).gateways[0].text;
-    let expected = "Process 3 of 5 differs from the others by more than chance: half of its steps meet the \
-         objective at 1";
+    let expected = "Process 3 of 5 differs from the others by more than chance explains: half of \
+         its steps meet the objective at 1";
     assert!(text.contains(expected), "{text}");
     assert_eq!(tone(&findings), Tone::Caution);
 }

@@ -241,7 +241,7 @@ fn of_losses(found: &Findings) -> Vec<(Gate, Validity)> {
 }
 
 #[test]
-fn requests_that_fail_under_admin_calls_are_lost_to_them() {
+fn requests_that_fail_during_changes_by_admin_calls_count_as_lost() {
     let found = called(100_000_000, 25);
     let limited = [
         (Gate::ChecksFailed, Validity::Limited),
@@ -265,7 +265,7 @@ fn requests_that_fail_under_admin_calls_are_lost_to_them() {
 }
 
 #[test]
-fn requests_that_fail_without_a_change_are_not_lost_to_one() {
+fn requests_that_fail_without_a_change_do_not_count_as_lost() {
     let found = called(100_000_000, 0);
     let invalid = |it: &(Gate, Validity)| it.1 == Validity::Invalid;
     assert_eq!(of_losses(&found).iter().filter(|it| invalid(it)).count(), 2);
@@ -273,7 +273,7 @@ fn requests_that_fail_without_a_change_are_not_lost_to_one() {
 }
 
 #[test]
-fn requests_that_fail_before_the_first_call_are_not_lost_to_it() {
+fn requests_that_fail_before_the_first_call_count_against_the_trial() {
     let change = |mut made: Made| {
         if made.is("nginx") {
             made.open().admin = Some(AdminLoadRecord {

@@ -70,7 +70,7 @@ fn littles_law() {
         let requests = made.closed().counts.completed;
         made.record_values("saturate", "response", &[(ns, requests)]);
     };
-    // 64 connections at 40,000 requests/s give 1.6 ms.
+    // With 64 connections and 40,000 requests/s, the mean response time must be 1.6 ms.
     let spoils = [Aspect::Throughput, Aspect::Latency];
     check(
         Gate::Inconsistent,

@@ -1,4 +1,4 @@
-//! Loads in text.
+//! Loads as text.
 
 use gatebench_model::LoadProfile;
 use gatebench_studies::common::loads::in_words;

@@ -195,7 +195,10 @@ fn policies_have_the_documents_columns_and_ratios() {
         .iter()
         .find_map(|it| it.words.as_deref());
     assert_eq!(checks, Some("100 %"));
-    assert!(found.notes[1].starts_with("Not in this run: 2 WSDL, SOAPAction, request; 3 XSD"));
+    assert!(
+        found.notes[1]
+            .starts_with("These rows are not in this run: 2 WSDL, SOAPAction, request; 3 XSD")
+    );
     assert!(
         found.notes.iter().any(|it| it.contains("endurance")),
         "{:?}",
@@ -246,7 +249,7 @@ fn corrections_show_effects_on_the_run() {
     close(Some(saturated.rows[0].measured), as_recorded(140_000));
     assert!(
         correction(&found, "The ramp").untold.is_some(),
-        "no load has one"
+        "no load has a ramp"
     );
     let memory = &correction(&found, "Memory as one").rows[0];
     close(Some(memory.measured), f64::from(8 << 20));
@@ -369,7 +372,7 @@ fn a_cell_that_was_not_measured_is_empty_and_noted() {
         found
             .notes
             .iter()
-            .any(|it| it.starts_with("gateway p95 (document): not measured")),
+            .any(|it| it.starts_with("gateway p95 (document) was not measured")),
         "{:?}",
         found.notes
     );
@@ -465,7 +468,7 @@ fn the_base_of_the_earlier_edition_is_its_first_row_with_figures() {
 
 #[test]
 fn a_limited_base_has_no_ratio_of_rates() {
-    // The load generator was at its limit, but the gateway was not.
+    // The load generator was busier than the gateway.
     let found = columns("soap", plan(&["soap-0", "soap-1"]), |made| {
         if made.record.trial.scenario == "soap-0" {
             made.used("saturate", "engine").cpu_ns = SECONDS * SECOND_NS;

@@ -201,13 +201,13 @@ fn versions_without_runs_are_named_with_the_reason() {
 #[test]
 fn an_invalid_run_is_not_combined_and_is_named() {
     // The percentiles contradict the sums; without this contradiction, the rate would be valid.
-    let spoilt = |made: &mut Made| {
+    let spoil = |made: &mut Made| {
         if made.is("nginx") && made.record.trial.block == 3 {
             let sum = made.closed().sums.get_mut("response.2xx").unwrap();
             sum.min_ns = SECOND_NS;
         }
     };
-    let found = columns("kong-framework", plan(&["single-route"]), spoilt);
+    let found = columns("kong-framework", plan(&["single-route"]), spoil);
     let combined = table(&found, "single-route: combined results");
     close(
         median(combined, "nginx", "document", "requests mean"),
@@ -217,7 +217,7 @@ fn an_invalid_run_is_not_combined_and_is_named() {
         median(combined, "haproxy", "document", "requests mean"),
         51_000.0,
     );
-    let named = "single-route: 1 run of nginx (3) is invalid, and not in its combined results.";
+    let named = "single-route: 1 run of nginx (3) is invalid and not in its combined results.";
     assert!(
         found.notes.iter().any(|it| it == named),
         "{:?}",

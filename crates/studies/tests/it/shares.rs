@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::common::{SECOND_NS, SECONDS, every_cell, made, manifest};
 
-/// A gateway's saturation.
+/// A gateway's saturation, in requests per second.
 fn saturation(variant: &str) -> f64 {
     if variant == "nginx" {
         20_000.0

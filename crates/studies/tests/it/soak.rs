@@ -151,7 +151,7 @@ fn a_growing_pool_is_a_leak_even_if_memory_does_not_grow() {
 
 #[test]
 fn constant_quantities_do_not_leak() {
-    // Over 15 minutes, an arena corresponds to 260 MiB/h and a file descriptor to 4/h.
+    // Over 15 minutes, a huge page corresponds to 8 MiB/h and a file descriptor to 4/h.
     let seconds = 3 * SECONDS;
     let watched = |made| Some(with_memory(made, seconds, 0.0));
     let findings = analysed_run(soak(seconds, 512 << 20), watched).1;
@@ -194,7 +194,7 @@ fn five_minutes_do_not_exclude_a_leak_hidden_by_a_huge_page() {
     assert_ne!(
         descriptors,
         LeakVerdict::NoLeak,
-        "one in five minutes is 12/h"
+        "one descriptor in five minutes is 12/h"
     );
 }
 
@@ -286,7 +286,7 @@ fn isolation(blocks: u32) -> Manifest {
     manifest
 }
 
-/// Runs an isolation test in which `good` gives, for each scenario, the good group's median in
+/// Runs an isolation test in which `good` returns, for each scenario, the good group's median in
 /// nanoseconds and its number of failed checks.
 fn isolated(blocks: u32, good: impl Fn(&str) -> (u64, u64)) -> IsolationFindings {
     let findings = isolated_until(blocks, u32::MAX, good);
@@ -377,7 +377,7 @@ fn a_good_group_unaffected_by_failing_ones_is_isolated() {
     assert!(
         found
             .text
-            .contains("all 250,000 requests of 'good' passed their checks")
+            .contains("all 250,000 requests of 'good' got correct responses")
     );
 }
 
@@ -396,7 +396,7 @@ fn one_wrong_response_breaks_isolation() {
     assert_eq!(
         both.decision,
         Decision::Open,
-        "it fails by itself: {}",
+        "the good group also fails next to healthy groups: {}",
         both.text
     );
 }

@@ -1,4 +1,4 @@
-//! Runs of ten blocks and more give verdicts; shorter ones do not.
+//! Runs of ten or more blocks have verdicts; shorter ones do not.
 
 use gatebench_model::Culprit;
 use gatebench_report::Validity;

@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use gatebench_net::http1::ResponseReader;
 
-/// The maximum size of a body that is read, in bytes.
+/// The maximum number of bytes that are read from a response body.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The time that an engine may take to respond; unpacking layers takes seconds.
+/// The timeout of each read from an engine. Some requests take seconds, because the engine unpacks
+/// an image's layers before it responds.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The API of a container engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Api {
     pub(crate) socket: PathBuf,
 }
 
-/// A complete response.
+/// A response that was read to the end.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -71,7 +71,8 @@ impl Response {
     }
 }
 
-/// Adds to a protocol error that the program at the socket does not speak HTTP.
+/// Explains a protocol error by its likely cause: the program at the socket does not speak HTTP.
+/// Other errors are returned unchanged.
 fn foreign(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::InvalidData {
         return error;
@@ -82,7 +83,7 @@ fn foreign(error: io::Error) -> io::Error {
     )
 }
 
-/// Encodes a string as a part of a path or query.
+/// Percent-encodes a string for use in a path or query.
 pub(crate) fn escaped(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     word.bytes()

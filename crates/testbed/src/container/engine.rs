@@ -1,4 +1,4 @@
-//! Requests to a container engine: the part of docker's API that docker and podman share.
+//! Requests to a container engine, limited to the part of docker's API that podman also implements.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -17,7 +17,6 @@ use crate::system::owner::Owner;
 /// The label that names the [`Owner`] of a container.
 pub(crate) const LABEL: &str = "gatebench.supervisor";
 
-/// A container engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     pub(crate) api: Api,
@@ -91,8 +90,9 @@ impl Engine {
         part(response, "/Id").map(Some)
     }
 
-    /// Returns the user and group that a container needs to write to folders of this process: those
-    /// of this process, or root inside the container if the engine runs as the same user.
+    /// Returns the `UID:GID` that lets a container write to this process's folders: those of this
+    /// process, or `0:0` for a rootless engine, which maps root in the container to the user who
+    /// runs the engine.
     pub(crate) fn own_user(&self) -> io::Result<String> {
         let info = self.api.call("GET", "/info", None)?;
         let options: Option<Vec<String>> = part(info, "/SecurityOptions")?;
@@ -118,7 +118,7 @@ impl Engine {
         done(self.api.call("POST", &path, None)?)
     }
 
-    /// Returns the process ID of the container's first process on this machine; 0 after it has
+    /// Returns the process ID, on this machine, of the container's first process; 0 after it has
     /// ended.
     pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
         let path = format!("/containers/{id}/json");
@@ -154,8 +154,8 @@ impl Engine {
         self.frames("GET", &path, None)
     }
 
-    /// Prepares a command in a running container, with the container's environment and working
-    /// folder, and returns its ID.
+    /// Prepares a command for a running container, with the container's environment and working
+    /// folder, and returns the command's ID.
     pub(crate) fn prepare_command(
         &self,
         id: &str,
@@ -226,7 +226,7 @@ impl Engine {
     }
 }
 
-/// Reads the part of a response at a JSON pointer.
+/// Returns the value at a JSON pointer in a response.
 fn part<T: DeserializeOwned>(response: Response, pointer: &str) -> io::Result<T> {
     let body: Json = read(response)?;
     let part = body.pointer(pointer).unwrap_or(&Json::Null);
@@ -268,8 +268,9 @@ mod tests {
 
     use super::*;
 
-    /// Simulates an engine with a container for each of these labels. The engine stops at the first
-    /// request that is neither GET nor DELETE, and returns the labels of the removed containers.
+    /// Simulates an engine with a container for each of these labels. The simulation ends at the
+    /// first request that is neither GET nor DELETE; its thread then returns the labels of the
+    /// removed containers.
     fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let listed = labels
@@ -314,9 +315,9 @@ mod tests {
         let gone = format!("4000000-1-{space}");
         let labels = [
             own.clone(),
-            // An owner in another PID namespace, and one from before the last boot.
+            // An owner in another PID namespace.
             format!("4000000-1-1{space}"),
-            // A label without the PID namespace, and one of another program.
+            // Labels that name no owner.
             "4000000:1".into(),
             String::new(),
             gone.clone(),

@@ -91,7 +91,7 @@ pub(crate) fn divide(
     Ok(())
 }
 
-/// Reads the header of the next frame; false at the end of the stream.
+/// Reads the header of the next frame. Returns false at the end of the stream.
 fn read_head(stream: &mut impl Read, head: &mut [u8; 8]) -> io::Result<bool> {
     match stream.read_exact(head) {
         Ok(()) => Ok(true),

@@ -22,8 +22,8 @@ pub(crate) struct ContainerMain {
 }
 
 impl ContainerMain {
-    /// Removes the containers of killed supervisors, then creates and starts the container. When it
-    /// ends, a byte is written to `bell`.
+    /// Removes the containers of killed supervisors, then creates and starts the container. When
+    /// the container ends, a byte is written to `bell`.
     pub(crate) fn start(
         spec: &ContainerSpec,
         command: &[OsString],
@@ -56,7 +56,7 @@ impl ContainerMain {
         let logs = engine.logs(id)?;
         container.wait_for_end(bell);
         container.logs = Some(thread::spawn(move || {
-            // The stream is cut off if the engine ends; there is no more output then.
+            // If the engine ends, the stream is cut off, and there is no more output to pass on.
             let _ = divide(logs, io::stdout(), io::stderr());
         }));
         Ok(container)
@@ -92,7 +92,7 @@ impl ContainerMain {
     /// Sends a signal, named without `SIG`, to the container's first process.
     pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
         match self.engine.signal(&self.id, name) {
-            // The container may have ended in the meantime; the wait reports that.
+            // The container may have ended in the meantime, which `wait_for_end` reports.
             Err(_) if self.engine.pid(&self.id).is_ok_and(|pid| pid == 0) => Ok(()),
             result => result,
         }

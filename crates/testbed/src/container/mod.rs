@@ -17,6 +17,6 @@ pub(crate) use spec::{ContainerSpec, ulimits};
 /// Removes the containers that a killed supervisor with this process ID left behind.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let engine = Engine::at(&spec.socket);
-    // Without an engine, no containers can be running.
+    // If this fails, the next supervisor that starts a container removes them.
     let _ = engine.remove_where(|owner| owner.pid() == supervisor && owner.is_gone());
 }

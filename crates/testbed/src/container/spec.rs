@@ -12,14 +12,14 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// The limit on processes and threads, which is higher than a gateway needs. The limit of this
-/// process is not used, because the engine's hard limit may be lower.
+/// The limit on processes and threads, which is higher than a gateway needs. This process's own
+/// limit is not simply passed on, because the engine's hard limit may be lower.
 const NPROC: u64 = 32_768;
 
 /// The container that a supervisor must create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerSpec {
-    /// The socket of the engine.
+    /// The engine's Unix socket.
     pub(crate) socket: PathBuf,
     /// The image, by the digest of its configuration.
     pub(crate) image: String,
@@ -28,9 +28,9 @@ pub(crate) struct ContainerSpec {
     pub(crate) environment: BTreeMap<String, String>,
     /// The working folder, which has the same path inside the container.
     pub(crate) work: PathBuf,
-    /// The container's resource limits.
+    /// The limits that the engine enforces on the container.
     pub(crate) amounts: Vec<Amount>,
-    /// The file in which the supervisor records the container.
+    /// The file that the supervisor writes the container's [`ContainerState`] to.
     pub(crate) state: PathBuf,
 }
 
@@ -49,8 +49,8 @@ impl ContainerSpec {
     }
 
     /// Returns the body of the request that creates the container. The container shares the
-    /// machine's network, so connections cost no more than those to a process, because no addresses
-    /// are translated.
+    /// machine's network: without address translation, connections to it cost no more than those to
+    /// a process.
     pub(crate) fn create(
         &self,
         command: &[String],

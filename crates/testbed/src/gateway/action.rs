@@ -1,4 +1,4 @@
-//! Changes a gateway while it runs: the `actions` of its folder.
+//! Performs the `actions` of a gateway's folder, which change the gateway while it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -21,16 +21,16 @@ use crate::system::command;
 use crate::system::private::write_rendered;
 use crate::system::unix_socket;
 
-/// The timeout of a command or a line.
+/// The timeout for a command, for a request to an admin interface, and for each line that is sent.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The maximum number of characters of a line, and of its response, in an error.
+/// The maximum length of a line or a response in an error message, in characters.
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// The maximum number of bytes of a response that are read.
+/// The maximum number of bytes that are read from a response.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
-/// An action whose templates are rendered.
+/// An action with rendered templates, which can be performed.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub gateway: String,
@@ -40,19 +40,20 @@ pub(crate) struct Ready {
     pub is_of_control_plane: bool,
     /// The trial's working folder.
     pub work: PathBuf,
-    /// Environment variables of a command in addition to those of this process. A command in a
-    /// container has the environment of the container instead.
+    /// Environment variables that a command gets in addition to those of this process. A command in
+    /// a container gets the container's environment instead.
     pub environment: BTreeMap<String, String>,
-    /// The files of further configurations. Each run of the action first writes those of the next
-    /// configuration.
+    /// The files of each further configuration. Each run of the action first writes the files of
+    /// the next configuration, starting over after the last.
     pub files: Vec<Vec<RenderedFile>>,
-    /// The secrets in the files. Only this user may read a file that contains one.
+    /// The secrets in the files. A file that contains one is readable only by this user and, if
+    /// this user is root, by the file's group.
     pub secrets: Arc<BTreeSet<String>>,
     /// The number of times that the action was run.
     pub done: usize,
 }
 
-/// Returns the signals among the actions.
+/// Returns the signals that the actions send.
 pub(crate) fn signals<'r>(actions: impl Iterator<Item = &'r Ready>) -> Vec<Signal> {
     let signal = |ready: &Ready| match &ready.action {
         Action::Signal(name) => signal_from_name(name),
@@ -61,8 +62,8 @@ pub(crate) fn signals<'r>(actions: impl Iterator<Item = &'r Ready>) -> Vec<Signa
     actions.filter_map(signal).collect()
 }
 
-/// Sets the modification time of the first version of watched files to the past, so that any later
-/// version is newer by whole seconds.
+/// Moves the modification time of the first version of watched files into the past, by
+/// [`WATCHED_AGE`], so that every later version is newer by at least that time.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),
@@ -74,9 +75,9 @@ pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Makes a new version of a file newer than the current version by at least a whole second. Some
-/// gateways compare modification times in whole seconds, and would ignore a second version within
-/// one second.
+/// Gives a new version of a file a modification time whose whole seconds exceed those of the
+/// current version. Some gateways compare modification times in whole seconds, and would ignore a
+/// second version from the same second.
 fn date_after(new: &Path, old: &Path) -> io::Result<()> {
     let Ok(old) = fs::metadata(old).and_then(|it| it.modified()) else {
         return Ok(());
@@ -90,8 +91,8 @@ fn date_after(new: &Path, old: &Path) -> io::Result<()> {
 }
 
 impl Ready {
-    /// Runs the action, and returns once the signal is sent, the command has succeeded or the lines
-    /// are accepted.
+    /// Writes the action's files and runs the action. Returns once the signal is sent, the command
+    /// has succeeded, or the gateway has accepted the lines or requests.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
@@ -152,11 +153,12 @@ impl Ready {
 
 fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     let signal = signal_from_name(name).filter(|signal| FORWARDED.contains(signal));
-    let signal = signal.ok_or_else(|| format!("'{name}' is not one of HUP, USR1, USR2, WINCH"))?;
+    let signal =
+        signal.ok_or_else(|| format!("signal '{name}' is not one of HUP, USR1, USR2, WINCH"))?;
     process.signal(signal).map_err(|error| error.to_string())
 }
 
-/// The lines of a file that are not blank.
+/// Returns the lines of a rendered file that are not blank.
 fn lines_of<'f>(
     lines: &Lines,
     files: &'f [RenderedFile],
@@ -233,7 +235,8 @@ mod tests {
 
     use super::*;
 
-    /// Accepts lines that are blank or begin with `set`, one per connection; returns them.
+    /// Takes one line per connection and returns all lines. Accepts those that begin with `set`,
+    /// and responds to others with an error.
     fn taker(socket: &Path, count: usize) -> thread::JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let take = move || {
@@ -277,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_a_watched_file_differ_by_whole_seconds() {
+    fn each_version_of_a_watched_file_is_from_a_later_second() {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("routes.yaml");
         fs::write(&path, "0").unwrap();

@@ -19,10 +19,10 @@ use crate::system::unix_socket;
 /// The time that a process may take to open the socket of its interface.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The requests of one round.
+/// The admin requests of one round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminCalls {
-    /// The absolute path of the Unix socket.
+    /// The absolute path of the admin interface's Unix socket.
     socket: PathBuf,
     /// The verbs, with their requests, in the order of a round.
     pub calls: Vec<(AdminVerb, AdminRequest)>,
@@ -32,7 +32,7 @@ impl AdminCalls {
     /// Connects to the interface.
     ///
     /// # Errors
-    /// The system's error.
+    /// The connection fails.
     pub fn connect(&self) -> io::Result<UnixStream> {
         unix_socket::connect(&self.socket)
     }
@@ -43,7 +43,7 @@ impl AdminCalls {
 pub struct AdminRequest {
     pub method: String,
     pub path: String,
-    /// The body, if there is one.
+    /// The JSON body; none if the request has no body.
     pub body: Option<String>,
 }
 
@@ -82,7 +82,8 @@ impl AdminRequest {
     }
 }
 
-/// Connects to an interface, which may open its socket shortly after the gateway's other listeners.
+/// Connects to an interface. Tries repeatedly for [`OPEN_TIMEOUT`], because the interface may open
+/// its socket shortly after the gateway's other listeners.
 fn connect(socket: &Path) -> io::Result<UnixStream> {
     let mut last = io::ErrorKind::TimedOut.into();
     let connected = wait_until(Instant::now() + OPEN_TIMEOUT, || {

@@ -10,10 +10,10 @@ use crate::wire::Wire;
 /// The timeout of a request to a running gateway.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A running gateway.
+/// The address and, if known, the process of a gateway that the user started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// The address on which the gateway listens.
+    /// The address that the gateway listens on.
     pub addr: SocketAddr,
     /// The root of the gateway's process tree, whose CPU time and memory are read; none if it is
     /// unknown.

@@ -21,8 +21,8 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue of the embedded folders and those in `overlay`, which replace embedded ones of
-    /// the same name.
+    /// Returns a catalogue of the embedded folders and those in `overlay`, which replace embedded
+    /// ones of the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
     }
@@ -30,8 +30,9 @@ impl Catalogue {
     /// Returns the folder with a name (`nginx`) or a path (`./mine`, anything with a `/`).
     ///
     /// # Errors
-    /// [`DriverError::UnknownGateway`] with the known names; [`DriverError::BadFile`] with the
-    /// file and line of the mistake.
+    /// [`DriverError::UnknownGateway`] with the known names; [`DriverError::NoFolder`] or
+    /// [`DriverError::BadFile`] with the path; [`DriverError::Mistakes`] with the line of each
+    /// mistake.
     pub fn resolve(&self, word: &str) -> Result<Folder, DriverError> {
         if word.contains('/') || word.starts_with('.') {
             return from_path(Path::new(word));
@@ -47,8 +48,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the gateways of gatebench and of the overlay, except the null gateway, in the order
-    /// of their names.
+    /// Returns the embedded gateways and those of the overlay, sorted by name, except the null
+    /// gateway.
     ///
     /// # Errors
     /// Like [`Catalogue::resolve`].
@@ -133,7 +134,7 @@ fn from_embedded(name: &str) -> Result<Folder, DriverError> {
     })
 }
 
-/// The text of an embedded file, by its path below gateways/.
+/// Returns the text of the embedded file at this path below gateways/.
 fn embedded_text(path: &str) -> Option<String> {
     let file = EMBEDDED.get_file(path)?;
     file.contents_utf8().map(str::to_owned)

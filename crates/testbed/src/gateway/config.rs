@@ -10,7 +10,7 @@ use crate::error::DriverError;
 /// Checks that a user's configuration names the ports of this trial.
 ///
 /// # Errors
-/// [`DriverError::BadFile`], which names the missing text.
+/// [`DriverError::BadFile`], whose remedy contains the missing text.
 pub(crate) fn must_be_wired(
     folder: &Folder,
     files: &[RenderedFile],
@@ -27,7 +27,7 @@ pub(crate) fn must_be_wired(
         DriverError::bad_file(&config.path, message, remedy)
     };
     if !input.listeners.iter().any(|listener| named(listener.port)) {
-        let message = "the configuration does not listen on the address to which the load is sent";
+        let message = "the configuration does not listen on the address that the load is sent to";
         return Err(unwired(message, "listeners[0]"));
     }
     let mut targets = input

@@ -10,7 +10,7 @@ use crate::process::{Launcher, Orders, Supervised};
 use crate::system::command::wait_until;
 use crate::system::processes;
 
-/// The name of its logs.
+/// The name of the control plane's logs.
 pub(super) const NAME: &str = "control-plane";
 
 /// The inputs for starting and restarting a control plane.
@@ -21,9 +21,9 @@ pub(super) struct Start {
     pub environment: BTreeMap<String, String>,
     /// The trial's working folder.
     pub work: PathBuf,
-    /// The address on which it listens for the gateway.
+    /// The address that the control plane listens on for the gateway.
     pub address: SocketAddr,
-    /// The maximum time until it listens.
+    /// The time that the control plane may take to start listening.
     pub timeout: Duration,
     pub launcher: Launcher,
 }
@@ -32,18 +32,19 @@ pub(super) struct Start {
 #[derive(Debug)]
 pub(super) struct ControlPlane {
     start: Start,
-    /// None while it is deliberately down.
+    /// None while the control plane is deliberately down.
     process: Option<Supervised>,
 }
 
 impl ControlPlane {
-    /// Starts it, and waits until it listens.
+    /// Starts the control plane and waits until it listens.
     pub(super) fn start(start: Start) -> Result<Self, DriverError> {
         let process = Some(listening(&start)?);
         Ok(Self { start, process })
     }
 
-    /// The process that receives the signals of actions; an error while it is down.
+    /// Returns the process that receives the signals of actions. Fails while the control plane is
+    /// down.
     pub(super) fn process(&mut self) -> Result<&mut Supervised, DriverError> {
         let gateway = &self.start.gateway;
         let down = || DriverError::ControlPlane {
@@ -54,20 +55,20 @@ impl ControlPlane {
         self.process.as_mut().ok_or_else(down)
     }
 
-    /// Kills all its processes, to simulate an outage.
+    /// Kills all processes of the control plane, to simulate an outage.
     pub(super) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// Restarts it on the same address.
+    /// Restarts the control plane on the same address.
     pub(super) fn start_again(&mut self) -> Result<(), DriverError> {
         self.process = Some(listening(&self.start)?);
         Ok(())
     }
 
-    /// Returns the error if it ended by itself.
+    /// Returns an error if the control plane ended by itself.
     pub(super) fn death(&mut self) -> Option<DriverError> {
         let process = self.process.as_mut()?;
         let exit = process.exit_status()?;
@@ -79,7 +80,7 @@ impl ControlPlane {
     }
 }
 
-/// Starts the process, and waits until the listener on its address belongs to it.
+/// Starts the control plane and waits until all listeners on its address are its own.
 fn listening(start: &Start) -> Result<Supervised, DriverError> {
     let Start {
         orders,

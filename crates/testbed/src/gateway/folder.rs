@@ -1,4 +1,4 @@
-//! A gateway folder: its `gateway.yaml` and its templates, embedded or from a path.
+//! A gateway folder, which contains `gateway.yaml` and templates, and is embedded or has a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +18,7 @@ pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 /// The program name that refers to gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
-/// The origin of a folder.
+/// The place that a folder was loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// The folder is embedded in this program.
@@ -61,7 +61,7 @@ pub(crate) struct OwnConfig {
 pub struct ConfigText<'c> {
     /// The path of the user's file.
     pub path: &'c Path,
-    /// The template.
+    /// The template's text.
     pub text: String,
     /// The name of the rendered file that the configuration replaces [default: the first one].
     pub replaces: &'c str,
@@ -75,8 +75,8 @@ impl Folder {
         self.spec.binary.names.iter().any(|name| name == OWN_NAME)
     }
 
-    /// Assembles a folder. `root` is the prefix of the paths of its files; `read` returns the text
-    /// of a file.
+    /// Assembles a folder. `read` returns the text of a file, and `root` is the folder's path in
+    /// error messages.
     pub(crate) fn load(
         origin: Origin,
         root: PathBuf,
@@ -118,11 +118,11 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Checks that the folder claims everything that a scenario needs, whether or not the required
-    /// extras are installed.
+    /// Checks that, according to the folder, the gateway supports everything that a scenario needs,
+    /// whether or not the required extras are installed.
     ///
     /// # Errors
-    /// The policies and properties that the folder does not claim.
+    /// [`Unsupported`] lists the policies and properties that the gateway does not support.
     pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.has_all(scenario, |_, _| None)
     }
@@ -131,7 +131,7 @@ impl Folder {
     /// why an extra cannot be used.
     ///
     /// # Errors
-    /// The policies and extras that the gateway lacks.
+    /// [`Unsupported`] lists the policies and extras that the gateway lacks.
     pub(crate) fn has_all(
         &self,
         scenario: &Scenario,
@@ -158,8 +158,8 @@ impl Folder {
         }
     }
 
-    /// Returns a warning if the folder was not tested with this version. There is none for a user's
-    /// folder that names no tested versions.
+    /// Returns a warning if the folder was not tested with this version. There is no warning for
+    /// gatebench itself, or for a user's folder that names no tested versions.
     pub fn unproven(&self, version: &str) -> Option<String> {
         let (name, proven) = (&self.spec.gateway, self.spec.proven());
         let own = self.spec.binary.names.iter().any(|it| it == OWN_NAME);
@@ -188,7 +188,7 @@ impl Folder {
     /// folder.
     ///
     /// # Errors
-    /// [`DriverError::BadFile`] if the file cannot be read or the folder renders none.
+    /// [`DriverError::BadFile`] if the file cannot be read, or if the folder renders no file.
     pub fn with_config(self, path: &Path) -> Result<Self, DriverError> {
         let text = fs::read_to_string(path).map_err(|error| {
             let message = format!("cannot read the configuration: {error}");
@@ -229,12 +229,12 @@ impl Folder {
         Ok(self)
     }
 
-    /// The path of the user's configuration, if there is one.
+    /// Returns the path of the user's configuration, if there is one.
     pub fn own_config(&self) -> Option<&Path> {
         self.config.as_ref().map(|config| config.path.as_path())
     }
 
-    /// The rendered file that is the user's configuration, if there is one.
+    /// Returns the path of the rendered file that is the user's configuration, if there is one.
     pub(super) fn own_file(&self) -> Option<PathBuf> {
         let template = &self.config.as_ref()?.template;
         let mut files = self.spec.files.iter();
@@ -273,7 +273,7 @@ impl Folder {
         )
     }
 
-    /// Returns the names and contents of all files of the folder on which a run depends.
+    /// Returns the names and contents of all the folder's files that a run depends on.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let templates = self.templates.iter();
         std::iter::once((SPEC_FILE, self.spec_text.as_str()))
@@ -288,7 +288,7 @@ impl Folder {
         parts.map(|(name, text)| (name.as_str(), text.as_str()))
     }
 
-    /// The text of a template.
+    /// Returns the text of a template.
     pub(crate) fn template(&self, name: &str) -> Result<&str, DriverError> {
         let text = self.templates.get(name).map(String::as_str);
         text.ok_or_else(|| {
@@ -298,7 +298,8 @@ impl Folder {
         })
     }
 
-    /// The path of a file of the folder, as a user names it.
+    /// Returns the path of one of the folder's files for error messages, which is the user's own
+    /// file if that file replaces a template.
     pub(crate) fn file_path(&self, file: &Path) -> PathBuf {
         match &self.config {
             Some(config) if file == Path::new(&config.template) => config.path.clone(),

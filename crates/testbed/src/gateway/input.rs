@@ -1,4 +1,4 @@
-//! Builds the input model for rendering a folder, from a scenario and the addresses.
+//! Builds the input for a folder's templates from a scenario and the addresses of a trial.
 
 use std::cmp::Reverse;
 use std::net::SocketAddr;
@@ -22,19 +22,19 @@ const ORIGIN: &str = "origin";
 /// The file with the trial's self-signed certificate, in PEM. If the scenario uses TLS, the caller
 /// that starts the gateway writes it to the working folder.
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.pem";
-/// The key of [`CERTIFICATE_FILE`].
+/// The file with the private key of [`CERTIFICATE_FILE`], in PEM.
 pub(crate) const KEY_FILE: &str = "certificate.pem.key";
 
-/// The addresses and resources of a gateway.
+/// The trial's addresses and resources, which a gateway's templates use.
 #[derive(Clone, Debug)]
 pub struct Wiring<'a> {
-    /// The program.
+    /// The path of the gateway's program.
     pub binary: &'a Path,
-    /// The version of the program.
+    /// The version of the gateway's program.
     pub version: &'a str,
     /// The absolute path of the working folder.
     pub work: &'a Path,
-    /// The address to which clients connect.
+    /// The address that clients connect to.
     pub listen: SocketAddr,
     /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
@@ -42,24 +42,24 @@ pub struct Wiring<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The number of idle upstream connections that the gateway keeps.
     pub keepalive: u32,
-    /// The cores on which the gateway runs, with one worker for each; at least one.
+    /// The cores that the gateway runs on, with one worker per core; at least one core.
     pub cores: &'a [usize],
     /// True if each request is logged.
     pub access_log: bool,
     /// The address of the gateway's metrics, if the gateway serves any.
     pub metrics: Option<SocketAddr>,
-    /// The samples per second of the gateway's own profiler, if it must run.
+    /// The samples per second that the gateway's own profiler takes; none if it must not run.
     pub profile: Option<u32>,
-    /// The address on which its control plane listens, if it has one.
+    /// The address that the gateway's control plane listens on, if there is one.
     pub control_plane: Option<SocketAddr>,
-    /// The address of PostgreSQL, if it needs a database.
+    /// The address of PostgreSQL, if the gateway needs a database.
     pub database: Option<SocketAddr>,
-    /// The index of the current weights in the scenario's lists, if it has any.
+    /// The index of the current list among the scenario's lists of weights, if there are any.
     pub weights: usize,
 }
 
-/// The input for a scenario: the routes with the longest prefix first, the scenario's own upstreams
-/// before further ones, and one listener.
+/// Returns the input for a scenario, with one listener. Routes with longer prefixes come first, and
+/// the scenario's own upstreams come before further ones.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let weights = scenario.weights.get(wiring.weights);
@@ -104,8 +104,8 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         }],
         routes: input_routes(&scenario.routes, &names, global),
         all_routes: input_routes(scenario.all_routes(), &names, global),
-        // The policies are copied from a route, because a route's policies contain the address of
-        // Redis.
+        // The policies are copied from a route, because only the policies of routes contain the
+        // address of Redis.
         global_policies: (scenario.routes.iter().take(1))
             .flat_map(|route| route.policies.iter().take(global).cloned())
             .collect(),
@@ -131,13 +131,13 @@ fn endpoint(at: SocketAddr) -> Endpoint {
     }
 }
 
-/// The folder in which a program is installed; the program is in its `bin` or `sbin`.
+/// Returns the prefix that a program is installed under: `/usr` for `/usr/sbin/nginx`.
 pub(super) fn prefix_of(program: &Path) -> &Path {
     let folder = program.parent().and_then(Path::parent);
     folder.unwrap_or(Path::new("/"))
 }
 
-/// The input for a scenario after its change, which has different routes.
+/// Returns the input for a scenario after its change, with the changed routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let later = scenario.later.iter().flat_map(|later| &later.routes);
@@ -152,7 +152,8 @@ pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInp
     }
 }
 
-/// The routes with the longest prefix first. They are assigned to the upstreams in turn.
+/// Assigns the routes to the upstreams in turn, and then sorts the routes, with the longest prefix
+/// first.
 fn input_routes<'a>(
     routes: impl IntoIterator<Item = &'a Route>,
     upstreams: &[String],
@@ -174,7 +175,7 @@ fn upstream_names(count: u32) -> Vec<String> {
     }
 }
 
-/// The input for a route that leads to the scenario's own upstream.
+/// Returns the input for a route that leads to the scenario's own upstream.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
     input_route(route, 0, &names[0], scenario.global_policies.len())

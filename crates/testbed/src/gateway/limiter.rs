@@ -1,4 +1,4 @@
-//! The mechanism that enforces a gateway's limits.
+//! Chooses the mechanism that enforces a gateway's limits.
 
 use std::process;
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::probe::control_groups;
 use crate::system::limit::{Amount, Limit, LimitError};
 
-/// The mechanism that enforces a gateway's limits.
+/// The mechanism that enforces a gateway's limits on CPU time and memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limiter {
     /// The gateway has no limits.
     Unlimited,
-    /// The number of the gateway's cores, which is the CPU limit. The value states why no control
-    /// group can be created.
+    /// The gateway's cores, whose number is the CPU limit. The value states why no control group
+    /// can be created.
     Cores(String),
     /// Control groups.
     Groups(Vec<Limit>),
     /// The gateway's container engine.
     Container(Vec<Amount>),
-    /// The pod in which the gateway runs.
+    /// The gateway's pod.
     Pod,
 }
 
@@ -54,7 +54,7 @@ impl Limiter {
         }
     }
 
-    /// Names the mechanism; none without limits.
+    /// Returns the mechanism's name for reports; none if there are no limits.
     pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::Unlimited => None,
@@ -68,7 +68,7 @@ impl Limiter {
         }
     }
 
-    /// The limits in control groups.
+    /// Returns the limits that control groups enforce.
     pub(crate) fn groups(&self) -> &[Limit] {
         match self {
             Self::Groups(groups) => groups,
@@ -76,7 +76,7 @@ impl Limiter {
         }
     }
 
-    /// The limits that the container engine enforces.
+    /// Returns the limits that the container engine enforces.
     pub(crate) fn amounts(&self) -> &[Amount] {
         match self {
             Self::Container(amounts) => amounts,
@@ -124,7 +124,7 @@ mod tests {
         for (cpu_millis, memory_bytes, cores, expected) in [
             (Some(2_000), None, Some(2), true),
             (Some(500), None, Some(1), false),
-            // More cores than CPUs.
+            // There are more cores than the limit allows.
             (Some(1_000), None, Some(2), false),
             (Some(1_000), None, None, false),
             (Some(1_000), Some(1 << 20), Some(1), false),

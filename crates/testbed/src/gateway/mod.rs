@@ -1,7 +1,8 @@
 //! Finds, renders, starts, changes and stops a gateway according to its folder.
 //!
-//! This module names no gateway, sends no load and judges no result. It sends requests only to
-//! check whether a gateway is ready.
+//! A gateway is added as a folder, without changes to this module. This module sends no load and
+//! judges no result. It sends requests only to check whether a gateway responds, and to perform the
+//! actions of its folder.
 
 mod action;
 mod admin;

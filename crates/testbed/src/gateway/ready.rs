@@ -1,6 +1,6 @@
 //! Waits until a gateway is ready: the listener on its port belongs to the started processes, and
-//! the gateway responds to a request, with 200 if the folder names a path. A caller may send its
-//! own request instead.
+//! the gateway responds to a request. If the folder names a path, the status must be 200; otherwise
+//! it may be any status except 502, 503 and 504. A caller may send its own request instead.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,8 +24,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time that a ready gateway may take before it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time for which a foreign process must be seen on the port. A process that is created while
-/// the processes of the gateway are listed can be missing from the list.
+/// The time for which a foreign process must be seen on the port before it counts. Without this
+/// delay, a process that the gateway creates while gatebench lists the gateway's processes could
+/// count as foreign, because it can be missing from the list.
 const FOREIGN_FOR: Duration = Duration::from_millis(200);
 
 /// The interval between requests to a ready gateway until it has settled.
@@ -68,14 +69,14 @@ impl fmt::Display for Seen {
     }
 }
 
-/// The result of waiting.
+/// The result of waiting for a gateway.
 pub(crate) enum Outcome {
     /// The gateway is ready. Contains the time since which every observation was successful, and
-    /// the start of the last unsuccessful observation, if there was one.
+    /// the time at which the last unsuccessful observation began, if there was one.
     Ready(Instant, Option<Instant>),
     /// Another process uses the port.
     Clash,
-    /// The process ended first.
+    /// The process ended before it was ready.
     Ended(Exit),
     /// The timeout expired, or the gateway hangs after writing a fatal line. Contains its last
     /// state.
@@ -149,15 +150,15 @@ pub(crate) fn wait_for(
 /// Waits until the gateway handles the signals of its actions. A response does not prove this,
 /// because workers respond while their master is still starting. For example, HAProxy's master
 /// executes its program again after it has started the worker. The master then ignores SIGHUP for a
-/// moment, and the kernel discards a pending SIGHUP. If the gateway takes too long, sending the
-/// signal fails with an error.
+/// moment, and the kernel discards a pending SIGHUP. If the gateway takes too long, the wait ends
+/// without an error, and a signal may have no effect.
 pub(crate) fn wait_for_signal_handlers(process: &Supervised, signals: &[Signal]) {
     let awaits_all = |main| signals.iter().all(|it| processes::awaits(main, *it));
     let handled = || process.main_pid().is_none_or(awaits_all).then_some(());
     wait_until(Instant::now() + HANDLERS_TIMEOUT, handled);
 }
 
-/// Looks for a listener of the process tree, and calls `ask` if there is one.
+/// Checks that all listeners on the address belong to the process tree, and then calls `ask`.
 fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
     let listeners = processes::listeners(address);
     if listeners.is_empty() {
@@ -176,7 +177,7 @@ fn are_foreign(listeners: &BTreeSet<u64>, root: u32) -> bool {
 }
 
 /// Sends the request that the folder names. Even the last request before the deadline has the full
-/// timeout, because with a shorter one, any gateway would seem to hang.
+/// timeout, because with a shorter timeout, any gateway would seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

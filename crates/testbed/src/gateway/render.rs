@@ -73,7 +73,7 @@ impl<'a> Renderer<'a> {
         quote::add_filters(&mut environment);
         credential::add_filters(&mut environment);
         environment.add_filter("json", json::json);
-        // Otherwise, errors do not contain the position in the line.
+        // Errors contain the position in the line only in debug mode.
         environment.set_debug(true);
         for (name, text) in folder.parts() {
             environment.add_template(name, text).map_err(|error| {
@@ -121,7 +121,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// Renders a file for each distinct setting of a policy over all routes.
+    /// Renders a file once for each of a policy's distinct settings in all routes.
     fn file_for_each(
         &self,
         kind: &str,
@@ -137,7 +137,7 @@ impl<'a> Renderer<'a> {
         files.collect()
     }
 
-    /// Returns the renderer with one more name, `route`.
+    /// Returns a renderer whose templates can also use the name `route`.
     pub(crate) fn with_route(&self, route: &InputRoute) -> Result<Self, DriverError> {
         let route = level::value(json_of(route)?, &self.misses);
         Ok(self.with(context! { route, ..self.context.clone() }))
@@ -147,7 +147,7 @@ impl<'a> Renderer<'a> {
         self.folder.file_path(Path::new(SPEC_FILE))
     }
 
-    /// Renders a file of the folder.
+    /// Renders one of the folder's templates.
     fn text(&self, name: &str, source: &str) -> Result<String, DriverError> {
         self.environment
             .render_named_str(name, source, &self.context)
@@ -210,7 +210,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The innermost error, which concerns the included file.
+/// Returns the innermost error, which names the included file with the mistake.
 fn innermost(error: &minijinja::Error) -> &minijinja::Error {
     let cause = error.source().and_then(|it| it.downcast_ref());
     cause.map_or(error, innermost)
@@ -241,7 +241,7 @@ impl Fault {
     }
 }
 
-/// The line of an error in its file.
+/// Returns the line of the source that the error is in.
 fn line_of<'s>(error: &minijinja::Error, source: &'s str) -> Option<&'s str> {
     source.lines().nth(error.line()?.checked_sub(1)?)
 }
@@ -256,7 +256,8 @@ fn json_of(input: &impl Serialize) -> Result<Json, DriverError> {
         .map_err(|error| DriverError::io("convert the input to JSON")(error.into()))
 }
 
-/// The default syntax, except that a line with only a block tag leaves no line in the output.
+/// Returns the default syntax, except that a line with only a block tag leaves no line in the
+/// output, and that the newline at the end of a template is kept.
 fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder()
         .trim_blocks(true)

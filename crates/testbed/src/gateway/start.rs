@@ -36,11 +36,11 @@ use crate::wire::Wire;
 /// unlikely to do so this many times in a row.
 const PORT_ATTEMPTS: usize = 5;
 
-/// The timeout of a check. On a busy machine, the warm-up of a runtime takes a long time, and so
-/// does a configuration with ten thousand consumers.
+/// The timeout of a check. On a busy machine, warming up a runtime takes a long time, and so does
+/// checking a configuration with ten thousand consumers.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The stop timeout of a check, which has no requests to finish.
+/// The stop timeout of a check and of a control plane, which have no client requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal. No process listens
@@ -59,11 +59,11 @@ pub struct GatewayStart<'a> {
     /// The gateway's working folder, which is created if it does not exist. For a scenario with
     /// TLS, the folder contains the trial's certificate.
     pub work: &'a Path,
-    /// The cores on which the gateway runs, with one worker for each.
+    /// The cores that the gateway runs on, with one worker per core.
     pub cores: &'a [usize],
-    /// The cores on which the control plane runs.
+    /// The cores that the control plane runs on.
     pub control_plane_cores: &'a [usize],
-    /// The address of this machine on which the gateway listens.
+    /// The address of this machine that the gateway listens on.
     pub listen: IpAddr,
     /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
@@ -73,11 +73,12 @@ pub struct GatewayStart<'a> {
     pub database: Option<SocketAddr>,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// Samples per second of the gateway's own profiler, if it must run.
+    /// The samples per second that the gateway's own profiler takes; none if it must not run.
     pub profile: Option<u32>,
-    /// The ports on which the gateway may listen, in this order; any free port if there are none.
+    /// The ports that the gateway may listen on, in order of preference; any free port if the list
+    /// is empty.
     pub ports: &'a [u16],
-    /// The supervising program.
+    /// The program that supervises the gateway.
     pub launcher: &'a Launcher,
 }
 
@@ -115,8 +116,8 @@ pub(crate) fn rehearse(
 
 impl GatewayStart<'_> {
     /// Renders and checks the configuration, starts the gateway, and waits until it responds. With
-    /// an `opening`, it waits for the first response that the opening accepts, and sends nothing
-    /// else to the gateway. After an error, no process is left running.
+    /// an `opening`, this function waits for the first response that the opening accepts, and sends
+    /// nothing else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
     /// The gateway does not support a policy, a template does not render, other processes use the
@@ -133,7 +134,7 @@ impl GatewayStart<'_> {
         &self.gateway.folder
     }
 
-    /// Starts the gateway on one port; none if another process uses the port.
+    /// Starts the gateway on one port. Returns none if another process uses the port.
     fn attempt(
         &self,
         work: &Path,
@@ -202,14 +203,14 @@ impl GatewayStart<'_> {
         ready
     }
 
-    /// The address on which the gateway will listen, with the certificate for TLS.
+    /// Returns the address that the gateway will listen on, with the certificate if it uses TLS.
     fn wire(&self, work: &Path, address: SocketAddr) -> Result<Wire, DriverError> {
         let has_tls = self.scenario.transport.tls;
         let certificate = has_tls.then(|| Pem::read(&work.join(CERTIFICATE_FILE)));
         Ok(Wire::new(address, certificate.transpose()?))
     }
 
-    /// Returns the addresses and limits that are known before any port is reserved.
+    /// Returns the wiring without the addresses that need a further port.
     fn wiring<'w>(&'w self, work: &'w Path, listen: SocketAddr) -> Wiring<'w> {
         Wiring {
             binary: &self.gateway.binary.path,
@@ -336,7 +337,7 @@ impl GatewayStart<'_> {
         Ok(port.map(|port| SocketAddr::new(self.listen, port)))
     }
 
-    /// The inputs for starting the control plane, if the scenario uses it.
+    /// Returns the inputs for starting the control plane, if the scenario uses one.
     fn control_plane_start(
         &self,
         work: &Path,
@@ -426,7 +427,8 @@ impl GatewayStart<'_> {
         self.supervised(&orders, work, prepared, "gateway")
     }
 
-    /// The container of a command; none if the gateway does not run in one.
+    /// Returns the container that a command runs in; none if the gateway runs directly on this
+    /// machine.
     fn container(
         &self,
         work: &Path,
@@ -492,17 +494,17 @@ fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
 
 /// A gateway that was rendered for one port.
 struct Prepared {
-    /// The user's configuration among the files. It may contain secrets that gatebench does not
-    /// know.
+    /// The path of the user's configuration among the files, which may contain secrets that
+    /// gatebench does not know.
     own_config: Option<PathBuf>,
     check: Vec<String>,
     start: Vec<String>,
-    /// The command of the control plane with its timeout, and its address.
+    /// The control plane's command, start timeout and address, if the scenario uses one.
     control_plane: Option<((Vec<String>, Duration), SocketAddr)>,
     environment: BTreeMap<String, String>,
     secrets: Arc<BTreeSet<String>>,
     actions: Vec<action::Ready>,
-    /// The result of the start, without its times.
+    /// The result of the start, in which the times are still zero.
     started: Started,
 }
 
@@ -526,10 +528,9 @@ impl Prepared {
 /// A gateway on this machine that responds. Dropping it stops the process, then its control plane.
 #[derive(Debug)]
 pub struct LocalGateway {
-    /// The supervised process.
+    /// The gateway's process under its supervisor.
     pub process: Supervised,
     control_plane: Option<ControlPlane>,
-    /// The result of the gateway's start.
     pub started: Started,
     gateway: String,
     actions: Vec<action::Ready>,
@@ -538,7 +539,7 @@ pub struct LocalGateway {
 /// The result of starting a gateway, on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Started {
-    /// The address on which the gateway listens.
+    /// The address that the gateway listens on.
     pub address: SocketAddr,
     /// The address of the gateway's metrics, if the gateway serves any.
     pub metrics: Option<SocketAddr>,
@@ -550,7 +551,6 @@ pub struct Started {
     pub not_ready_before: Duration,
     /// The commands that ran: check, control plane, start.
     pub commands: Vec<Vec<String>>,
-    /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
     /// The scenario's requests to the gateway's admin interface.
     pub admin: Option<AdminCalls>,
@@ -561,7 +561,7 @@ impl LocalGateway {
     /// the changed scenario; or `weights`, which first writes the files with the next weights.
     ///
     /// # Errors
-    /// [`DriverError::Action`] if there is no such action, or if it failed.
+    /// [`DriverError::Action`], or [`DriverError::ControlPlane`] if the control plane is down.
     pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
         let actions = &mut self.actions;
         match actions.iter_mut().find(|action| action.name == name) {

@@ -40,7 +40,7 @@ impl JavaProgram {
         maven.chain(self.libraries().command()).collect()
     }
 
-    /// The build as a shell command.
+    /// Returns the shell command that builds the program.
     fn maven(&self) -> String {
         display(&[vec!["mvn".to_owned()], self.arguments()].concat())
     }
@@ -72,7 +72,7 @@ impl JavaProgram {
         }
         let if_absent = "install Maven (Debian's packages are maven and default-jdk-headless), so that `mvn --version` works";
         let if_failing = format!(
-            "correct pom.xml and the other files of install.maven according to the output of Maven; to try again, run: {}",
+            "correct pom.xml and the other files of install.maven according to Maven's output; to try again, run: {}",
             self.maven()
         );
         let mut maven = Command::new("mvn");
@@ -95,8 +95,8 @@ impl JavaProgram {
         self.home.link(&launcher)
     }
 
-    /// Writes a script that runs the archive and prints the gateway's version, because Java prints
-    /// only its own.
+    /// Writes a script that runs the JAR file. The script also prints the gateway's version,
+    /// because Java prints only its own.
     fn launcher(&self, java: &Path, jar: &Path) -> Result<PathBuf, DriverError> {
         let path = self.home.folder.join(&self.home.name);
         let version = &self.project.version;

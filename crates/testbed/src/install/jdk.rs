@@ -10,7 +10,7 @@ use super::failed;
 use crate::error::DriverError;
 use crate::system::installed::path_folders;
 
-/// The folder in which Linux distributions install JDKs.
+/// The folder where Linux distributions install JDKs.
 const JVM_FOLDER: &str = "/usr/lib/jvm";
 
 /// Returns the home of a JDK of this version or a later one: `JAVA_HOME`, otherwise the JDK on
@@ -45,7 +45,8 @@ struct Jdk {
 }
 
 impl Jdk {
-    /// Reads the JDK in a folder, which may be a symbolic link; none if there is no compiler.
+    /// Returns the JDK in a folder, which may be a symbolic link; none if the folder contains no
+    /// compiler.
     fn at(home: &Path) -> Option<Self> {
         let home = fs::canonicalize(home).ok()?;
         let release = fs::read_to_string(home.join("release")).ok()?;
@@ -56,7 +57,7 @@ impl Jdk {
     }
 }
 
-/// The home of `javac` on PATH, with symbolic links resolved.
+/// Returns the home of the JDK whose `javac` is on PATH, with symbolic links resolved.
 fn from_path() -> Option<PathBuf> {
     let mut compilers = path_folders().into_iter().map(|it| it.join("javac"));
     let compiler = compilers.find(|file| file.is_file())?.canonicalize().ok()?;
@@ -72,7 +73,8 @@ fn all_in(folder: &Path) -> Vec<Jdk> {
     all
 }
 
-/// The major version in a `release` file: 21 for `JAVA_VERSION="21.0.3"`, 8 for `"1.8.0_402"`.
+/// Returns the major version in a `release` file: 21 for `JAVA_VERSION="21.0.3"`, 8 for
+/// `"1.8.0_402"`.
 fn version_in(release: &str) -> Option<u16> {
     let line = release
         .lines()
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_read_from_the_file_release() {
+    fn a_version_is_read_from_the_release_file() {
         let release = "IMPLEMENTOR=\"Debian\"\nJAVA_VERSION=\"21.0.3\"\n";
         assert_eq!(version_in(release), Some(21));
         assert_eq!(version_in("JAVA_VERSION=\"1.8.0_402\""), Some(8));
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn jdks_of_a_folder_have_a_compiler_and_are_sorted_from_the_oldest() {
+    fn jdks_in_a_folder_have_a_compiler_and_are_sorted_from_the_oldest() {
         let folder = tempfile::tempdir().unwrap();
         put(folder.path(), "b-25", "25.0.1");
         put(folder.path(), "a-9", "9.0.4");

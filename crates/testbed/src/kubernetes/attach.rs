@@ -1,9 +1,9 @@
-//! A container in the pod of a running gateway, from which the gateway's processes are visible.
+//! Adds a container to a running gateway's pod, so that the gateway's processes are visible.
 //!
 //! An ephemeral container that targets the gateway's container shares its processes, so their CPU
 //! time and memory can be read without access to the node. It runs as the gateway's user, who may
-//! also read the memory maps. Kubernetes cannot remove such a container, so gatebench only ends its
-//! process.
+//! also read the memory maps. Kubernetes cannot remove an ephemeral container, so gatebench only
+//! ends the container's process.
 
 use std::io::Write as _;
 use std::thread;
@@ -25,13 +25,13 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval between queries of the container's state.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// The time after which the process of the container ends in any case.
+/// The lifetime of the container's process if nothing ends it earlier.
 const ALONE_SECONDS: u32 = 86_400;
 
 /// The file with the process ID of the container's only process.
 const PID_FILE: &str = "/tmp/gatebench-pid";
 
-/// The annotation with the name of the main container.
+/// The annotation that names a pod's main container.
 const MAIN: &str = "kubectl.kubernetes.io/default-container";
 
 /// A container next to a gateway. Dropping it ends its process.
@@ -77,7 +77,7 @@ impl Watcher {
         let custom = settings(pod).to_string();
         let mut file = tempfile::NamedTempFile::new().map_err(DriverError::io("create a file"))?;
         file.write_all(custom.as_bytes()).map_err(failed)?;
-        // In the command of a container, Kubernetes reads `$$` as `$`.
+        // Kubernetes replaces `$$` with `$` in a container's command.
         let wait = format!("echo $$$$ > {PID_FILE}; exec sleep {ALONE_SECONDS}");
         let options = [
             ("--image", image),
@@ -100,7 +100,7 @@ impl Watcher {
         let begun = Instant::now();
         while begun.elapsed() < START_TIMEOUT && !interrupt.is_raised() {
             let words = ["get", "pod", &self.pod, "--output=json"];
-            let pod = self.kubectl.run("look at the pod", words, None)?;
+            let pod = self.kubectl.run("read the state of the pod", words, None)?;
             let pod = self.kubectl.objects(&pod)?.pop().unwrap_or_default();
             let statuses = pod["status"]["ephemeralContainerStatuses"].as_array();
             let mut statuses = statuses.into_iter().flatten();
@@ -133,9 +133,9 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         let mut command = self.kubectl.exec(&self.pod, &self.container);
-        // The image may have no `cat`.
+        // The shell reads the file itself, because the image may have no `cat`.
         command.args(["sh", "-c", &format!("read pid < {PID_FILE} && kill $pid")]);
-        // The process also ends by itself.
+        // A failure is ignored, because the process also ends by itself.
         let _ = command.stdin(std::process::Stdio::null()).output();
     }
 }
@@ -154,8 +154,9 @@ fn only_running<'p>(pods: &'p [Json], attached: &AttachedPod) -> Result<&'p Json
         true => "none".to_owned(),
         false => Vec::from_iter(names).join(", "),
     };
-    let what =
-        format!("the selector {selector} must match one running pod of {namespace}: {names}");
+    let what = format!(
+        "the selector {selector} must match one running pod of {namespace}, but matches {names}"
+    );
     let remedy = format!(
         "choose a selector that matches only one pod, because the CPU time of several pods cannot be \
          attributed to the load; `kubectl -n {namespace} get pods --show-labels` lists the labels"
@@ -163,14 +164,15 @@ fn only_running<'p>(pods: &'p [Json], attached: &AttachedPod) -> Result<&'p Json
     Err(RemoteError::environment(what, remedy))
 }
 
-/// Returns the main container, whose processes are measured.
+/// Returns the name of the main container, whose processes are measured.
 fn target(pod: &Json) -> &str {
     let main = pod["metadata"]["annotations"][MAIN].as_str();
     let first = pod["spec"]["containers"][0]["name"].as_str();
     main.or(first).unwrap_or_default()
 }
 
-/// The settings of the new container: the user of the gateway, and folders that it may write to.
+/// Returns the settings of the new container, which runs as the gateway's user and keeps its files
+/// in /tmp.
 fn settings(pod: &Json) -> Json {
     let name = target(pod);
     let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();
@@ -236,10 +238,12 @@ mod tests {
         let pods = [pod("a", "Running"), pod("b", "Running")];
         let error = only_running(&pods, &attached).unwrap_err();
         assert!(
-            error.message.ends_with("one running pod of kong: a, b"),
+            error
+                .message
+                .ends_with("one running pod of kong, but matches a, b"),
             "{error}"
         );
         let error = only_running(&[], &attached).unwrap_err();
-        assert!(error.message.ends_with(": none"), "{error}");
+        assert!(error.message.ends_with("but matches none"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The check of a cluster before a run: kubectl, the namespace, the user's rights and the nodes.
+//! Checks a cluster before a run: kubectl, the namespace, the user's rights and the nodes.
 
 use gatebench_model::Namespace;
 use serde_json::Value as Json;
@@ -7,13 +7,13 @@ use super::kubectl::Kubectl;
 use super::rights::{self, Right};
 use crate::error::DriverError;
 
-/// The earliest minor version of a server with everything that a run uses.
+/// The minor version of the oldest Kubernetes server that has everything that a run uses.
 pub const MINOR_MIN: u32 = 28;
 
-/// The label of a namespace with the Pod Security level that it enforces.
+/// The namespace label that contains the enforced Pod Security level.
 const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
 
-/// The result of a check.
+/// The result of checking a cluster.
 #[derive(Clone, Debug)]
 pub struct Survey {
     pub client: Version,
@@ -27,10 +27,10 @@ pub struct Survey {
 /// The state of the namespace, as far as the user can see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamespaceState {
-    /// The Pod Security level that it enforces, if it enforces one.
+    /// The namespace exists. Contains the Pod Security level that it enforces, if any.
     Exists(Option<String>),
     Absent,
-    /// The user may not read it.
+    /// The user may not read the namespace.
     Unknown,
 }
 
@@ -131,12 +131,12 @@ fn optional(value: &Json) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// Reads a minor version; some providers append `+`.
+/// Parses a minor version. Some providers append `+`.
 fn minor(text: &str) -> u32 {
     text.trim_end_matches('+').parse().unwrap_or(0)
 }
 
-/// Reads a quantity of memory, which the kubelet reports in Ki.
+/// Parses an amount of memory, which the kubelet reports in Ki.
 fn memory_bytes(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 6] = [
         ("Ki", 1 << 10),

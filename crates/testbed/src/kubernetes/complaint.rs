@@ -1,4 +1,4 @@
-//! Error messages of `kubectl` and states of pods, with their remedies.
+//! Turns error messages of `kubectl` and states of pods into errors with remedies.
 
 use gatebench_model::Namespace;
 use serde_json::Value as Json;
@@ -6,8 +6,9 @@ use serde_json::Value as Json;
 use crate::error::RemoteError;
 use crate::process::last_lines;
 
-/// Parts of messages with their remedies, in which `NAMESPACE` stands for the namespace as the user
-/// wrote it, and `KUBECTL` for kubectl with its context and namespace. The first match is used.
+/// Parts of messages, each with a remedy. In a remedy, `NAMESPACE` stands for the namespace as the
+/// user wrote it, and `KUBECTL` for kubectl with its context and namespace. The first match is
+/// used.
 const REMEDIES: [(&str, &str); 18] = [
     (
         "executable file not found",
@@ -79,11 +80,11 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
     (
         "NotFound",
-        "look at what is left with `KUBECTL get all`, and start the run again",
+        "run `KUBECTL get all` to see what is left, and start the run again",
     ),
 ];
 
-/// Parts of the scheduler's messages with their remedies.
+/// Parts of the scheduler's messages, each with a remedy.
 const NODE_REMEDIES: [(&str, &str); 6] = [
     (
         "anti-affinity",
@@ -135,15 +136,15 @@ const WAITING: [(&str, &str); 7] = [
     ),
     (
         "CreateContainerError",
-        "use an image with `sh` for Linux (--IMAGE); `KUBECTL describe pods` shows more",
+        "use a Linux image that contains `sh` (--IMAGE); `KUBECTL describe pods` shows more",
     ),
     (
         "RunContainerError",
-        "use an image with `sh` for Linux (--IMAGE); `KUBECTL describe pods` shows more",
+        "use a Linux image that contains `sh` (--IMAGE); `KUBECTL describe pods` shows more",
     ),
 ];
 
-/// The error for a kubectl that failed with this output on standard error.
+/// Returns the error for a kubectl that failed with this output on standard error.
 pub(super) fn of(namespace: &Namespace, what: &str, stderr: &str) -> RemoteError {
     let lines = stderr.lines().filter(|line| !is_log(line));
     let said = last_lines(&Vec::from_iter(lines).join("\n"));
@@ -162,14 +163,14 @@ fn is_log(line: &str) -> bool {
     first.strip_prefix(['E', 'W', 'I']).is_some_and(is_number)
 }
 
-/// The error for a pod that no node can run.
+/// Returns the error for a pod that no node can run.
 pub(super) fn of_no_node(namespace: &Namespace, role: &str, said: &str) -> RemoteError {
     let remedy = remedy(&NODE_REMEDIES, said).unwrap_or("use other nodes (--ROLE-node)");
     let message = format!("no node can run the pod of {}: {said}", named(role));
     RemoteError::environment(message, filled(remedy, namespace, role))
 }
 
-/// The error for a pod whose container cannot start; none if it may still start.
+/// Returns the error for a pod whose container cannot start; none if the container may still start.
 pub(super) fn of_waiting(namespace: &Namespace, role: &str, waiting: &Json) -> Option<RemoteError> {
     let text = |key: &str| waiting[key].as_str().unwrap_or_default();
     let (reason, said) = (text("reason"), text("message"));
@@ -189,7 +190,7 @@ fn remedy(known: &[(&str, &'static str)], said: &str) -> Option<&'static str> {
     found.map(|(_, remedy)| *remedy)
 }
 
-/// The name of a role in a sentence.
+/// Returns the name of a role as used in a sentence.
 pub(super) fn named(role: &str) -> String {
     match role {
         "redis" => "Redis".into(),

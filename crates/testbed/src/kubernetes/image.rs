@@ -33,7 +33,7 @@ const LAYER: &str = "layer.tar";
 /// The folders of the system's programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// An image cannot be made.
+/// An error in making an image.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {source}")]
 pub struct ImageError {
@@ -45,11 +45,11 @@ pub struct ImageError {
 #[derive(Debug)]
 pub struct Image {
     contents: Contents,
-    /// The folders of gateways outside of the system's folders.
+    /// The folders of the gateways' programs.
     folders: Vec<PathBuf>,
 }
 
-/// The size of an image.
+/// The size of a written image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenImage {
     pub files: usize,
@@ -57,15 +57,16 @@ pub struct WrittenImage {
 }
 
 impl Image {
-    /// An image for the upstream and the load generators: the tools of a pod, and the libraries of
-    /// gatebench, which sends its program itself.
+    /// Returns an image for the upstream and the load generators. It contains the tools that a pod
+    /// needs and gatebench's libraries, but not gatebench, which sends its own program to the pod.
     ///
     /// # Errors
     /// A file cannot be read.
     pub fn new(launcher: &Launcher) -> Result<Self, ImageError> {
         let mut contents = Contents::default();
         for tool in TOOLS {
-            // Scripts begin with `#!/bin/sh`, even where /bin is a link to /usr/bin.
+            // /bin is searched first, because scripts begin with `#!/bin/sh`, even where /bin is a
+            // link to /usr/bin.
             let system = ["/bin", "/usr/bin"].map(PathBuf::from).into_iter();
             let folders = system.chain(installed::path_folders());
             let mut programs = folders.map(|folder| folder.join(tool));
@@ -190,7 +191,8 @@ impl Image {
         })
     }
 
-    /// The variables with which gatebench finds the same programs in the image as on this machine.
+    /// Returns the environment variables that let gatebench find the same programs in the image as
+    /// on this machine.
     fn environment(&self) -> Vec<String> {
         let folders = self.folders.iter().map(|it| it.display().to_string());
         let path = folders.filter(|it| !PATH.split(':').any(|known| known == it));
@@ -203,7 +205,7 @@ impl Image {
             .collect()
     }
 
-    /// The entries, with their names in the archive and their paths on this machine.
+    /// Returns the entries, with their names in the archive and their paths on this machine.
     fn entries(&self) -> Vec<(String, &Kind, &Path)> {
         let entries = self.contents.entries.iter();
         let named = entries.map(|(path, kind)| {
@@ -237,7 +239,7 @@ fn failed(what: &str, object: &str) -> impl FnOnce(io::Error) -> ImageError {
     move |source| ImageError { what, source }
 }
 
-/// The processor architecture by the name that images use.
+/// Returns the name that images use for the processor architecture.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -32,8 +32,8 @@ impl Kubectl {
         &self.namespace
     }
 
-    /// Returns kubectl with its context and namespace, to which a subcommand is added. Ctrl-C at
-    /// the terminal does not reach it.
+    /// Returns a kubectl command with its context and namespace, but without a subcommand. Ctrl-C
+    /// at the terminal does not reach the command.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new("kubectl");
         if let Some(context) = &self.namespace.context {
@@ -52,8 +52,8 @@ impl Kubectl {
         command
     }
 
-    /// Runs kubectl, with this text as its input, and returns its output. `what` describes the
-    /// purpose as an infinitive.
+    /// Runs kubectl with `input` as its standard input, and returns its output. `what` is the
+    /// purpose, which follows `cannot` in the error message.
     pub(super) fn run<W: AsRef<OsStr>>(
         &self,
         what: &str,
@@ -70,7 +70,7 @@ impl Kubectl {
         Err(self.failed(what, &stderr).into())
     }
 
-    /// The error of a kubectl that failed.
+    /// Returns the error of a kubectl that could not do `what`.
     fn failed(&self, what: &str, stderr: &str) -> RemoteError {
         self.explained(
             &format!("cannot {what} in the namespace {}", self.namespace),
@@ -78,7 +78,7 @@ impl Kubectl {
         )
     }
 
-    /// The error of a kubectl that failed; its message begins with `what`.
+    /// Returns the error of a kubectl that failed. The error's message begins with `what`.
     pub(crate) fn explained(&self, what: &str, stderr: &str) -> RemoteError {
         complaint::of(&self.namespace, what, stderr)
     }
@@ -86,7 +86,7 @@ impl Kubectl {
     /// Creates objects, and returns them as the API server stored them.
     ///
     /// # Errors
-    /// The error of kubectl. The objects before the one that was refused have been created.
+    /// kubectl fails. The objects before the refused one have been created.
     pub(super) fn create(&self, what: &str, objects: &[Json]) -> Result<Vec<Json>, DriverError> {
         let documents = objects.iter().map(Json::to_string);
         let input = Vec::from_iter(documents).join("\n---\n");
@@ -109,13 +109,16 @@ impl Kubectl {
         self.objects(&output)
     }
 
-    /// Reads objects one after another, or a list of objects.
+    /// Parses the output of kubectl, which contains objects one after another or a list of objects.
     pub(super) fn objects(&self, output: &str) -> Result<Vec<Json>, DriverError> {
         let mut objects = Vec::new();
         for object in Deserializer::from_str(output).into_iter::<Json>() {
             let mut object = object.map_err(|error| {
                 let what = format!("cannot parse the output of kubectl: {error}");
-                RemoteError::environment(what, "make sure that `kubectl version` is at least 1.28")
+                RemoteError::environment(
+                    what,
+                    "use kubectl 1.28 or later; `kubectl version` prints the version",
+                )
             })?;
             match object["items"].take() {
                 Json::Array(items) => objects.extend(items),
@@ -136,7 +139,7 @@ fn output_of(command: &mut Command, input: Option<String>) -> Result<Output, Dri
     let mut child = streams.stderr(Stdio::piped()).spawn().map_err(not_found)?;
     let stdin = child.stdin.take();
     let writer = stdin.zip(input).map(|(mut stdin, input)| {
-        // kubectl states the reason if it ends early.
+        // A failed write is ignored, because a kubectl that ends early states the reason.
         thread::spawn(move || drop(stdin.write_all(input.as_bytes())))
     });
     let output = child.wait_with_output();
@@ -144,12 +147,12 @@ fn output_of(command: &mut Command, input: Option<String>) -> Result<Output, Dri
     output.map_err(DriverError::io("wait for kubectl"))
 }
 
-/// The error for a kubectl that cannot be started.
+/// Returns the error for a kubectl that cannot be started.
 pub(crate) fn not_found(error: io::Error) -> DriverError {
     match error.kind() {
         io::ErrorKind::NotFound => DriverError::Remote(RemoteError::environment(
             "there is no program `kubectl` on PATH",
-            "install it: https://kubernetes.io/docs/tasks/tools/",
+            "install kubectl: https://kubernetes.io/docs/tasks/tools/",
         )),
         _ => DriverError::io("start kubectl")(error),
     }

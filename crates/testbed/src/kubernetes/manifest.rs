@@ -9,7 +9,8 @@ use serde_json::{Value as Json, json};
 
 type Strings = BTreeMap<String, String>;
 
-/// Returns the limits as Kubernetes quantities: thousandths of a CPU, and bytes.
+/// Returns the limits as Kubernetes quantities, such as `500m` for half a CPU and `512Mi` for 512
+/// MiB.
 fn quantities(limits: Limits) -> Strings {
     let cpu = limits.cpu_millis.map(|millis| match millis % 1_000 {
         0 => (millis / 1_000).to_string(),
@@ -89,7 +90,7 @@ impl Toleration {
     }
 }
 
-/// The pods on whose nodes a pod must run or must not run.
+/// Restricts a pod to the nodes of some pods, and keeps it off the nodes of others.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Affinity {
@@ -106,7 +107,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// The nodes of the pods with this label that have one of these roles.
+    /// Selects the nodes of the pods with this label and one of these roles.
     pub(super) fn nodes_of(label: (&str, &str), role: &str, roles: &[&str]) -> Self {
         let (key, value) = label;
         let role = json!({ "key": role, "operator": "In", "values": roles });
@@ -155,7 +156,7 @@ impl SeccompProfile {
     }
 }
 
-/// The user of all pods, who owns nothing on any node.
+/// The ID of the user that all pods run as, who owns nothing on any node.
 pub(super) const USER: u32 = 65_532;
 
 #[derive(Clone, Debug, Serialize)]
@@ -184,7 +185,7 @@ pub(super) struct Resources {
 }
 
 impl Resources {
-    /// Requests equal to the limits, so that whole CPUs can be exclusive.
+    /// Returns requests equal to the limits, so that a node can reserve whole CPUs for the pod.
     pub(super) fn guaranteed(limits: Limits) -> Self {
         Self {
             requests: quantities(limits),
@@ -192,8 +193,8 @@ impl Resources {
         }
     }
 
-    /// Requests without a limit, because a process that reaches a CPU limit is stopped for the rest
-    /// of the period of 100 ms.
+    /// Returns requests without a limit, because a process that reaches a CPU limit is stopped for
+    /// the rest of the limit's period, which is 100 ms.
     pub(super) fn requested(requests: Limits) -> Self {
         Self {
             requests: quantities(requests),
@@ -202,10 +203,10 @@ impl Resources {
     }
 }
 
-/// The folder of a pod in which gatebench keeps its program and its files.
+/// The folder where gatebench keeps its program and its files in a pod.
 pub(super) const FOLDER: &str = "/gatebench";
 
-/// The only container of a pod.
+/// The name of a pod's only container.
 pub(crate) const CONTAINER: &str = "gatebench";
 
 /// The time that a pod may take to end.
@@ -218,7 +219,7 @@ pub(super) struct PodParts<'a> {
     pub(super) resources: Resources,
     pub(super) affinity: Affinity,
     pub(super) seccomp_file: Option<&'a str>,
-    /// The program of the container with its arguments.
+    /// The container's program and its arguments.
     pub(super) command: Vec<String>,
     pub(super) deadline_seconds: u64,
 }

@@ -6,7 +6,8 @@
 //! `restricted`, have no token for the API, and do nothing until gatebench connects to them.
 //!
 //! Objects are JSON values made from small types with the fields that gatebench sets. No client
-//! library is used: kubectl brings the user's contexts, credential plug-ins and proxies.
+//! library is used, because kubectl already handles the user's contexts, credential plug-ins and
+//! proxies.
 
 mod attach;
 mod check;

@@ -11,43 +11,44 @@ use serde_json::{Value as Json, json};
 
 use super::manifest::{Affinity, Metadata, Owner, PodParts, PodSpec, Resources, Terms};
 
-/// The label of all objects of a run, with the run's name.
+/// The label that contains the run's name, on all objects of a run.
 pub(super) const RUN: &str = "gatebench/run";
-/// The label of a pod with its role.
+/// The label that contains a pod's role.
 pub(super) const ROLE: &str = "gatebench/role";
 /// The label of everything that gatebench creates.
 pub(super) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "gatebench");
 
-/// The prefix of the names of anchors.
+/// The prefix of anchors' names.
 pub(super) const PREFIX: &str = "gb-";
 
-/// The default size of a gateway, and the default requests of the other pods.
+/// The default size of a gateway.
 const DEFAULT_SIZE: Limits = Limits {
     cpu_millis: Some(1_000),
     memory_bytes: Some(1 << 30),
 };
+/// The default requests of Redis.
 const REDIS_REQUESTS: Limits = Limits {
     cpu_millis: Some(250),
     memory_bytes: Some(256 << 20),
 };
+/// The default requests of upstreams and load generators.
 const REQUESTS: Limits = Limits {
     cpu_millis: Some(1_000),
     memory_bytes: Some(512 << 20),
 };
 
-/// The requests of the null gateway, which runs on the node of the gateway, but never at the same
-/// time.
+/// The requests of the null gateway, which runs on the gateway's node but never at the same time.
 const NULL_REQUESTS: Limits = Limits {
     cpu_millis: Some(100),
     memory_bytes: Some(128 << 20),
 };
 
-/// The time for which a finished Job is kept if nothing deletes it.
+/// The time that a finished Job is kept if nothing deletes it.
 const JOB_TTL_SECONDS: u32 = 600;
 
-/// The command of the first process of a pod, which waits until gatebench ends it. A pod in which
-/// nothing else has run for this time ends by itself. A pod that is asked to end exits with an
-/// error, because a Job would otherwise count it as a success.
+/// Returns the command of a pod's first process, which waits until gatebench ends it. A pod in
+/// which nothing else has run for this time ends by itself. A pod that is asked to end exits with
+/// an error, because a Job would otherwise count it as a success.
 fn waiting(alone_seconds: u32) -> Vec<String> {
     let script = format!(
         "trap 'exit 143' TERM INT; n=0; \
@@ -68,8 +69,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles in the order in which their pods are created. The nodes of the gateway are chosen
-    /// first, because the others must not use them.
+    /// All roles, in the order that their pods are created. The nodes of the gateway are chosen
+    /// first, because the other pods must not use them.
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Upstream, Self::Redis, Self::Engine];
 
     pub fn name(self) -> &'static str {
@@ -90,8 +91,8 @@ impl Role {
         }
     }
 
-    /// The roles whose nodes a pod must not use. Each load generator and upstream also has its own
-    /// node. Redis may share that of an upstream.
+    /// Returns the roles whose nodes a pod must not use. Each load generator and each upstream has
+    /// a separate node; Redis may share an upstream's node.
     fn apart_from(self) -> &'static [&'static str] {
         match self {
             Self::Gateway => &[UPSTREAM, REDIS, ENGINE],
@@ -104,7 +105,7 @@ impl Role {
     fn affinity(self, run: &str) -> Affinity {
         let nodes_of = |roles: &[&str]| Terms::nodes_of((RUN, run), ROLE, roles);
         Affinity {
-            // All sizes of a gateway run on the same node.
+            // All gateways, in all sizes, run on the same node.
             pod_affinity: match self {
                 Self::Gateway => nodes_of(&[self.name()]),
                 _ => Terms::default(),
@@ -121,19 +122,19 @@ pub struct GatewayPod {
     /// The requested version, if there is one.
     pub version: Option<String>,
     pub image: String,
-    /// Its limits, which may be empty.
+    /// The gateway's limits, which may be empty.
     pub size: Limits,
     /// True if the gateway is part of gatebench.
     pub is_gatebench: bool,
 }
 
 impl GatewayPod {
-    /// The place of the pod, which is its name in the run.
+    /// Returns the pod's place, which is its name in the run.
     pub fn place(&self) -> String {
         gateway_name(&self.gateway, self.version.as_deref(), self.size)
     }
 
-    /// The place of the pod for a gateway with this setup.
+    /// Returns the place of the pod for a gateway with this setup.
     pub(crate) fn place_of(gateway: &str, setup: &Setup) -> String {
         gateway_name(gateway, setup.version.as_deref(), setup.limits)
     }
@@ -152,14 +153,13 @@ pub struct Demand<'a> {
     /// True if the load goes to a gateway that the user started.
     pub is_attached: bool,
     pub needs_redis: bool,
-    /// True if sizes for which no node has room are left out, because the user did not ask for
-    /// them.
+    /// True if sizes that no node has room for are omitted, because the user did not ask for them.
     pub may_omit_sizes: bool,
     /// The time after which the cluster ends all pods.
     pub deadline_seconds: u64,
 }
 
-/// An anchor that exists.
+/// An anchor that exists in the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Anchor {
     pub(super) uid: String,
@@ -176,13 +176,13 @@ struct Object<T> {
 }
 
 impl<'a> Demand<'a> {
-    /// The name of the ConfigMap that owns all other objects.
+    /// Returns the name of the ConfigMap that owns all other objects.
     pub(super) fn anchor_name(&self) -> String {
         format!("{PREFIX}{}", self.run)
     }
 
-    /// All objects of the run before it starts. The references to the anchor are missing, because
-    /// its identifier is not known yet.
+    /// Returns all objects of the run. They do not refer to the anchor, whose identifier is not
+    /// known before the run starts.
     pub fn objects(&self) -> Vec<Json> {
         let mut all = vec![self.anchor(), self.network_policy(None)];
         all.extend(Role::ALL.iter().flat_map(|role| self.of_role(*role, None)));
@@ -199,14 +199,14 @@ impl<'a> Demand<'a> {
         )
     }
 
-    /// The policy with which the pods of the run can connect only to each other. A gateway that
-    /// gatebench did not start has its own policies.
+    /// Returns the policy that lets the run's pods connect only to each other. If the load goes to
+    /// a gateway that the user started, they may connect to anything.
     pub(super) fn network_policy(&self, anchor: Option<&Anchor>) -> Json {
         let own = json!({ "podSelector": { "matchLabels": { RUN: self.run } } });
         let mut spec = json!({
             "podSelector": { "matchLabels": { RUN: self.run } },
             "policyTypes": ["Ingress", "Egress"],
-            // gatebench proves parity and reads the ledger of the upstream from outside.
+            // gatebench proves parity and reads the upstream's ledger from outside.
             "ingress": [{}],
             "egress": [{ "to": [own] }],
         });
@@ -218,7 +218,7 @@ impl<'a> Demand<'a> {
         self.object("networking.k8s.io/v1", "NetworkPolicy", metadata, rest)
     }
 
-    /// The pods of a role, or the Job that creates them.
+    /// Returns the pods of a role, or the Job that creates them.
     pub(super) fn of_role(&self, role: Role, anchor: Option<&Anchor>) -> Vec<Json> {
         match role {
             Role::Gateway => {
@@ -240,7 +240,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// The number of pods of a role.
+    /// Returns the number of pods of a role.
     pub(super) fn count(&self, role: Role) -> usize {
         match role {
             Role::Engine => self.cluster.agents as usize,
@@ -287,7 +287,8 @@ impl<'a> Demand<'a> {
         })
     }
 
-    /// The load generators. After the start, none is replaced: a failure ends the Job.
+    /// Returns the Job of the load generators. A load generator that fails is not replaced, but
+    /// ends the Job.
     fn job(&self, anchor: Option<&Anchor>) -> Json {
         let role = Role::Engine;
         let name = format!("{}-{}", self.anchor_name(), role.name());
@@ -356,7 +357,7 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// The name of the pod of a gateway: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
+/// Returns the name of a gateway's pod: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
 pub(super) fn gateway_name(gateway: &str, version: Option<&str>, size: Limits) -> String {
     let words = format!("{gateway} {} {size}", version.unwrap_or_default()).to_lowercase();
     let words = words.replace(" and ", " ");

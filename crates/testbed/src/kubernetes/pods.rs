@@ -1,4 +1,4 @@
-//! The pods of a run in progress, by their place.
+//! The pods of a run in progress, by place.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use crate::interrupt::Interrupt;
 #[derive(Debug)]
 pub struct Pods {
     all: Vec<Pod>,
-    /// The places of the pods of gateways that are part of gatebench.
+    /// The places of gateways that are part of gatebench.
     whole: Vec<String>,
-    /// The sizes of the gateways, and those that were omitted.
+    /// The sizes of the gateways' pods, and the sizes that were omitted.
     sizes: Vec<Limits>,
     omitted_sizes: Vec<Limits>,
     nodes: BTreeMap<String, Node>,
@@ -49,17 +49,17 @@ impl Pods {
         })
     }
 
-    /// All pods, those of the gateways first.
+    /// Returns all pods, those of the gateways first.
     pub fn all(&self) -> &[Pod] {
         &self.all
     }
 
-    /// The node of a pod, if the user may list nodes.
+    /// Returns the node of a pod, if the user may list nodes.
     pub fn node(&self, pod: &Pod) -> Option<&Node> {
         self.nodes.get(&pod.node)
     }
 
-    /// Refusals of objects that the run does not need.
+    /// Returns the errors for objects that the cluster refused but the run does not need.
     pub fn warnings(&self) -> &[String] {
         &self.session.warnings
     }
@@ -69,7 +69,8 @@ impl Pods {
         self.sizes.contains(&size) && !self.omitted_sizes.contains(&size)
     }
 
-    /// The scheduler's message about the sizes that were omitted.
+    /// Returns the scheduler's message about the sizes that were omitted; none if no size was
+    /// omitted.
     pub fn no_room(&self) -> Option<&str> {
         self.session.omitted.as_ref().map(|it| it.said.as_str())
     }
@@ -78,13 +79,13 @@ impl Pods {
         self.session.namespace()
     }
 
-    /// The pods of the gateways.
+    /// Returns the pods of the gateways.
     pub(crate) fn gateways(&self) -> impl Iterator<Item = &Pod> {
         let is_gateway = |it: &&Pod| it.role == Role::Gateway.name();
         self.all.iter().filter(is_gateway)
     }
 
-    /// The pod at a place; none if the run has no such pod.
+    /// Returns the pod at a place; none if the run has no such pod.
     pub(crate) fn at(&self, place: &str) -> Option<&Pod> {
         self.all.iter().find(|it| it.place == place)
     }
@@ -96,7 +97,7 @@ impl Pods {
     }
 }
 
-/// The error for a place without a pod.
+/// Returns the error for a place without a pod.
 pub(crate) fn no_pod(place: &str) -> DriverError {
     RemoteError::environment(
         format!("the run has no pod {place}"),
@@ -105,7 +106,7 @@ pub(crate) fn no_pod(place: &str) -> DriverError {
     .into()
 }
 
-/// The nodes by name; empty if the user may not list them.
+/// Returns the nodes by name; empty if the user may not list them.
 fn nodes(namespace: &Namespace) -> BTreeMap<String, Node> {
     let kubectl = Kubectl::new(namespace);
     let listed = kubectl.run("list nodes", ["get", "nodes", "--output=json"], None);

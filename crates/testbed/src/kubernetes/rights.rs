@@ -1,4 +1,5 @@
-//! The rights that gatebench needs in a namespace, as a Role, and whether the user has them.
+//! Lists the rights that gatebench needs in a namespace, as a Role, and checks that the user has
+//! them.
 
 use gatebench_model::Namespace;
 use serde_json::{Value as Json, json};
@@ -14,15 +15,15 @@ struct Rule {
     /// The kind of object, `KIND` or `KIND/SUBRESOURCE`.
     resource: &'static str,
     verbs: &'static [&'static str],
-    /// The consequence if they are missing; empty if no run is then possible.
+    /// The consequence if the rights are missing; empty if no run is then possible.
     without: &'static str,
 }
 
 /// No run is possible without these rights.
 const NEEDED: &str = "";
 
-/// The rights of a run. Everything is in the namespace; no right to Secrets or to the nodes is
-/// needed.
+/// The rights that gatebench uses. All of them are limited to the namespace, and none concerns
+/// Secrets or nodes.
 const RULES: [Rule; 8] = [
     Rule {
         group: "",
@@ -81,14 +82,14 @@ pub struct Right {
     /// The verb and the kind of object, such as `create pods/exec`.
     pub name: String,
     pub is_granted: bool,
-    /// The consequence if it is missing; empty if no run is then possible.
+    /// The consequence if the right is missing; empty if no run is then possible.
     pub without: &'static str,
 }
 
-/// Returns whether the user has each of the rights.
+/// Checks which of the rights the user has.
 ///
 /// # Errors
-/// The error of kubectl.
+/// kubectl fails.
 pub(super) fn of(kubectl: &Kubectl) -> Result<Vec<Right>, DriverError> {
     let all: Vec<(Rule, &str)> = RULES
         .iter()
@@ -121,7 +122,7 @@ fn review(rule: &Rule, verb: &str, namespace: &Namespace) -> Json {
     })
 }
 
-/// The Role with all rights in a namespace, as Kubernetes reads it.
+/// Returns a Role with all these rights in a namespace, in the form that Kubernetes accepts.
 pub fn role(namespace: &Namespace) -> Json {
     let (managed, by) = MANAGED;
     let rule = |rule: &Rule| {

@@ -35,15 +35,16 @@ const START_TIMEOUT: Duration = Duration::from_secs(300);
 /// The time that the cluster may take to delete everything.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The input with which the run itself requests the deletion.
+/// The input that requests the deletion at the end of a run.
 const DONE: &[u8] = b"done\n";
 
-/// Waits for [`DONE`] or the end of its input, and then deletes the anchor. Without [`DONE`],
-/// gatebench was killed, and an object that it had just requested may appear a moment later.
+/// The script that waits for [`DONE`] or the end of its input, and then deletes the anchor. If its
+/// input ends without [`DONE`], gatebench was killed, and the script first waits, because an object
+/// that gatebench had just requested may appear a moment later.
 const REMOVER: &str =
     "trap '' HUP INT TERM; read -r word; [ \"$word\" = done ] || sleep 2; exec \"$@\"";
 
-/// The annotation with the number of a pod of an Indexed Job.
+/// The annotation that contains a pod's number in an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// The number of characters in the name of a run.
@@ -62,11 +63,11 @@ pub fn run_name() -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     pub name: String,
-    /// The name of the pod without that of the run: `upstream`, `engine-0`.
+    /// The pod's name without the run's name, such as `upstream` or `engine-0`.
     pub place: String,
     pub role: String,
     pub node: String,
-    /// Its address in the network of the pods.
+    /// The pod's address in the cluster's network.
     pub address: String,
 }
 
@@ -77,13 +78,13 @@ pub struct Session {
     run: String,
     anchor: Anchor,
     remover: Child,
-    /// Refusals of objects that the run does not need.
+    /// The errors for objects that the cluster refused but the run does not need.
     pub warnings: Vec<String>,
     /// The pods of gateways that were deleted because no node has room for their size.
     pub omitted: Option<Omitted>,
 }
 
-/// The pods of gateways without a node.
+/// Pods of gateways that no node has room for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub places: Vec<String>,
@@ -92,8 +93,8 @@ pub struct Omitted {
 }
 
 impl Session {
-    /// Creates everything that a run needs, and waits until all pods run. The nodes of the gateway
-    /// are chosen first.
+    /// Creates everything that a run needs, and waits until all pods run. The gateway's nodes are
+    /// chosen first.
     ///
     /// # Errors
     /// The cluster's own message, with a remedy. Nothing is left in the cluster.
@@ -137,7 +138,7 @@ impl Session {
         Ok((session, pods))
     }
 
-    /// Waits until all pods of a role are in a state.
+    /// Waits until `is_there` is true for all pods of a role, and returns the pods.
     fn wait_for(
         &mut self,
         demand: &Demand<'_>,
@@ -214,7 +215,7 @@ impl Session {
         self.kubectl.list("pods", &label)
     }
 
-    /// Returns the error of a pod that cannot run, or no longer runs.
+    /// Returns the error for a pod that cannot run or no longer runs.
     fn failure(&self, pod: &Json, role: Role) -> Option<RemoteError> {
         let namespace = self.kubectl.namespace();
         let statuses = || {
@@ -228,7 +229,7 @@ impl Session {
         waiting.or_else(|| self.end(pod, role))
     }
 
-    /// Returns the error of a pod that has ended, with the cluster's reason.
+    /// Returns the error for a pod that has ended, with the cluster's reason.
     fn end(&self, pod: &Json, role: Role) -> Option<RemoteError> {
         let said = ended(pod)?;
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
@@ -340,12 +341,13 @@ fn ended(pod: &Json) -> Option<String> {
 pub(crate) fn last_words(kubectl: &Kubectl, pod: &str) -> Option<String> {
     let field = format!("--field-selector=metadata.name={pod}");
     let words = ["get", "pods", &field, "--output=json"];
-    let found = kubectl.run("look at the pod", words, None).ok()?;
+    let found = kubectl.run("read the state of the pod", words, None).ok()?;
     let found = kubectl.objects(&found).ok()?;
     let Some(pod) = found.first() else {
         return Some("the pod was deleted".into());
     };
-    // A container that is deleted also has an exit code. Only the lack of memory ends it earlier.
+    // The exit code of a container in a pod that is being deleted explains nothing, unless the
+    // container ran out of memory earlier.
     let is_ending = pod["metadata"]["deletionTimestamp"].is_string();
     let words = ended(pod);
     let is_reason = |words: &String| !is_ending || words.contains("OOMKilled");
@@ -362,7 +364,7 @@ fn disruption(pod: &Json) -> Option<String> {
     Some(format!("{} {}", text("reason"), text("message")))
 }
 
-/// Starts the process that deletes the anchor when its input ends.
+/// Starts [`REMOVER`] with the command that deletes the anchor.
 fn remover(kubectl: &Kubectl, anchor: &str) -> Result<Child, DriverError> {
     let delete = kubectl.command();
     let mut command = Command::new("sh");
@@ -397,11 +399,12 @@ fn wait_until_gone(kubectl: &Kubectl, label: &str, deadline: Instant) {
 /// The kinds of objects that have the label of a run.
 const KINDS: [&str; 4] = ["pods", "jobs", "networkpolicies", "configmaps"];
 
-/// Deletes what runs have left in a namespace. Returns the deleted objects, as `KIND/NAME`, and the
-/// kinds that the user may not list. Runs that are still in progress are deleted, too.
+/// Deletes the objects that runs have left in a namespace. Returns the deleted objects, as
+/// `KIND/NAME`, and the kinds that the user may not list. Runs that are still in progress are
+/// deleted, too.
 ///
 /// # Errors
-/// The error of kubectl.
+/// kubectl fails.
 pub fn clean(namespace: &Namespace) -> Result<(Vec<String>, Vec<String>), DriverError> {
     let kubectl = Kubectl::new(namespace);
     let (key, value) = MANAGED;
@@ -434,7 +437,7 @@ pub fn clean(namespace: &Namespace) -> Result<(Vec<String>, Vec<String>), Driver
         .into();
     words.push("--timeout=60s".into());
     words.extend(all);
-    kubectl.run("delete what runs left", words, None)?;
+    kubectl.run("delete the objects that runs left", words, None)?;
     Ok((left, unlisted))
 }
 

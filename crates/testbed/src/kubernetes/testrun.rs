@@ -1,4 +1,4 @@
-//! A load as a TestRun of the k6 operator, for clusters that have it.
+//! Describes a load as a TestRun, for clusters that have the k6 operator.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use gatebench_model::{Cluster, Taint};
 use super::manifest::{Resources, restricted};
 use super::objects::MANAGED;
 
-/// The image of the runners, pinned.
+/// The pinned image of the runners.
 pub const K6_IMAGE: &str = "grafana/k6:1.5.0";
 
 /// The name of the script in its ConfigMap.
@@ -16,17 +16,16 @@ const SCRIPT: &str = "scenario.js";
 /// The statistics that each runner prints.
 const TREND_STATS: &str = "avg,min,med,max,p(90),p(95),p(99),count";
 
-/// A scenario as a script of k6.
+/// A scenario as a k6 script.
 #[derive(Clone, Debug)]
 pub struct K6Script<'a> {
-    /// The name of the scenario.
     pub scenario: &'a str,
     pub text: &'a str,
     pub image: &'a str,
 }
 
-/// Returns the ConfigMap with the script, and the TestRun. The settings of the load generators are
-/// those of the runners.
+/// Returns the ConfigMap with the script, and the TestRun. The runners get the settings of the load
+/// generators.
 pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
     let (managed, by) = MANAGED;
     let name = format!("gb-{}", script.scenario);

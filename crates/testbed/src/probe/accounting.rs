@@ -1,4 +1,5 @@
-//! The kernel's accounting of CPU time: which process is charged for softirq and for stolen time.
+//! Determines how the kernel accounts for CPU time: which process it charges for softirq and for
+//! stolen time.
 //!
 //! Most loopback TCP traffic is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING`
 //! does not charge that time to the interrupted process; other kernels do.
@@ -19,10 +20,11 @@ use super::machine::MachineSample;
 /// The maximum size of a configuration; a typical one has about 200 KiB.
 const CONFIG_BYTES_MAX: u64 = 8 << 20;
 
-/// The boot option that switches off the accounting that the kernel was built with.
+/// The boot option that switches off the accounting of interrupt time in a kernel that was built
+/// with it.
 const NO_IRQ_TIME: &str = "tsc=noirqtime";
 
-/// A kernel build option.
+/// The setting of a kernel build option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
@@ -43,12 +45,13 @@ pub enum SoftirqPayer {
     Processes,
     /// No process: only `/proc/stat` counts it.
     Nobody,
-    /// Unknown: neither the configuration nor a test shows it.
+    /// It is unknown which process is charged, because neither the configuration nor a test shows
+    /// it.
     #[default]
     Unknown,
 }
 
-/// The accounting of CPU time.
+/// The kernel's rules for charging CPU time to processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounting {
     /// `CONFIG_IRQ_TIME_ACCOUNTING`.
@@ -62,7 +65,7 @@ pub struct Accounting {
 
 impl Accounting {
     /// Returns the accounting of this machine. If the kernel's configuration cannot be read, a test
-    /// determines the accounting; it takes a second and runs only once.
+    /// determines the accounting; the test takes about two seconds and runs only once.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {
@@ -74,7 +77,7 @@ impl Accounting {
         })
     }
 
-    /// The accounting that the kernel was built with, from `/proc/config.gz` or
+    /// Returns the accounting that the kernel was built with, from `/proc/config.gz` or
     /// `/boot/config-RELEASE`.
     pub fn configured() -> Self {
         let boot_options = fs::read_to_string("/proc/cmdline").unwrap_or_default();
@@ -97,10 +100,10 @@ impl Accounting {
     }
 }
 
-/// The CPU time that processes outside the run used on these cores between two samples. `ours_ns`
-/// is the CPU time that the components of the run used there. The time in softirq and interrupts is
-/// also subtracted if no process is charged for it. A result below one tick per core is
-/// meaningless.
+/// Returns the CPU time that processes outside the run used on these cores between two samples.
+/// `ours_ns` is the CPU time that the components of the run used there. The time in softirq and
+/// interrupts is also subtracted if no process is charged for it. A result below one tick per core
+/// is meaningless.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,
@@ -135,8 +138,8 @@ fn text(from: impl Read) -> Option<String> {
     Some(text)
 }
 
-/// An option that is missing from a readable configuration is off, because the architecture does
-/// not support it.
+/// Returns the setting of an option. An option that is missing from a readable configuration is
+/// off, because the architecture does not support it.
 fn setting(configuration: &str, option: &str) -> Setting {
     let mut lines = configuration.lines();
     let is_on = |line: &str| line.strip_prefix(option) == Some("=y");

@@ -1,4 +1,4 @@
-//! Control groups, version 2 or 1: the groups of a process, their limits, and the time for which a
+//! Reads control groups, version 2 or 1: the groups of a process, their limits, and the time that a
 //! CPU limit has throttled them.
 
 use std::fs;
@@ -12,16 +12,16 @@ use crate::system::processes::field;
 /// The effects of a CPU limit on a group since the group was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Limit periods in which the group had runnable threads.
+    /// The number of limit periods during which the group had runnable threads.
     pub periods: u64,
-    /// The number of these periods in which the group had to wait.
+    /// The number of these periods during which the limit made the group wait.
     pub throttled_periods: u64,
     /// The time that the group had to wait, summed over cores.
     pub throttled_ns: u64,
 }
 
-/// The groups of a process for a controller (`cpu`, `memory`), innermost first. The limits of all
-/// of them apply. Groups above the mounted ones are not visible.
+/// Returns the groups of a process for a controller (`cpu`, `memory`), innermost first. The limits
+/// of all of them apply. Groups above the mounted ones are not visible.
 pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     let membership = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -30,8 +30,8 @@ pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     groups
 }
 
-/// The group of a process in another container for a controller, as that container sees it; none if
-/// its files are not visible to this user.
+/// Returns the innermost group for a controller of a process in another container, found through
+/// that container's mounts; none if the group's files are not visible to this user.
 pub(crate) fn group_of_container(pid: u32, controller: &str) -> Option<Group> {
     let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
     let groups = in_texts(&read("cgroup")?, &read("mountinfo")?, controller);
@@ -44,12 +44,13 @@ pub(crate) fn group_of_container(pid: u32, controller: &str) -> Option<Group> {
     groups.into_iter().find_map(seen_from_here)
 }
 
-/// Returns the effects of the CPU limit of this group; none if the group never had such a limit.
+/// Returns the effects of a group's CPU limit; none if the kernel keeps no such statistics for the
+/// group.
 pub(crate) fn throttling_of(folder: &Path) -> Option<Throttling> {
     throttling_in(&fs::read_to_string(folder.join("cpu.stat")).ok()?)
 }
 
-/// The longest time for which a CPU limit has throttled one of this program's groups, in
+/// Returns the longest time that a CPU limit has throttled one of this program's groups, in
 /// nanoseconds.
 pub(crate) fn throttled_ns() -> u64 {
     let groups = control_groups(std::process::id(), "cpu").into_iter();
@@ -57,7 +58,8 @@ pub(crate) fn throttled_ns() -> u64 {
     throttlings.map(|it| it.throttled_ns).max().unwrap_or(0)
 }
 
-/// The contents of a limit file in all groups that have one, innermost first.
+/// Returns the contents of a limit file in all of this program's groups that have one, innermost
+/// first.
 pub(crate) fn limits(controller: &str, file: &str) -> Vec<String> {
     let texts = control_groups(std::process::id(), controller)
         .into_iter()
@@ -65,7 +67,8 @@ pub(crate) fn limits(controller: &str, file: &str) -> Vec<String> {
     texts.map(|text| text.trim().to_owned()).collect()
 }
 
-/// The CPUs that the lowest CPU limit of this program's groups allows; none without a limit.
+/// Returns the number of CPUs that the lowest CPU limit of this program's groups allows; none if
+/// there is no limit.
 pub(crate) fn cpu_limit() -> Option<f64> {
     let unified = limits("cpu", "cpu.max").into_iter();
     let unified = unified.filter_map(|text| {
@@ -78,7 +81,7 @@ pub(crate) fn cpu_limit() -> Option<f64> {
     unified.chain(split).min_by(f64::total_cmp)
 }
 
-/// A quota divided by its period; none if the quota is unlimited (`max`, or -1).
+/// Returns a quota divided by its period; none if the quota is unlimited (`max`, or -1).
 fn quotient(quota: &str, period: &str) -> Option<f64> {
     let quota: u64 = quota.parse().ok()?;
     let period: u64 = period.parse().ok()?;
@@ -108,7 +111,7 @@ fn in_texts(membership: &str, mounts: &str, controller: &str) -> Vec<Group> {
     groups.flatten().collect()
 }
 
-/// Reads a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`, and returns the group if the line is
+/// Parses a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`, and returns the group if the line is
 /// for this controller. The line of version 2 names no controllers.
 fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
     let mut parts = line.splitn(3, ':').skip(1);
@@ -130,7 +133,7 @@ struct Hierarchy<'a> {
     mount: &'a Path,
 }
 
-/// Reads a line of `/proc/PID/mountinfo`, `ID PARENT DEVICE ROOT MOUNT OPTIONS… - TYPE SOURCE
+/// Parses a line of `/proc/PID/mountinfo`, `ID PARENT DEVICE ROOT MOUNT OPTIONS… - TYPE SOURCE
 /// SUPER_OPTIONS`.
 fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
     let (place, kind) = line.split_once(" - ")?;

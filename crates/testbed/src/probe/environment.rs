@@ -1,4 +1,5 @@
-//! The properties of the machine for the manifest, which let a reader repeat or question a run.
+//! Reads the properties of the machine for the manifest, so that a reader can repeat or question a
+//! run.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,10 +15,10 @@ use super::frequency::FrequencySource;
 use super::topology::{cpu_list, topology};
 use crate::system::processes::{field, kibibytes};
 
-/// The name of the clock source, as a path below `/`.
+/// The file that contains the name of the clock source, as a path below `/`.
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The file that an engine creates in its containers, and the name of the engine.
+/// The file that each engine creates in its containers, with the engine's name.
 const MARKS: [(&str, &str); 2] = [("/run/.containerenv", "Podman"), ("/.dockerenv", "Docker")];
 
 /// Kernel settings that change the results of a network benchmark, as paths below `/proc/sys`.
@@ -52,12 +53,9 @@ const BOOT_OPTIONS: [&str; 11] = [
 /// The properties of the machine. A property that cannot be read is absent, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentFacts {
-    /// Processors.
     pub cpu: CpuFacts,
     pub memory: MemoryFacts,
-    /// Kernel and clock.
     pub kernel: KernelFacts,
-    /// Limits of this process and its control groups.
     pub limits: LimitFacts,
     /// Kernel settings by name, such as `net.core.somaxconn`.
     pub sysctls: BTreeMap<String, String>,
@@ -66,7 +64,7 @@ pub struct EnvironmentFacts {
     pub frequency: Option<FrequencySource>,
 }
 
-/// Processors.
+/// The machine's processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuFacts {
     /// Model name.
@@ -106,7 +104,7 @@ pub struct MemoryFacts {
     pub transparent_huge_pages: Option<String>,
 }
 
-/// Kernel and clock.
+/// The kernel and its clock source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFacts {
     /// Release, as `uname -r` prints it.
@@ -187,7 +185,7 @@ fn cpu() -> CpuFacts {
     }
 }
 
-/// The distinct values of the cores.
+/// Returns the distinct values of the cores, joined by commas; none if no core has a value.
 fn of_cores(value: impl Fn(&Path) -> Option<String>) -> Option<String> {
     let cores = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
     let found = cores.filter_map(|core| value(&core.path()));
@@ -261,15 +259,15 @@ fn sysctls() -> BTreeMap<String, String> {
     SYSCTLS.iter().filter_map(read).collect()
 }
 
-/// The text of a one-line file; none if it is missing or empty.
+/// Returns the text of a one-line file; none if the file is missing or empty.
 fn line_of(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim().replace('\t', " ");
     (!text.is_empty()).then_some(text)
 }
 
-/// The hardware from which the kernel currently reads time, such as `tsc`; none if the kernel does
-/// not state it. The kernel switches to another source if it finds this one unstable.
+/// Returns the hardware that the kernel currently reads time from, such as `tsc`; none if the
+/// kernel does not name it. The kernel switches to another source if it finds this one unstable.
 pub fn clock_source() -> Option<String> {
     clock_source_below(Path::new("/"))
 }
@@ -280,9 +278,8 @@ pub fn clock_source_below(root: &Path) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Identifies the clock `CLOCK_MONOTONIC` of this process: the boot of the kernel, and the offsets
-/// of the time namespace (time_namespaces(7)). Processes with the same identity read the same
-/// clock.
+/// Identifies this process's `CLOCK_MONOTONIC` by the boot of the kernel and the offsets of the
+/// time namespace (time_namespaces(7)). Processes with the same identity read the same clock.
 pub fn clock_identity() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     // The file lists the offsets only in kernels with time namespaces.

@@ -1,4 +1,4 @@
-//! The frequency of cores, if the kernel exposes it.
+//! Reads the frequencies of cores, if the kernel exposes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub enum FrequencySource {
     /// `scaling_cur_freq` of each core.
     Cpufreq,
-    /// `cpu MHz` in `/proc/cpuinfo`, if it changes.
+    /// `cpu MHz` in `/proc/cpuinfo`, if it changes or differs between cores.
     Cpuinfo,
     /// None, as in most virtual machines.
     #[serde(rename = "not visible")]
@@ -32,14 +32,15 @@ pub enum FrequencySource {
 }
 
 impl FrequencySource {
-    /// The source on this machine.
+    /// Returns the source on this machine, which is determined only once.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<FrequencySource> = OnceLock::new();
         *KNOWN.get_or_init(|| Self::below(Path::new("/"), || thread::sleep(PAUSE)))
     }
 
-    /// The source on the machine whose `/proc` and `/sys` are below `root`. `pause` waits between
-    /// two readings of `/proc/cpuinfo`, which shows only constants in a virtual machine.
+    /// Returns the source on the machine whose `/proc` and `/sys` are below `root`. `pause` waits
+    /// between two readings of `/proc/cpuinfo`, which often shows only constants in a virtual
+    /// machine.
     pub fn below(root: &Path, pause: impl FnOnce()) -> Self {
         let cores = fs::read_dir(root.join(CPUS)).into_iter().flatten();
         let mut folders = cores.flatten().map(|core| core.path());
@@ -58,8 +59,8 @@ impl FrequencySource {
         }
     }
 
-    /// The frequencies of these cores in kHz, in the given order; none if one of them is not
-    /// visible.
+    /// Returns the frequencies of these cores in the given order, in kHz; none if one of them is
+    /// not visible.
     pub fn read_khz(self, cores: &[usize]) -> Option<Vec<u64>> {
         self.read_khz_below(Path::new("/"), cores)
     }
@@ -90,7 +91,7 @@ fn current_khz(core: &Path) -> Option<u64> {
     (khz > 0).then_some(khz)
 }
 
-/// The frequency of each core in kHz, by its number.
+/// Returns the frequency of each core by its number, in kHz.
 fn in_cpuinfo(root: &Path) -> BTreeMap<usize, u64> {
     let text = fs::read_to_string(root.join(CPUINFO)).unwrap_or_default();
     let mut core: Option<usize> = None;

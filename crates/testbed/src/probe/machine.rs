@@ -1,5 +1,5 @@
-//! The time that the cores of the machine spent in each state, for all processes together, and the
-//! load average.
+//! Reads the time that the machine's cores spent in each state, over all processes, and the load
+//! average.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ pub struct CoreTimes {
     /// The part of the busy time spent in softirq.
     #[serde(default)]
     pub softirq_ns: u64,
-    /// Steal time, in which the hypervisor ran other guests although a thread was runnable.
+    /// Steal time, during which the hypervisor ran other guests although a thread was runnable.
     pub steal_ns: u64,
 }
 
@@ -32,7 +32,7 @@ pub struct MachineSample {
     pub at_ns: u64,
     /// Each core that is online.
     pub cores: Vec<CoreTimes>,
-    /// The time for which a CPU limit has throttled this program's groups.
+    /// The longest time that a CPU limit has throttled one of this program's groups.
     pub throttled_ns: u64,
 }
 
@@ -51,27 +51,27 @@ impl MachineSample {
         }
     }
 
-    /// The unit in which the kernel counts the times of cores, in nanoseconds.
+    /// Returns the length of a tick, the unit of the times in `/proc/stat`, in nanoseconds.
     pub fn tick_ns() -> u64 {
         1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
     }
 
-    /// Total steal time of the given cores.
+    /// Returns the total steal time of the given cores.
     pub fn steal_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.steal_ns).sum()
     }
 
-    /// Total busy time of the given cores.
+    /// Returns the total busy time of the given cores.
     pub fn busy_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.busy_ns).sum()
     }
 
-    /// Total time of the given cores in softirq.
+    /// Returns the total time that the given cores spent in softirq.
     pub fn softirq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.softirq_ns).sum()
     }
 
-    /// Total time of the given cores in interrupts.
+    /// Returns the total time that the given cores spent in interrupts.
     pub fn irq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.irq_ns).sum()
     }
@@ -82,9 +82,9 @@ impl MachineSample {
     }
 }
 
-/// The load average of the last minute, not divided by the number of cores: the exponentially
-/// damped number of threads that were running, runnable or waiting for a disk. None if there is no
-/// /proc.
+/// Returns the load average of the last minute, not divided by the number of cores: the
+/// exponentially damped number of threads that were running, runnable or waiting for a disk; none
+/// if there is no /proc.
 pub fn load_average() -> Option<f64> {
     first_number(&fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -93,7 +93,7 @@ fn first_number(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Reads `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
+/// Parses `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
     // The line for the whole machine, `cpu  …`, has no number.

@@ -1,9 +1,9 @@
 //! Reads counters and facts: CPU time, memory, descriptors and context switches of process trees;
 //! steal time and throttling of the machine; and the properties of the machine.
 //!
-//! Everything except profiles is read from `/proc` and `/sys`. Counters never decrease, even when
-//! processes or threads in a tree end, so the difference between two samples is the change between
-//! them.
+//! Profiles come from perf or from a gateway's own profiler; nearly everything else is read from
+//! `/proc` and `/sys`. Counters never decrease, even when processes or threads in a tree end, so
+//! the difference between two samples is the change between them.
 //!
 //! This module does not know the purpose of a process, starts no measured process and does not
 //! judge results.

@@ -1,4 +1,4 @@
-//! Finds the functions in which processes use CPU time, by sampling stacks with perf.
+//! Finds the functions that processes spend CPU time in, by sampling stacks with perf.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -27,19 +27,20 @@ const PERF: &str = "perf";
 /// reported.
 const DATA_MAX: &str = "4G";
 
-/// The interval at which `is_enough` is called.
+/// The interval between calls of `is_enough`.
 const NAP: Duration = Duration::from_millis(10);
 
-/// The size of the stack copy in each sample that is unwound later, in bytes.
+/// The value of perf's `--call-graph` that copies the top 16,384 bytes of the stack into each
+/// sample, to be unwound later.
 const STACK_COPY: &str = "dwarf,16384";
 
-/// A failure of perf.
+/// A failure of perf or of a gateway's own profiler.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// perf is not installed.
     #[error("perf was not found")]
     NotFound,
-    /// perf cannot be started or read.
+    /// perf cannot be started, or its output cannot be read.
     #[error("cannot use perf: {0}")]
     Io(#[from] io::Error),
     /// perf took no sample.
@@ -57,7 +58,7 @@ impl Blame for ProfileError {
 
     fn remedy(&self) -> String {
         let remedy = match self {
-            Self::NotFound => "install it: apt-get install linux-perf",
+            Self::NotFound => "install perf: apt-get install linux-perf",
             Self::Io(_) | Self::NoSamples(_) => {
                 "allow sampling: run as root, or run `sysctl kernel.perf_event_paranoid=1`; for a \
                  container, also use --security-opt seccomp=unconfined --cap-add PERFMON"
@@ -70,7 +71,7 @@ impl Blame for ProfileError {
     }
 }
 
-/// The sampled stacks.
+/// The stacks that were sampled, with their CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// A line for each distinct stack: the process's name and the functions from the outermost
@@ -144,8 +145,8 @@ impl Profiler {
         })
     }
 
-    /// Ends the sampling and reads the samples. With stack copies, reading takes as long as the
-    /// sampling. `is_enough` receives the number of samples read so far. Reading ends when it
+    /// Ends the sampling and reads the samples. With stack copies, reading takes about as long as
+    /// the sampling. `is_enough` receives the number of samples read so far. Reading ends when it
     /// returns true, and the profile then contains only these earliest samples.
     ///
     /// # Errors
@@ -166,7 +167,7 @@ impl Profiler {
 
     /// Makes perf write its data, and returns its error message.
     fn end(&mut self) -> Result<String, ProfileError> {
-        // If perf has already ended, it printed the reason.
+        // If perf has already ended, the signal has no effect, and perf has printed the reason.
         signal(&self.child, Signal::INT);
         let mut bytes = Vec::new();
         if let Some(mut stderr) = self.child.stderr.take() {
@@ -179,7 +180,7 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // Both calls fail if perf has already ended, which is the usual case.
+        // Both calls have no effect if perf has already ended, which is the usual case.
         let _ = self.child.kill();
         let _ = self.child.wait();
         // The file is no longer needed, and is large if it contains copies of stacks.
@@ -263,7 +264,7 @@ fn output(words: &[&str]) -> Result<Output, ProfileError> {
     perf.output().map_err(not_started)
 }
 
-/// The first line that is not blank.
+/// Returns the first line that is not blank.
 fn first_line(said: &str) -> Option<&str> {
     said.lines().map(str::trim).find(|line| !line.is_empty())
 }

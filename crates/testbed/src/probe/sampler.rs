@@ -1,4 +1,4 @@
-//! The resources that a process tree has used so far, and the files that it writes.
+//! Measures the resources that a process tree has used so far, and finds the files that it writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,11 +36,11 @@ pub struct Sample {
     /// CPU time, user and system, of all threads. A process that has ended counts with its value in
     /// the last sample before its end.
     pub cpu_ns: u64,
-    /// Time for which the component's threads were runnable and waited for a core.
+    /// The time that the component's threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
-    /// Context switches because a thread waited for something.
+    /// Context switches that occurred because a thread waited for something.
     pub switches_voluntary: u64,
-    /// Context switches because another thread took the core.
+    /// Context switches that occurred because another thread took the core.
     pub switches_involuntary: u64,
     /// Anonymous resident memory.
     pub rss_anon_bytes: u64,
@@ -77,19 +77,19 @@ pub struct Sampler {
     group_choice: GroupChoice,
 }
 
-/// The CPU group of a component.
+/// The choice of the CPU group that a component's throttling is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupChoice {
     /// A group that this program does not share.
     Own,
     /// Any group, even that of this program, which does no other work in a pod.
     Shared,
-    /// That of another container, whose processes are visible.
+    /// The group of another container whose processes are visible.
     OfContainer,
 }
 
 impl Sampler {
-    /// A sampler of the process tree at `root`.
+    /// Returns a sampler of the process tree at `root`.
     pub fn new(root: u32, scope: Scope) -> Self {
         Self {
             root,
@@ -101,7 +101,7 @@ impl Sampler {
         }
     }
 
-    /// Sets the group in which the effects of a CPU limit are read.
+    /// Sets the group that the effects of a CPU limit are read from.
     #[must_use]
     pub(crate) fn in_group(self, group_choice: GroupChoice) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Sampler {
         }
     }
 
-    /// The root of the tree, if it is not itself a process of the component.
+    /// Returns the root of the tree, if it is not itself a process of the component.
     pub fn supervisor(&self) -> Option<u32> {
         (self.scope == Scope::Below).then_some(self.root)
     }
@@ -148,16 +148,16 @@ impl Sampler {
         sample
     }
 
-    /// The CPU time so far of all processes, except processes that started after the last sample.
-    /// It takes one system call per process, which is cheap enough for ten readings per second
-    /// during a load.
+    /// Returns the CPU time so far of all processes, except those that started after the last
+    /// sample. This takes only two system calls per process, which is cheap enough for ten readings
+    /// per second during a load.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
-    /// The proportional set size of the component; none if it is not visible to this user. The
-    /// kernel walks all pages to compute it. This distorts the tail of the latency distribution, so
-    /// call this only before and after a load.
+    /// Returns the proportional set size of the component; none if it is not visible to this user.
+    /// The kernel walks all pages to compute it. This distorts the tail of the latency
+    /// distribution, so call this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
         processes.map(|key| processes::pss_bytes(key.pid)).sum()
@@ -180,12 +180,13 @@ impl Sampler {
         }
     }
 
-    /// The current processes of the component.
+    /// Returns the current processes of the component.
     pub fn pids(&self) -> Vec<u32> {
         self.processes().into_iter().map(|key| key.pid).collect()
     }
 
-    /// Groups are looked up once, because a measured process does not change its group.
+    /// Returns the effects of the group's CPU limit. The group is looked up only once, because a
+    /// measured process does not change its group.
     fn throttling(&mut self, first: Option<&ProcessKey>) -> Option<Throttling> {
         if self.group.is_none() {
             self.group = first.map(|key| group_of(key.pid, self.group_choice));
@@ -202,14 +203,16 @@ impl Sampler {
             pids.remove(0);
         }
         if self.group_choice == GroupChoice::OfContainer {
-            // The holder of a broken connection belongs to the first process that both see.
+            // After a connection breaks, the gateway's first process adopts the holder, so this
+            // process and its parent can be in the gateway's tree.
             pids.retain(|pid| ![process::id(), parent_id()].contains(pid));
         }
         pids.into_iter().filter_map(processes::key).collect()
     }
 }
 
-/// The CPU group of a process; none if it does not count.
+/// Returns the folder of the CPU group that `choice` selects for a process; none if there is no
+/// such group.
 fn group_of(pid: u32, choice: GroupChoice) -> Option<PathBuf> {
     let innermost = |pid| Some(control_groups(pid, "cpu").into_iter().next()?.folder);
     match choice {
@@ -235,8 +238,8 @@ impl AddAssign for ThreadAccount {
 
 /// A counter that never decreases.
 trait Counter {
-    /// Returns the larger of both, for each figure. The files of a thread that is ending can lack
-    /// its earlier figures.
+    /// Returns the larger value of each figure, because the files of a thread that is ending can
+    /// lack its earlier figures.
     #[must_use]
     fn at_least(self, earlier: Self) -> Self;
 }
@@ -304,8 +307,8 @@ type FileSizes = BTreeMap<(u64, u64), u64>;
 const ACCESS_MODE: u32 = 0o3;
 const READ_ONLY: u32 = 0o0;
 
-/// The regular files that a process has open for writing; empty if its descriptors are not visible
-/// to this user.
+/// Returns the regular files that a process has open for writing; empty if the process's
+/// descriptors are not visible to this user.
 fn files_written_by(pid: u32) -> FileSizes {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return FileSizes::new();

@@ -1,4 +1,5 @@
-//! The logical CPUs that share a core, as the kernel lists them below `/sys/devices/system/cpu`.
+//! Finds the logical CPUs that share a core, as the kernel lists them below
+//! `/sys/devices/system/cpu`.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +9,13 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::cgroup::cpu_limit;
 
-/// The folder in which Linux lists its CPUs.
+/// The folder where Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
 /// The highest plausible CPU number; a list with a higher one is corrupt.
 const CPU_MAX: usize = 1 << 16;
 
-/// Returns the CPUs that this process may use, in ascending order; none if the system does not
+/// Returns the CPUs that this process may use, in ascending order; empty if the system does not
 /// report them.
 pub fn allowed_cores() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
@@ -31,13 +32,13 @@ pub fn usable_cores() -> Vec<usize> {
     cores
 }
 
-/// The topology of the given CPUs of this machine.
+/// Returns the topology of the given CPUs of this machine.
 pub fn topology(allowed: &[usize]) -> Topology {
     topology_below(Path::new(ROOT), allowed)
 }
 
-/// The topology of the given CPUs, according to a directory with a folder `cpuN` for each. A CPU
-/// without a list of threads counts as a separate core.
+/// Returns the topology of the given CPUs, according to a directory with a folder `cpuN` for each.
+/// A CPU without a list of threads counts as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =
@@ -68,7 +69,7 @@ fn read(root: &Path, number: usize) -> Cpu {
     }
 }
 
-/// The CPU's folder contains a link to its NUMA node.
+/// Returns the NUMA node that the CPU's folder links to.
 fn node_of(folder: &Path) -> Option<usize> {
     let names = fs::read_dir(folder)
         .ok()?
@@ -78,7 +79,7 @@ fn node_of(folder: &Path) -> Option<usize> {
     nodes.min()
 }
 
-/// The speed of each CPU according to one file; none if even one CPU lacks this file.
+/// Returns the speed of each CPU according to one file; none if even one CPU lacks this file.
 fn speeds(root: &Path, allowed: &[usize], file: &str) -> Option<Vec<u64>> {
     let speed = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
     allowed.iter().map(speed).collect()
@@ -88,7 +89,7 @@ fn number_in<N: std::str::FromStr>(path: &Path) -> Option<N> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Reads `0-3,8` and returns the numbers in ascending order; ignores other text.
+/// Parses a list such as `0-3,8` and returns the numbers in ascending order. Other text is ignored.
 pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
     let mut cpus: Vec<usize> = text
         .trim()

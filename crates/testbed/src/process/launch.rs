@@ -31,8 +31,8 @@ const GROUPS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The stop timeout of a program that has nothing to save.
 const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The limit on open descriptors of a gateway, an upstream and Redis, unless the machine's hard
-/// limit is lower.
+/// The limit on open descriptors of each part of a trial except load generators, unless the
+/// machine's hard limit is lower.
 pub(crate) const NOFILE: u64 = 65_536;
 
 /// The number of log lines in an error message.
@@ -41,7 +41,7 @@ const TAIL_LINES: usize = 20;
 /// The program that supervises started processes: `gatebench supervise`.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program. It is also the program that a gateway folder names as `gatebench`.
+    /// The path of the program, which a gateway folder calls `gatebench`.
     pub program: PathBuf,
     /// The arguments before those of [`crate::supervise`].
     pub prefix_args: Vec<OsString>,
@@ -51,8 +51,8 @@ pub struct Launcher {
 const SMALL: &str = "gatebench-agent";
 
 impl Launcher {
-    /// Returns the program for hosts on which load generators and upstreams run: the small one, if
-    /// it was installed next to this one.
+    /// Returns the program for hosts that run load generators and upstreams: the small program if
+    /// it is installed next to this program, otherwise this program.
     pub fn small(&self) -> PathBuf {
         let small = self.program.with_file_name(SMALL);
         match small.is_file() {
@@ -71,8 +71,9 @@ impl Launcher {
 }
 
 impl Exit {
-    /// Converts a supervisor's exit status. Like a shell, the supervisor reports a signal as 128 +
-    /// N; greater codes are those of the program.
+    /// Converts a supervisor's exit status. Like a shell, the supervisor reports signal N as 128 +
+    /// N. It reports [`OUT_OF_PATIENCE`] if it killed the program. All other codes are passed on
+    /// unchanged: the program's own, or [`FAILED`].
     fn of_supervisor(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) if code == i32::from(OUT_OF_PATIENCE) => KILLED,
@@ -130,7 +131,8 @@ impl Supervised {
             // Gateways may log requests with their keys.
             .stdout(create_private(&stdout)?)
             .stderr(create_private(&stderr)?)
-            // A separate process group, so that Ctrl-C at the terminal reaches only gatebench.
+            // The supervisor has a separate process group, so that Ctrl-C at the terminal reaches
+            // only gatebench.
             .process_group(0)
             .spawn()?;
         Ok(Self {
@@ -146,24 +148,24 @@ impl Supervised {
         })
     }
 
-    /// The process ID of the supervisor. All supervised processes are its descendants, unless they
-    /// run in a container.
+    /// Returns the process ID of the supervisor. All supervised processes are its descendants,
+    /// unless they run in a container.
     pub fn supervisor_pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The process ID of the container's first process, which is not a descendant of the
-    /// supervisor; none without a container.
+    /// Returns the process ID of the container's first process, which is not a descendant of the
+    /// supervisor; none if there is no container.
     fn container_pid(&self) -> Option<u32> {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
 
-    /// The process's container; none if the process runs directly on this machine.
+    /// Returns the process's container; none if the process runs directly on this machine.
     pub(crate) fn container(&self) -> Option<&ContainerSpec> {
         self.container.as_ref()
     }
 
-    /// The process that receives forwarded signals; none if it has ended.
+    /// Returns the process that receives forwarded signals; none if it has ended.
     pub(crate) fn main_pid(&self) -> Option<u32> {
         match &self.container {
             // The first child is the process; adopted orphans follow it.
@@ -172,11 +174,12 @@ impl Supervised {
         }
     }
 
-    /// The supervised processes: the root of their tree, and whether the root is one of them.
+    /// Returns the root of the supervised processes' tree, and the scope, which excludes the root
+    /// if it is the supervisor.
     pub(crate) fn tree(&self) -> (u32, Scope) {
         match &self.container {
             None => (self.supervisor_pid(), Scope::Below),
-            // 0 is not a process ID; the container does not exist yet.
+            // 0, which is not a process ID, means that the container does not exist yet.
             Some(_) => (self.container_pid().unwrap_or(0), Scope::Tree),
         }
     }
@@ -221,7 +224,7 @@ impl Supervised {
         if let Some(exit) = self.exit_status() {
             return Ended::Crashed(exit);
         }
-        // The call fails if the process has just ended; the wait reports that.
+        // The call fails if the process has just ended, which the wait below reports.
         let _ = self.signal(Signal::TERM);
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
         match wait_until(deadline, || self.exit_status()) {
@@ -242,17 +245,18 @@ impl Supervised {
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
-    /// The last lines of the process's output, with standard error after standard output.
+    /// Returns the last lines of the process's output, with standard error after standard output.
     pub fn output_tail(&self) -> String {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
 
-    /// The last lines of the process's standard error.
+    /// Returns the last lines of the process's standard error.
     pub fn stderr_tail(&self) -> String {
         last_lines(&text_of(&self.stderr))
     }
 
-    /// Kills the process group that the supervisor shares with the processes it started.
+    /// Kills the process group that the supervisor shares with the processes that it started, and
+    /// removes the control groups and the container.
     fn kill_group(&self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let removed = || limit::remove(&self.groups).then_some(());
@@ -274,8 +278,8 @@ impl Supervised {
     }
 }
 
-/// The inputs for starting a program that has nothing to save: an upstream, Redis or a load
-/// generator.
+/// The inputs for starting a program that has nothing to save: an upstream, Redis, PostgreSQL or a
+/// load generator.
 #[derive(Clone, Debug)]
 pub struct PlainStart<'a> {
     /// The program's name, for logs and errors.
@@ -284,9 +288,10 @@ pub struct PlainStart<'a> {
     pub command: Vec<OsString>,
     /// Environment variables in addition to those of this process.
     pub environment: &'a BTreeMap<String, String>,
-    /// The program's working folder for its logs, which is created if it does not exist.
+    /// The program's working folder, which also contains its logs and is created if it does not
+    /// exist.
     pub work: &'a Path,
-    /// The cores on which the program runs [default: all].
+    /// The cores that the program runs on [default: all].
     pub cores: &'a [usize],
 }
 
@@ -320,7 +325,7 @@ fn text_of(log: &Path) -> String {
     String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
-/// The last lines of a string, without trailing empty lines.
+/// Returns the last lines of a string, without trailing empty lines.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")

@@ -36,7 +36,7 @@ pub(crate) const NAME: &CStr = c"gb-supervisor";
 /// Signals that are forwarded to the gateway, for its actions.
 pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::WINCH];
 
-/// Signals that ask the supervisor to end the gateway; the second one kills the gateway.
+/// Signals that ask the supervisor to end the gateway; a second signal kills the gateway.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
 /// The exit code of a supervisor that itself failed.
@@ -54,9 +54,9 @@ const KILLED: u8 = 128 + 9;
 /// The pause between attempts to kill all descendants.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a command, and ends it with all its descendants on a signal, or when stdin ends. The
-/// arguments are `ORDERS -- COMMAND [ARGUMENT...]`. ORDERS is a JSON object, for example
-/// `{"cores": [0, 1], "nofile": 1024, "stop_signal": "TERM"}`.
+/// Runs a command, and ends it with all its descendants on SIGTERM, SIGINT or SIGQUIT, or when
+/// stdin ends. The arguments are `ORDERS -- COMMAND [ARGUMENT...]`. ORDERS is a JSON object, for
+/// example `{"cores": [0, 1], "nofile": 1024, "stop_signal": "TERM"}`.
 ///
 /// Returns the command's exit code; 128 + N if signal N ended the command; 254 if the supervisor
 /// killed the command because it did not stop in time; 125 if the supervisor itself failed.
@@ -72,7 +72,7 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(orders: &Orders) -> io::Result<u8> {
-    // Signals are registered before the start, so that none is lost.
+    // Handlers for the signals are registered before the start, so that no signal is lost.
     let mut inbox = Inbox::open()?;
     prepare(orders)?;
     let groups = LimitedGroups::make(&orders.limits)?;
@@ -83,7 +83,8 @@ fn run(orders: &Orders) -> io::Result<u8> {
             &orders.command,
             &orders.cores,
             orders.nofile.unwrap_or(u64::MAX),
-            // The container's process is not a child of the supervisor.
+            // The container's process is not a child of the supervisor, so the kernel sends no
+            // SIGCHLD at its end.
             inbox.pipe(Signal::CHILD)?,
         )?),
     };
@@ -216,14 +217,13 @@ fn has_stdin_ended() -> bool {
     )
 }
 
-/// The supervised command.
 enum Main {
     Process(Pid),
     Container(ContainerMain),
 }
 
 impl Main {
-    /// Waits for all ended children, and returns the exit code of the command; none while it runs.
+    /// Reaps ended children and returns the command's exit code; none while the command runs.
     fn ended(&self) -> io::Result<Option<u8>> {
         match self {
             Self::Container(container) => {

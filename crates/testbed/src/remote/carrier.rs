@@ -1,5 +1,5 @@
 //! The commands that connect to a remote end: `ssh` to a host, `kubectl exec` into a pod. Both run
-//! a script there and forward its input and output. On this machine, the program itself is run.
+//! a script there and forward its input and output. On this machine, the script is run directly.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -24,26 +24,26 @@ const OPTIONS: [&str; 7] = [
     "RequestTTY=no",
 ];
 
-/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
+/// The variable that sshd sets to describe the connection: `CLIENT PORT SERVER PORT` (sshd(8),
 /// ENVIRONMENT).
 pub(super) const CONNECTION: &str = "SSH_CONNECTION";
 
-/// The connection of a program on this machine.
+/// The value of [`CONNECTION`] for a program on this machine.
 const CONNECTION_HERE: &str = "127.0.0.1 0 127.0.0.1 0";
 
 /// The name of this machine in messages.
 const HERE: &str = "here";
 
-/// A way to a remote end.
+/// A way to reach a remote end.
 #[derive(Clone, Debug)]
 pub(crate) enum Carrier {
-    /// None: the program runs on this machine.
+    /// No carrier is needed, because the program runs on this machine.
     Here,
-    /// A host.
+    /// A host, through `ssh`.
     Ssh(Host),
-    /// A container of a pod.
+    /// A container of a pod, through `kubectl exec`.
     Pod {
-        /// The name of the pod for readers.
+        /// The name of the pod in messages.
         name: String,
         kubectl: Kubectl,
         pod: String,
@@ -52,7 +52,7 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// The way to a place, which may be a pod of the run.
+    /// Returns the way to a place, which may be a pod of the run.
     pub(super) fn to(place: &Place, pods: Option<&Pods>) -> Result<Self, DriverError> {
         Ok(match place {
             Place::Here => Self::Here,
@@ -70,7 +70,7 @@ impl Carrier {
         })
     }
 
-    /// The name of the machine in messages.
+    /// Returns the name of the machine in messages.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Here => HERE,
@@ -79,8 +79,8 @@ impl Carrier {
         }
     }
 
-    /// The command that runs a script on the machine; on this one, `$0` is the program. Ctrl-C at
-    /// the terminal does not reach it.
+    /// Returns the command that runs a script on the machine. On this machine, the script's `$0` is
+    /// the program. Ctrl-C at the terminal does not reach the command.
     pub(super) fn command(&self, program: &Path, script: &str) -> Command {
         match self {
             Self::Here => {
@@ -95,8 +95,8 @@ impl Carrier {
                     command.args(["-o", option]);
                 }
                 if let Some(identity) = &host.identity {
-                    // A key is given for machines that were just created, whose host keys are not
-                    // known yet.
+                    // An identity is given for machines that were just created, whose host keys are
+                    // not known yet.
                     command
                         .args(["-o", "StrictHostKeyChecking=accept-new", "-i"])
                         .arg(identity);
@@ -119,14 +119,14 @@ impl Carrier {
         }
     }
 
-    /// The error for a command that cannot be started.
+    /// Returns the error for a command that cannot be started.
     pub(super) fn not_started(&self, error: io::Error) -> DriverError {
         match (self, error.kind()) {
             (Self::Pod { .. }, _) => kubernetes::not_found(error),
             (Self::Ssh(_), io::ErrorKind::NotFound) => {
                 DriverError::Remote(RemoteError::environment(
                     "there is no program `ssh` on PATH",
-                    "install it; on Debian: apt-get install openssh-client",
+                    "install OpenSSH's client; on Debian: apt-get install openssh-client",
                 ))
             }
             _ => DriverError::io("start the other end")(error),
@@ -139,7 +139,7 @@ impl Carrier {
         !matches!(self, Self::Pod { .. })
     }
 
-    /// The error for a machine that cannot be used, or can no longer be used.
+    /// Returns the error for a machine that cannot be used, or can no longer be used.
     pub(super) fn complaint(&self, what: &str, stderr: &str) -> RemoteError {
         match self {
             Self::Here | Self::Ssh(_) => complaint::of(self.name(), what, stderr),
@@ -150,7 +150,8 @@ impl Carrier {
         }
     }
 
-    /// The reason why the pod has ended or disappeared; none if a new connection may succeed.
+    /// Returns the reason why the pod has ended or disappeared; none if a new connection may
+    /// succeed.
     pub(super) fn last_words(&self) -> Option<String> {
         match self {
             Self::Here | Self::Ssh(_) => None,
@@ -158,7 +159,7 @@ impl Carrier {
         }
     }
 
-    /// The remedy for a connection that broke.
+    /// Returns the remedy for a connection that broke.
     pub(super) fn broken_remedy(&self) -> String {
         let resume = "`gatebench run --resume DIR` measures the missing trials";
         match self {

@@ -1,9 +1,9 @@
-//! Error messages of `ssh` and of the host's shell, with their remedies.
+//! Turns error messages of `ssh` and of the host's shell into errors with remedies.
 
 use crate::error::RemoteError;
 use crate::process::last_lines;
 
-/// Parts of error messages with their remedies, in which `HOST` stands for the host. The first
+/// Parts of error messages, each with a remedy. In a remedy, `HOST` stands for the host. The first
 /// match is used.
 const REMEDIES: [(&str, &str); 13] = [
     (
@@ -12,7 +12,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "error while loading shared libraries",
-        "install the library that the message names on HOST; on Debian: apt-get install libxml2 libxslt1.1",
+        "on HOST, install the library that the message names; on Debian: apt-get install libxml2 libxslt1.1",
     ),
     (
         "Exec format error",
@@ -60,7 +60,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
 ];
 
-/// The error for a host that cannot be used, or can no longer be used.
+/// Returns the error for a host that cannot be used, or can no longer be used.
 pub(super) fn of(host: &str, what: &str, stderr: &str) -> RemoteError {
     let said = last_lines(stderr);
     let known = REMEDIES.iter().find(|(words, _)| said.contains(words));

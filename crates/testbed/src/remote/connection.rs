@@ -1,6 +1,6 @@
 //! A connection to another machine. A connection into a pod is restored when it breaks, because
-//! `kubectl exec` ends when kubectl or the API server does, and its output may end early with the
-//! exit code 0.
+//! `kubectl exec` ends when kubectl or the API server does, and its output may end early with exit
+//! code 0.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,7 +12,7 @@ use super::link::{LIFE_SIGN, LINE, Link, READY};
 use super::numbered::{Meaning, Numbered};
 use crate::error::{DriverError, RemoteError};
 
-/// The subcommand of the remote end.
+/// The subcommand that runs a remote end.
 const SUBCOMMAND: &str = "remote-end";
 
 /// The time without any frame after which a connection into a pod counts as broken. The holder
@@ -37,9 +37,9 @@ const FINAL: [&str; 5] = [
 /// A connection to a remote end.
 #[derive(Debug)]
 pub(super) enum Connection {
-    /// If it breaks, the remote end ends everything.
+    /// A connection whose remote end ends everything if the connection breaks.
     Plain(Link),
-    /// If it breaks, it is restored.
+    /// A connection that is restored if it breaks.
     Lasting(Box<Lasting>),
 }
 
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// The total time without a connection so far, before the connection was restored.
+    /// Returns the total time so far during which the connection was broken.
     pub(super) fn outage(&self) -> Duration {
         match self {
             Self::Plain(_) => Duration::ZERO,
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// Ends a connection on which nothing arrives any longer.
+    /// Ends a connection that has gone silent.
     pub(super) fn abandon(&mut self) {
         match self {
             Self::Plain(link) => link.abandon(),
@@ -94,7 +94,7 @@ pub(super) struct Lasting {
     /// The total time without a connection.
     outage: Duration,
     lines: Numbered,
-    /// The time of the last frame.
+    /// The time of the last frame that was received.
     heard: Instant,
     carrier: Carrier,
     program: PathBuf,
@@ -129,7 +129,7 @@ impl Lasting {
         self.carrier.complaint(what, "")
     }
 
-    /// Exchanges the numbers of the last lines, and sends the lines again that the other end lacks.
+    /// Exchanges the numbers of the last lines, and resends the lines that the other end lacks.
     fn begin(&mut self) -> Result<(), DriverError> {
         self.link.say(&self.lines.greeting())?;
         let deadline = Instant::now() + BEGIN_TIMEOUT;
@@ -149,7 +149,7 @@ impl Lasting {
 
     fn say(&mut self, line: &str) -> Result<(), DriverError> {
         let frame = self.lines.send(line);
-        // If the connection is broken, the next one sends the line.
+        // If the connection is broken, the line is sent again over the next connection.
         self.link.say(&frame).or_else(|broke| self.again(broke))
     }
 
@@ -188,8 +188,8 @@ impl Lasting {
         }
     }
 
-    /// Connects again. Returns the given error if that does not succeed before the other end gives
-    /// up, with the reason why the pod has ended.
+    /// Connects again. If no attempt succeeds before the other end gives up, returns `broke`. If
+    /// the pod has ended, the reason is added to the message.
     fn again(&mut self, broke: DriverError) -> Result<(), DriverError> {
         let begun = Instant::now();
         self.link.abandon();
@@ -207,7 +207,7 @@ impl Lasting {
         }
     }
 
-    /// Reports whether there is a new connection.
+    /// Tries to connect until the deadline, and reports whether there is a new connection.
     fn connect_again(&mut self, deadline: Instant) -> bool {
         let words = [SUBCOMMAND, "--line", "--further"];
         loop {
@@ -236,7 +236,7 @@ impl Lasting {
 
 impl Drop for Lasting {
     fn drop(&mut self) {
-        // Otherwise the holder would wait for another connection.
+        // Without this line, the holder would wait for another connection.
         let _ = self.link.say(END);
     }
 }

@@ -47,7 +47,7 @@ pub trait Role {
     fn respond(&mut self, ask: Json) -> Result<Json, RemoteError>;
 }
 
-/// The variable with the address of the pod, if this end runs in one.
+/// The variable that contains the pod's address, if this end runs in a pod.
 const POD_ADDRESS: &str = "POD_IP";
 
 /// Responds on standard output to requests on standard input, until standard input ends. Leaves no
@@ -104,7 +104,7 @@ fn say(line: &str) -> io::Result<()> {
 }
 
 /// Receives the lines of standard input. At the end of standard input, and at each [`CANCEL`], all
-/// processes that are being started are ended.
+/// processes that this end has started are ended.
 fn questions() -> Receiver<String> {
     let (sender, questions) = mpsc::channel();
     thread::spawn(move || {
@@ -131,7 +131,7 @@ fn hello() -> io::Result<Hello> {
     })
 }
 
-/// The addresses of the other end and of this one.
+/// Returns the addresses of the other end and of this end.
 fn addresses() -> io::Result<(IpAddr, IpAddr)> {
     if let Some(there) = env::var(POD_ADDRESS).ok().and_then(|it| it.parse().ok()) {
         // Nothing connects from the pod to the other end.
@@ -151,7 +151,8 @@ fn addresses() -> io::Result<(IpAddr, IpAddr)> {
     Ok((here, there))
 }
 
-/// Fields drop in this order: all processes end before their folder is removed.
+/// The state of a remote end. Its fields are dropped in order, so all processes end before their
+/// folder is removed.
 struct End {
     launcher: Launcher,
     trials: u32,
@@ -249,7 +250,7 @@ impl End {
         Tried { started, kept }
     }
 
-    /// The working folder of the trial.
+    /// Returns the working folder of the current trial.
     fn work(&self) -> PathBuf {
         self.folder.path().join(self.trials.to_string())
     }
@@ -310,7 +311,7 @@ impl End {
         let ended = gateway.process.stop();
         drop(gateway);
         let kept = kept::texts_of(&self.work());
-        // Otherwise the logs of all trials would remain until the end of the run.
+        // Without this, the logs of all trials would remain until the end of the run.
         let _ = fs::remove_dir_all(self.work());
         Ok(Stopped { ended, kept })
     }
@@ -330,7 +331,7 @@ fn some_cores(count: usize) -> Result<Vec<usize>, RemoteError> {
         let allowed = allowed.len();
         return Err(RemoteError::environment(
             format!("the gateway needs {count} cores, but there are only {allowed}"),
-            "use a host with more cores, or give the gateway fewer: --gateway-cores",
+            "use a host with more cores, or give the gateway fewer cores: --gateway-cores",
         ));
     };
     Ok(allowed.split_off(others))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use rustix::process::geteuid;
 
-/// The prefix of the folders' names, before random letters.
+/// The prefix of the folders' names, which random letters follow.
 const PREFIX: &str = "gatebench-remote-";
 /// The lock file, locked by the folder's process. The kernel releases the lock when that process
 /// ends.
@@ -39,7 +39,8 @@ impl WorkFolder {
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let name = new.path().file_name().unwrap_or_default().to_owned();
         let path = parent.join(name.to_string_lossy().trim_start_matches("new-"));
-        // The folder is locked before it has its final name.
+        // The folder is locked before it has its final name, so that no other remote end removes
+        // it.
         fs::rename(new.path(), &path)?;
         let _ = new.keep();
         Ok(Self { path, _lock: lock })
@@ -52,7 +53,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // The next remote end removes the folder if it is left.
+        // If this fails, the next remote end removes the folder.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_removed_by_its_owner_or_by_the_next_one() {
+    fn a_folder_is_removed_by_its_owner_or_by_the_next_remote_end() {
         let parent = tempfile::tempdir().unwrap();
         let left = left(parent.path(), "4000000");
         let other = parent.path().join("somebody-elses");

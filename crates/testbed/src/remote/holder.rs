@@ -1,5 +1,5 @@
-//! The end of a connection in a pod: a process that outlives connections, because `kubectl exec`
-//! ends when the API server or kubectl does.
+//! The pod's end of a connection: a process that outlives connections, because `kubectl exec` ends
+//! when the API server or kubectl does.
 //!
 //! ```text
 //! gatebench ──kubectl exec──> relay ──unix socket──> holder ──pipes──> remote end
@@ -39,7 +39,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(15);
 /// The interval between checks of whether the remote end has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The line with which the other end ends the holder.
+/// The line that the other end sends to end the holder.
 pub(super) const END: &str = "E";
 
 /// The arguments of the holder.
@@ -49,7 +49,7 @@ fn socket() -> PathBuf {
     env::temp_dir().join(SOCKET)
 }
 
-/// Copies lines between standard input and output and the holder, which it starts unless the
+/// Copies lines between standard input and output and the holder. Starts the holder, unless the
 /// connection replaces an earlier one.
 ///
 /// # Errors
@@ -98,10 +98,9 @@ fn copy_at_once(from: &mut impl Read, to: &mut impl io::Write) -> io::Result<()>
     }
 }
 
-/// The state of the holder.
 struct Held {
     lines: Numbered,
-    /// The connection whose greeting was received.
+    /// The connection, once its greeting was received.
     connection: Option<UnixStream>,
     /// The number of the last connection.
     connections: u64,
@@ -213,7 +212,8 @@ fn ends_within(child: &mut Child, timeout: Duration) -> bool {
     }
 }
 
-/// Serves a connection until it ends. It replaces an earlier one, which may have stalled.
+/// Serves a connection until it ends. The connection replaces an earlier one, which may have
+/// stalled.
 fn serve(stream: UnixStream, held: &Mutex<Held>) -> io::Result<()> {
     let number = {
         let mut held = lock(held);

@@ -1,4 +1,4 @@
-//! The local end: a connected host, and the requests to it.
+//! The local end, which connects to a host and sends requests to it.
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -23,16 +23,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The timeout of a connection from this machine to a gateway on the host.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A place with a remote end, on which gateways, upstreams or a load generator run. Dropping it
-/// ends the connection and all these processes.
+/// A place whose remote end runs gateways, upstreams or a load generator. Dropping it ends the
+/// connection and all these processes.
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
     is_pod: bool,
     link: Mutex<Asking>,
-    /// The address at which the host reaches this machine.
+    /// The address of this machine that the host can reach.
     pub here: IpAddr,
-    /// The address at which this machine reaches the host.
+    /// The address of the host that this machine can reach.
     pub there: IpAddr,
     /// The cores available on the host, in ascending order.
     pub cores: Vec<usize>,
@@ -53,7 +53,7 @@ impl RemoteHost {
     /// necessary.
     ///
     /// # Errors
-    /// The way to the place or the place itself fails, or it runs another version of gatebench.
+    /// The place cannot be reached or used, or it runs another version of gatebench.
     pub fn connect(
         place: &Place,
         program: &Path,
@@ -73,8 +73,8 @@ impl RemoteHost {
     /// Connects to the host of the gateways.
     ///
     /// # Errors
-    /// Like [`Self::connect`], or the upstream cannot listen at the address at which the host
-    /// reaches this machine.
+    /// Like [`Self::connect`]; also if the upstream cannot listen on the address that the host can
+    /// reach.
     pub(crate) fn of_gateways(elsewhere: &Elsewhere, program: &Path) -> Result<Self, DriverError> {
         Self::connect(&elsewhere.host, program, None)?.reached_at(elsewhere.upstream_address)
     }
@@ -108,8 +108,8 @@ impl RemoteHost {
         })
     }
 
-    /// Uses another address at which the host reaches this machine, if one is given, and checks
-    /// that an upstream can listen there.
+    /// Replaces the address of this machine that the host can reach, if another is given, and
+    /// checks that an upstream can listen on it.
     fn reached_at(mut self, address: Option<IpAddr>) -> Result<Self, DriverError> {
         let (here, name) = (address.unwrap_or(self.here), &self.name);
         TcpListener::bind((here, 0)).map_err(|error| {
@@ -148,7 +148,7 @@ impl RemoteHost {
     /// Reports whether gateways on the host can be held to these limits.
     pub(crate) fn can_hold(&self, limits: Limits) -> Result<bool, DriverError> {
         if self.is_pod {
-            // A pod of this size was created.
+            // The pod was created with this size.
             return Ok(true);
         }
         self.ask(&Ask::CanHold { limits })
@@ -202,7 +202,8 @@ impl RemoteHost {
             message: ask,
         });
         let link = &mut asking.link;
-        // The other end could not respond while there was no connection.
+        // The deadline is extended by the time without a connection, because the other end could
+        // not respond during that time.
         let outage = link.outage();
         link.say(&question.map_err(|error| self.failed(error))?)?;
         let mut is_canceled = false;
@@ -257,8 +258,8 @@ impl RemoteHost {
     }
 }
 
-/// Returns the setup for the other end, without the size, which is that of the pod, and without the
-/// version, which is that of the pod's image.
+/// Returns the setup for the other end, without the size, which is the pod's, and without an image
+/// in place of the version, because the pod already runs the image.
 fn in_pod(setup: &Setup) -> Setup {
     let version = setup.version.clone();
     Setup {

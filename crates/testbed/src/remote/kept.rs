@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The maximum number of bytes of a file that are sent: the last ones, because a log ends with the
-/// error.
+/// The maximum number of bytes that are sent of a file. Of a longer file, only the last bytes are
+/// sent, because an error is at the end of a log.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
 /// The maximum number of files. A folder renders fewer; files that a gateway creates may be
@@ -50,7 +50,7 @@ fn text_of(path: &Path) -> Option<String> {
 }
 
 /// Writes the files into a folder, and skips those with a path outside it. Only this user may read
-/// the files, because they contain keys.
+/// the files, because they may contain keys.
 pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let is_below = |place: &Path| {

@@ -1,6 +1,6 @@
-//! The connection to a remote end, through a child process. The child is `ssh` or `kubectl exec`,
-//! which copies the program to the host and then forwards lines in both directions. On this
-//! machine, the child is the program itself.
+//! Connects to a remote end through a child process. The child is `ssh` or `kubectl exec`, which
+//! copies the program to the host and then forwards lines in both directions. On this machine, the
+//! child is the program itself.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
@@ -55,7 +55,7 @@ impl Link {
         let mut link = Self::connect(carrier, program, &script)?;
         let mut greeting = link.greeting()?;
         if let (SEND, Some(mut file)) = (greeting.as_str(), file) {
-            // If the child ends early, it prints the reason.
+            // A failed write is ignored, because a child that ends early prints the reason.
             let _ = link.send(&mut file);
             // A carrier may repeat the request.
             while greeting == SEND {
@@ -68,8 +68,8 @@ impl Link {
         Ok((link, greeting))
     }
 
-    /// Starts the child. Ctrl-C at the terminal must not reach it: gatebench then stops the
-    /// processes on the host gracefully.
+    /// Starts the child. Ctrl-C at the terminal must not reach the child, because gatebench still
+    /// needs the connection to stop the processes on the host gracefully.
     fn connect(carrier: Carrier, program: &Path, script: &str) -> Result<Self, DriverError> {
         let mut child = carrier
             .command(program, script)
@@ -149,8 +149,8 @@ impl Link {
         }
     }
 
-    /// Ends a connection on which nothing arrives any longer, without waiting for the other end.
-    /// The program there stops when its standard input ends.
+    /// Ends a connection that has gone silent, without waiting for the other end. The program there
+    /// stops when its standard input ends.
     pub(super) fn abandon(&mut self) {
         self.hang_up(Duration::ZERO);
     }
@@ -191,14 +191,14 @@ impl Drop for Link {
     }
 }
 
-/// Opens a program to be sent, and also returns its digest and its length.
+/// Opens the program that will be sent. Also returns its digest and its length in bytes.
 fn read(program: &Path) -> io::Result<(File, String, u64)> {
     let file = File::open(program)?;
     let length_bytes = file.metadata()?.len();
     Ok((file, sha256_of_file(program)?, length_bytes))
 }
 
-/// Passes on the lines until the input ends or nobody takes them. Text after the last newline is
+/// Passes on the lines until the input ends or `take` returns false. Text after the last newline is
 /// dropped, because the line was cut off when the connection broke.
 fn whole_lines(mut input: impl BufRead, mut take: impl FnMut(String) -> bool) {
     let mut line = String::new();
@@ -210,7 +210,7 @@ fn whole_lines(mut input: impl BufRead, mut take: impl FnMut(String) -> bool) {
     }
 }
 
-/// Sends an empty line at each interval until the connection ends.
+/// Sends an empty line every [`LIFE_SIGN`] until the connection ends.
 fn keep_alive(stdin: Weak<Mutex<ChildStdin>>) {
     thread::spawn(move || {
         loop {
@@ -226,22 +226,23 @@ fn keep_alive(stdin: Weak<Mutex<ChildStdin>>) {
     });
 }
 
-/// The prefix of the program's lines, because shells also print greetings.
+/// The prefix of the lines that begin a connection. The host's shell may print other lines before
+/// them.
 pub(super) const READY: &str = "gatebench-remote: ";
-/// The text after [`READY`] with which the lines of a holder begin.
+/// The text after [`READY`] that announces the lines of a holder.
 pub(super) const LINE: &str = "line";
 /// The text after [`READY`] that requests the program.
 const SEND: &str = "send";
 
-/// The script that runs the program, its `$0`, on this machine.
+/// Returns the script that runs the program on this machine. The program is the script's `$0`.
 fn script_here(words: &[&str]) -> String {
     format!("exec \"$0\" {}", words.join(" "))
 }
 
-/// The script that the child runs on the host. The program is stored in the user's cache under its
-/// digest, so it is sent only once. It is renamed into place, so a partial program never runs. The
-/// steps are one line without single quotes, because any user's shell must pass them unchanged to
-/// `sh`.
+/// Returns the script that the child runs on the host. The program is stored in the user's cache
+/// under its digest, so it is sent only once. It is renamed into place, so a partial program never
+/// runs. The steps are one line without single quotes, because any user's shell must pass them
+/// unchanged to `sh`.
 fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
     let steps = [

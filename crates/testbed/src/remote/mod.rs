@@ -1,5 +1,5 @@
-//! Parts of a trial on another host, through the user's `ssh` with its configuration, keys and
-//! agent.
+//! Runs parts of a trial on another host, through the user's `ssh` with its configuration, keys and
+//! agent, or in a pod, through the user's `kubectl`.
 //!
 //! ```text
 //! gatebench ──stdin, stdout of one ssh──> gatebench there ──> supervisor ──> gateway
@@ -8,11 +8,13 @@
 //! samples its processes and ends it, as it would on this machine. One connection carries
 //! everything: the program itself if the host lacks it, and then lines in both directions, one
 //! request at a time. If the connection, `ssh` or gatebench fails, standard input on the host ends,
-//! and the program there ends all its processes.
+//! and the program there ends all its processes. In a pod, the program does so only if the
+//! connection is not restored within two minutes.
 //!
 //! The same program also runs on hosts of upstreams and load generators, and on this machine for a
 //! load generator at the place `here`. A load generator is a [`Role`] that the caller of [`serve`]
-//! adds. Times of two clocks are compared only as differences on the same clock.
+//! adds. Times from two clocks are never compared directly; only differences between times from one
+//! clock are compared.
 
 mod carrier;
 mod complaint;

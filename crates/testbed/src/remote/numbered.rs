@@ -1,9 +1,9 @@
 //! Lines that survive a broken connection: each has a number, is kept until the other end has
 //! acknowledged it, and is sent again over the next connection.
 //!
-//! Both ends begin a connection with `H N`, the number of the last line that they received. Then
-//! `L N TEXT` is a line and `A N` acknowledges it. Other lines, such as empty life signs, are
-//! ignored.
+//! Both ends begin a connection with `H N`, where N is the number of the last line that they
+//! received. Then `L N TEXT` carries line N, and `A N` acknowledges all lines up to N. Other lines,
+//! such as empty life signs, are ignored.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Numbered {
         format!("A {}", self.received)
     }
 
-    /// Reads a frame.
+    /// Processes a frame from the other end.
     pub(super) fn receive(&mut self, frame: &str) -> Meaning {
         let mut parts = frame.splitn(3, ' ');
         let kind = parts.next();
@@ -101,7 +101,7 @@ mod tests {
         let second = near.send("two words");
         let third = near.send("");
         assert_eq!(far.receive(&first), Meaning::Line("one".into()));
-        // The second line is lost, so the third one reveals a gap.
+        // The second line is lost, so the third line reveals a gap.
         assert_eq!(far.receive(&third), Meaning::Gap);
         let again = near.receive(&far.greeting());
         assert_eq!(again, Meaning::Again(vec![second.clone(), third.clone()]));

@@ -15,18 +15,19 @@ use crate::process::Launcher;
 /// The time after which the cluster ends the pod.
 const DEADLINE_SECONDS: u64 = 300;
 
-/// The result of an inspection.
+/// A node and its properties, as gatebench found them from inside a pod.
 #[derive(Clone, Debug)]
 pub struct InspectedPod {
     pub node: String,
     pub found: Inspected,
     /// The time until gatebench ran in the pod.
     pub took: Duration,
-    /// Refusals of objects that are not needed.
+    /// The errors for objects that the cluster refused but the check does not need.
     pub warnings: Vec<String>,
 }
 
-/// `kubernetes check` has options of its own for the pod, which a run would call its upstream.
+/// Replaces the options of a run in a remedy with those of `kubernetes check`, whose pod is like an
+/// upstream's.
 fn with_options_of_check(error: DriverError) -> DriverError {
     match error {
         DriverError::Remote(error) => DriverError::Remote(RemoteError {
@@ -40,7 +41,7 @@ fn with_options_of_check(error: DriverError) -> DriverError {
     }
 }
 
-/// Starts the pod of an upstream, runs gatebench in it, and deletes the pod.
+/// Starts a pod like an upstream's, runs gatebench in it, and deletes the pod.
 ///
 /// # Errors
 /// The pod does not start, or gatebench cannot run in it.

@@ -24,21 +24,21 @@ pub(super) struct Numbered<T> {
     pub(super) message: T,
 }
 
-/// Sent while a request is open: end all processes that are being started.
+/// The line that cancels an open request. The remote end then ends all processes that it has
+/// started.
 pub(super) const CANCEL: &str = "cancel";
 
 /// The first message of the remote end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
-    /// The version of the program.
     pub(super) version: String,
-    /// The address from which the connection came, as seen by the host.
+    /// The address that the connection came from, as seen by the host.
     pub(super) here: IpAddr,
     /// The address of the host that the connection reached.
     pub(super) there: IpAddr,
     /// The cores available on the host.
     pub(super) cores: Vec<usize>,
-    /// The clock of the host.
+    /// The host's clock, as in [`crate::probe::clock_identity`].
     pub(super) clock: String,
 }
 
@@ -94,7 +94,6 @@ pub(crate) struct ServiceOrder {
     pub(crate) port: u16,
 }
 
-/// The service to start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ordered {
     /// An upstream with a worker on each core of the host.
@@ -107,7 +106,6 @@ pub(crate) enum Ordered {
     Redis,
 }
 
-/// A service that was started on a host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StartedService {
     pub(super) number: usize,
@@ -119,7 +117,7 @@ pub(super) struct StartedService {
 pub(super) struct Start {
     pub(super) gateway: FoundGateway,
     pub(super) scenario: Scenario,
-    /// Files of the working folder before the start, with their text.
+    /// The files that are written to the working folder before the start.
     pub(super) files: Texts,
     /// The number of cores and workers.
     pub(super) cores: usize,
@@ -141,14 +139,14 @@ pub(super) struct Tried {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Stopped {
     pub(super) ended: Ended,
-    /// The files of the working folder.
+    /// The text files of the working folder.
     pub(super) kept: Texts,
 }
 
 /// The properties of a machine that matter to gatebench.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspected {
-    /// The event loop that gatebench chooses there.
+    /// The event loop that gatebench chooses on the machine.
     pub backend: String,
     pub facts: EnvironmentFacts,
 }
@@ -157,7 +155,7 @@ pub struct Inspected {
 pub(super) type Response = Result<Json, RemoteError>;
 
 impl RemoteError {
-    /// Converts an error from a host into an error on this machine.
+    /// Converts an error from a host into an error that names the host.
     pub(super) fn on(self, host: &str) -> DriverError {
         DriverError::Remote(Self {
             message: format!("on {host}: {}", self.message),

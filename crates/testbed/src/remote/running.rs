@@ -1,4 +1,4 @@
-//! A gateway that runs on another host, and the resource usage of its processes.
+//! Runs a gateway on another host, and samples its processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ pub(crate) struct RemoteGateway {
 }
 
 impl RemoteGateway {
-    /// Renders, checks and starts the gateway on the host, in front of the first target.
+    /// Checks that the host can reach the upstreams, and renders, checks and starts the gateway
+    /// there.
     pub(crate) fn start(
         host: &Arc<RemoteHost>,
         start: &GatewayStart<'_>,
@@ -46,7 +47,7 @@ impl RemoteGateway {
         };
         let is_unwanted = || interrupt.is_raised();
         let tried: Tried = host.ask_unless(&Ask::Start(Box::new(request)), is_unwanted)?;
-        // A failure to keep logs and rendered files does not end the trial, here or below.
+        // A failure to keep logs and rendered files does not end the trial, here or in `stop`.
         let _ = kept::put(start.work, &tried.kept);
         let started = tried.started.map_err(|error| error.on(host.name()))?;
         let gateway = Self {
@@ -74,7 +75,7 @@ impl RemoteGateway {
         self.host.ask(&Ask::Act { action })
     }
 
-    /// Ends the gateway, and keeps its files.
+    /// Ends the gateway, and copies its files to this machine.
     pub(crate) fn stop(&mut self) -> Result<Ended, DriverError> {
         self.has_stopped = true;
         let stopped: Stopped = self.host.ask(&Ask::Stop)?;
@@ -113,7 +114,7 @@ pub struct RemoteSampler {
 }
 
 impl RemoteSampler {
-    /// A sampler of the processes on the host.
+    /// Returns a sampler of the processes on the host.
     pub(super) fn new(host: &Arc<RemoteHost>) -> Self {
         Self {
             number: host.next_sampler(),

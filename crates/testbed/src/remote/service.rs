@@ -17,7 +17,7 @@ pub(crate) struct RemoteService {
 }
 
 impl RemoteService {
-    /// Starts the service at the address of the host; port 0 chooses a free port.
+    /// Starts the service at the host's address; port 0 chooses a free port.
     pub(crate) fn start(
         host: &Arc<RemoteHost>,
         service: &Ordered,

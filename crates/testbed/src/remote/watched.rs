@@ -1,4 +1,4 @@
-//! A gateway that runs in a pod that gatebench did not start.
+//! Watches a gateway in a pod that gatebench did not start.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use crate::process::Launcher;
 /// The first process of the gateway's container.
 const MAIN_PROCESS: u32 = 1;
 
-/// A connection to a container in the pod. Dropping it ends the container's process.
+/// A connection to the container that gatebench added to the pod. Dropping it ends the container's
+/// process.
 #[derive(Debug)]
 pub(crate) struct WatchedPod {
-    // Fields drop in this order.
+    // Fields are dropped in this order, so the connection ends before the container's process.
     host: Arc<RemoteHost>,
     _watcher: Watcher,
 }

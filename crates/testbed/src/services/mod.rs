@@ -28,18 +28,18 @@ pub use upstream::UpstreamStart;
 #[derive(Debug)]
 pub struct Service {
     pub process: Supervised,
-    /// The address on which the service listens.
+    /// The address that the service listens on.
     pub addr: SocketAddr,
 }
 
-/// The conditions under which a server is ready, and the error if it does not become ready.
+/// The conditions for a server to be ready, and the error if it does not become ready.
 struct Readiness {
     timeout: Duration,
-    /// The file with the log.
+    /// Returns the server's log file.
     log: fn(&Supervised) -> &Path,
     /// Reports whether a server with this log and address is ready.
     is_ready: fn(&str, SocketAddr) -> bool,
-    /// The error with its message and the end of the server's output.
+    /// Creates the error from a message and the last lines of the server's output.
     error: fn(String, String) -> DriverError,
 }
 
@@ -47,7 +47,7 @@ struct Readiness {
 const TAKEN: &str = "Address already in use";
 
 impl Readiness {
-    /// Starts a server on one port; none if another process uses the port.
+    /// Starts a server on one port. Returns none if another process uses the port.
     fn start(
         &self,
         start: PlainStart<'_>,

@@ -15,7 +15,7 @@ use crate::gateway::on_usable_port;
 use crate::process::{Launcher, PlainStart};
 use crate::system::command;
 
-/// The folder of Debian's packages, with a folder for each version.
+/// The folder that Debian's packages are installed into, with a subfolder for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The name of the database and of its owner.
@@ -30,7 +30,8 @@ const READY: &str = "database system is ready to accept connections";
 /// The timeout for creating the database's files, and for starting PostgreSQL.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// PostgreSQL may write its line before it accepts connections on the address, so both are checked.
+/// PostgreSQL may write [`READY`] before it accepts connections on the address, so both are
+/// checked.
 const READINESS: Readiness = Readiness {
     timeout: START_TIMEOUT,
     log: |process| &process.stderr,
@@ -55,14 +56,19 @@ fn failed(message: impl Into<String>, stderr: String) -> DriverError {
     }
 }
 
-/// Returns the folder of the programs of the newest version.
+/// Returns the folder with the programs of the newest installed version.
 fn programs() -> Result<PathBuf, DriverError> {
     let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
     let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
     let newest = versions.map(|it| it.path()).max_by_key(number);
     let programs = newest.map(|version| version.join("bin"));
     let programs = programs.filter(|bin| bin.join("postgres").is_file());
-    programs.ok_or_else(|| failed(format!("there is no version in {VERSIONS}"), String::new()))
+    programs.ok_or_else(|| {
+        failed(
+            format!("there is no version of PostgreSQL in {VERSIONS}"),
+            String::new(),
+        )
+    })
 }
 
 /// Returns a command that also works for root, although PostgreSQL refuses to run as root. In a
@@ -110,7 +116,7 @@ pub(crate) fn start_postgres(
 /// Creates the files of a server whose only user needs no password.
 fn create(programs: &Path, work: &Path) -> Result<(), DriverError> {
     fs::create_dir_all(work).map_err(DriverError::at("create", work))?;
-    // A check repeated in the same folder finds the data of the previous one.
+    // If a check is repeated in the same folder, the data of the previous check is still there.
     match fs::remove_dir_all(work.join(DATA)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         removed => removed.map_err(DriverError::at("empty", work))?,
@@ -131,7 +137,7 @@ fn create(programs: &Path, work: &Path) -> Result<(), DriverError> {
     run(words.into_iter().chain(more.map(OsString::from)), work)
 }
 
-/// Runs a short program of PostgreSQL in its working folder.
+/// Runs one of PostgreSQL's short programs in the working folder.
 fn run(words: impl IntoIterator<Item = OsString>, work: &Path) -> Result<(), DriverError> {
     let words: Vec<OsString> = words.into_iter().collect();
     let shown = words.join(" ".as_ref()).display().to_string();

@@ -1,4 +1,4 @@
-//! A Redis server for one trial, for rate limits with counters in Redis.
+//! A Redis server for one trial, which keeps the counters of rate limits.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 /// A part of the line that Redis writes when it accepts connections.
 const READY: &str = "Ready to accept connections";
 
-/// The timeout for the start of Redis. It reads nothing from disk, so this is ample.
+/// The timeout for the start of Redis, which is ample because Redis reads nothing from disk.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Redis writes its log to standard output.
@@ -50,16 +50,16 @@ const SETTINGS: [(&str, &str); 5] = [
     ("--dir", "."),
 ];
 
-/// A Redis server that was found.
+/// A Redis server that is installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRedis {
-    /// The program of the server.
     pub path: PathBuf,
     pub version: String,
 }
 
 impl FoundRedis {
-    /// Looks on PATH, then in the folders of Debian's package and of `make install`.
+    /// Finds the server on PATH, or otherwise in the folders of Debian's package and of `make
+    /// install`.
     ///
     /// # Errors
     /// [`DriverError::Redis`] if no Redis is found, or if the program found does not print its
@@ -70,7 +70,7 @@ impl FoundRedis {
         ask.arg("--version");
         let output = command::run(&mut ask, VERSION_TIMEOUT).map(|it| it.output);
         let output = output.unwrap_or_else(|error| error.to_string());
-        // `Redis server v=7.0.15 sha=...`
+        // The output has the form `Redis server v=7.0.15 sha=...`.
         let mut words = output.split_whitespace();
         let version = words.find_map(|it| it.strip_prefix("v=")).ok_or_else(|| {
             let (path, output) = (path.display(), output.trim());

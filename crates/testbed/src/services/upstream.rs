@@ -1,5 +1,5 @@
-//! The embedded upstream as a separate process, so that its CPU time does not count as the load
-//! generator's.
+//! Starts the embedded upstream as a separate process, so that its CPU time does not count as the
+//! load generator's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,14 +23,15 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The inputs for starting an upstream, except its address.
 #[derive(Clone, Debug)]
 pub struct UpstreamStart {
-    /// The command, to which `--listen ADDRESS:PORT` is added. Once it is listening, it prints one
-    /// line, `{"listening":"127.0.0.1:43211"}`, on standard output.
+    /// The command. `--listen ADDRESS:PORT` is added to it. Once the upstream is listening, it
+    /// prints one line, `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
-    /// The upstream's working folder for its logs, which is created if it does not exist.
+    /// The upstream's working folder, which also contains its logs and is created if it does not
+    /// exist.
     pub work: PathBuf,
-    /// The cores on which the upstream runs.
+    /// The cores that the upstream runs on.
     pub cores: Vec<usize>,
-    /// The supervising program.
+    /// The program that supervises the upstream.
     pub launcher: Launcher,
 }
 
@@ -40,7 +41,7 @@ struct Announcement {
 }
 
 impl UpstreamStart {
-    /// The inputs for starting an embedded upstream, with a worker for each core.
+    /// Returns the inputs for starting an embedded upstream, with a worker for each core.
     pub(crate) fn of(
         kind: UpstreamKind,
         work: PathBuf,
@@ -81,7 +82,8 @@ impl UpstreamStart {
     /// left running.
     ///
     /// # Errors
-    /// [`DriverError::Upstream`] if it ends, prints another line, or prints nothing in time.
+    /// [`DriverError::Upstream`] if the upstream ends, prints another line, or prints nothing in
+    /// time.
     pub fn start(&self, listen: SocketAddr) -> Result<Service, DriverError> {
         let mut command = self.command.clone();
         command.extend(["--listen".into(), listen.to_string().into()]);
@@ -112,7 +114,7 @@ impl UpstreamStart {
     }
 }
 
-/// Returns the first line of a file; none if it is not complete yet.
+/// Returns the first line of a file; none if the line is not complete yet.
 fn first_line(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.split_once('\n').map(|(line, _)| line.to_owned())

@@ -1,4 +1,4 @@
-//! Short commands that must exit on their own: a version query, a configuration check, an action.
+//! Runs short commands that must end by themselves, such as version queries and actions.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,16 +14,16 @@ use rustix::process::{
 
 use super::processes;
 
-/// The maximum number of bytes of an output that are kept, enough for an error message.
+/// The maximum number of bytes that are kept of an output, enough for an error message.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-/// The interval at which the exit is checked and the output is read.
+/// The interval between checks for the exit and between reads of the output.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The time for which descendants of a command may still write after the command has ended.
+/// The time that descendants of a command may still write after the command has ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
-/// The time for which outputs may stay open after all processes that hold them were killed.
+/// The time that outputs may stay open after all processes that hold them were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
 /// The capacity of a pipe.
@@ -33,7 +33,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// command never stops writing.
 const PIECES_MAX: usize = 16;
 
-/// The result of a short command.
+/// A short command's exit status and output.
 pub(crate) struct Finished {
     pub status: ExitStatus,
     /// Standard output, then standard error.
@@ -56,7 +56,7 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finish
     })
 }
 
-/// The error for a command that does not end.
+/// Returns the error for a command that does not end in time.
 pub(crate) fn no_end(timeout: Duration) -> io::Error {
     io::Error::new(
         io::ErrorKind::TimedOut,
@@ -68,7 +68,7 @@ pub(crate) fn no_end(timeout: Duration) -> io::Error {
 struct Group {
     child: Child,
     outputs: [Output; 2],
-    /// The exit status, after the group was killed.
+    /// The command's exit status, once the group was killed.
     status: Option<ExitStatus>,
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-/// SHA-256 of some bytes, in lower-case hexadecimal.
+/// Returns the SHA-256 of `bytes`, in lower-case hexadecimal.
 pub(crate) fn sha256_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// SHA-256 of the bytes of a file, in lower-case hexadecimal.
+/// Returns the SHA-256 of a file's bytes, in lower-case hexadecimal.
 pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     io::copy(&mut File::open(path)?, &mut HashWriter(&mut hasher))?;

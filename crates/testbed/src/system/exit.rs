@@ -1,16 +1,16 @@
-//! The ways in which a process and a supervised program can end.
+//! Describes the end of a process and of a supervised program.
 
 use std::fmt;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-/// The end of a process.
+/// The exit code of a process, or the signal that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// The process ended by itself, with this code.
     Code(i32),
-    /// By this signal.
+    /// The signal with this number ended the process.
     Signal(i32),
 }
 

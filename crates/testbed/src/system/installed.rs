@@ -1,14 +1,14 @@
-//! The folders of installed programs.
+//! Finds the folders of installed programs.
 
 use std::env;
 use std::path::PathBuf;
 
-/// The folders on PATH.
+/// Returns the folders on PATH.
 pub(crate) fn path_folders() -> Vec<PathBuf> {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
 }
 
-/// The folder of everything that gatebench installs: `gatebench` in XDG_DATA_HOME [default:
+/// Returns the folder of everything that gatebench installs: `gatebench` in XDG_DATA_HOME [default:
 /// `~/.local/share`].
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
@@ -20,7 +20,7 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
     Some(data.join("gatebench"))
 }
 
-/// The folder with links to all installed programs, which is searched after PATH.
+/// Returns the folder with links to all installed programs, which is searched after PATH.
 pub(crate) fn bin_folder() -> Option<PathBuf> {
     Some(data_folder()?.join("bin"))
 }

@@ -1,5 +1,5 @@
-//! Resource limits of a process tree. They are set in a separate control group, which is created
-//! below a group that this program may write to.
+//! Sets resource limits of a process tree in a separate control group, which is created below a
+//! group that this program may write to.
 
 use std::fs;
 use std::io;
@@ -17,14 +17,15 @@ pub const NO_GROUPS: &str = "run gatebench as root, or with `systemd-run --user 
 /// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
 const CPU_PERIOD_US: u64 = 100_000;
 
-/// The prefix of the groups' names, by which they are found later.
+/// The prefix of the groups' names, which is used to find groups that killed supervisors left
+/// behind.
 const NAME_PREFIX: &str = "gatebench-";
 
 /// The file that lists the processes of a group. Writing a process ID to it moves that process into
 /// the group.
 const PROCS: &str = "cgroup.procs";
 
-/// A control group that contains this program.
+/// A control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// True if the group belongs to the unified hierarchy of version 2.
@@ -43,7 +44,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// The kernel's controller of the resource.
+    /// Returns the name of the kernel's controller for the resource.
     pub fn controller(self) -> &'static str {
         match self {
             Self::CpuMillis(_) => "cpu",
@@ -51,7 +52,8 @@ impl Amount {
         }
     }
 
-    /// The files that set the limit, with their contents. The kernel may not have the second file.
+    /// Returns the files that set the limit, with their contents. The kernel may lack the second
+    /// file of a memory limit.
     fn files(self, unified: bool) -> Vec<(&'static str, String)> {
         match (self, unified) {
             (Self::CpuMillis(millis), true) => {
@@ -73,28 +75,28 @@ impl Amount {
     }
 }
 
-/// The CPU time in one period, in microseconds.
+/// Returns the CPU time in one period, in microseconds.
 fn quota_us(millis: u32) -> u64 {
     u64::from(millis) * CPU_PERIOD_US / 1_000
 }
 
-/// A limit and the group in which it is set.
+/// A limit, and the groups that are needed to set it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// The resource and its amount.
     pub amount: Amount,
     /// True if the limit is set through the interface of version 2.
     pub unified: bool,
-    /// The group below which the limited group is created.
+    /// The parent of the group that is limited.
     home: PathBuf,
-    /// The group to which the supervisor returns.
+    /// The group that the supervisor returns to after it has started the process.
     own: PathBuf,
 }
 
 /// The reason why a limit cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// The system refuses to create a group below this one.
+    /// The system refuses to create a group below this group.
     #[error("{}: {error}", .folder.display())]
     Group {
         folder: PathBuf,
@@ -112,7 +114,7 @@ impl Limit {
     /// for a controller, innermost first.
     ///
     /// # Errors
-    /// The system's error for the innermost group.
+    /// [`LimitError::Group`] for the innermost group, or [`LimitError::NotMounted`].
     pub fn find_all(
         amounts: &[Amount],
         groups: impl Fn(&str) -> Vec<Group>,
@@ -128,9 +130,9 @@ impl Limit {
         Ok(found)
     }
 
-    /// Finds a group below which the limit can be set, by creating and removing a limited group. In
-    /// version 2, a group with processes cannot have groups below it, so the groups above are tried
-    /// next.
+    /// Finds a parent for the limited group, by creating and removing a group with the limit. In
+    /// version 2, a group with processes cannot have limited groups below it, so the groups above
+    /// are tried next.
     fn find(
         amount: Amount,
         groups: &[Group],
@@ -178,7 +180,8 @@ impl Limit {
         Ok(folder)
     }
 
-    /// In version 2, a controller has files only below groups that enable it.
+    /// Enables the controller for the groups below `home`, because in version 2 a controller has
+    /// files only below groups that enable it.
     fn enable(&self) -> io::Result<()> {
         let file = self.home.join("cgroup.subtree_control");
         let controller = self.amount.controller();
@@ -210,12 +213,12 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The name of the groups of a supervisor.
+/// Returns the name of a supervisor's groups.
 fn group_name(supervisor: &Owner) -> String {
     format!("{NAME_PREFIX}{supervisor}")
 }
 
-/// The folders that the supervisor with this process ID creates for its limits.
+/// Returns the folders that the supervisor with this process ID creates for its limits.
 pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathBuf>> {
     if limits.is_empty() {
         return Ok(Vec::new());
@@ -280,8 +283,12 @@ impl Drop for LimitedGroups<'_> {
 
 fn move_to(group: &Path) -> io::Result<()> {
     // 0 means this process.
-    fs::write(group.join(PROCS), "0")
-        .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
+    fs::write(group.join(PROCS), "0").map_err(|error| {
+        io::Error::other(format!(
+            "cannot move this process to the control group {}: {error}",
+            group.display()
+        ))
+    })
 }
 
 /// Removes the groups of killed supervisors. A group with processes is in use and cannot be

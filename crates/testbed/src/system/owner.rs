@@ -1,5 +1,5 @@
-//! The process that created a container or a control group. Another process that later finds the
-//! container or the group can check whether its creator has ended.
+//! Identifies the process that created a container or a control group, so that another process that
+//! finds the container or the group later can check whether its creator has ended.
 
 use std::fmt;
 use std::fs;
@@ -23,17 +23,18 @@ const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 pub(crate) struct Owner {
     pid: u32,
     started_ticks: u64,
-    /// The scope of the owner's process ID: the inode of its PID namespace, and the boot.
+    /// The scope of the owner's process ID: the inode of its PID namespace, and the ID of the boot.
     space: String,
 }
 
 impl Owner {
-    /// This process.
+    /// Returns the identifier of this process.
     pub(crate) fn this() -> io::Result<Self> {
         Self::of(std::process::id())
     }
 
-    /// A process of this PID namespace. It may have ended if its parent has not waited for it yet.
+    /// Returns the identifier of a process of this PID namespace, which may have ended if its
+    /// parent has not waited for it yet.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let started_ticks = processes::started_ticks(pid)
             .ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat contains no start time")))?;
@@ -44,7 +45,7 @@ impl Owner {
         })
     }
 
-    /// Parses the text form; none if the text has another form, like the labels of other programs.
+    /// Parses the text form; none if the text has another form, such as another program's label.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '-');
         Some(Self {
@@ -54,7 +55,7 @@ impl Owner {
         })
     }
 
-    /// The process ID in the PID namespace of the process.
+    /// Returns the process ID in the PID namespace of the process.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
@@ -88,8 +89,8 @@ fn space() -> io::Result<String> {
     Ok(format!("{}-{}", namespace.ino(), boot.trim()))
 }
 
-/// Reports whether a process exists, even if this user may not see it because `/proc` is mounted
-/// with `hidepid`.
+/// Reports whether a process of another user exists, even if this user may not see it because
+/// `/proc` is mounted with `hidepid`.
 fn is_hidden(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::PERM))

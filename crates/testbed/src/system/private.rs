@@ -40,8 +40,8 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a file of a gateway. If it contains one of these secrets, a private key or the hash of a
-/// password, only this user may read it, and the group if this user is root. Other files
+/// Writes a file of a gateway. If the file contains one of these secrets, a private key or the hash
+/// of a password, only this user may read it and, if this user is root, also `group`. Other files
 /// stay readable, because workers without privileges may need them.
 pub(crate) fn write_rendered(
     path: &Path,

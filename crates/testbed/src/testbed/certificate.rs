@@ -1,4 +1,4 @@
-//! The certificate of a trial.
+//! Creates and writes the certificate of a trial.
 
 use std::fs;
 use std::path::Path;

@@ -19,9 +19,9 @@ pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
         Exit::Code(0) => {
             "keep the program in the foreground: add an option such as -D or `daemon off` to `start`"
         }
-        Exit::Code(_) => "read its logs in the trial's folder",
+        Exit::Code(_) => "read the gateway's logs in the trial's folder",
         Exit::Signal(_) => {
-            "read its logs in the trial's folder, and look for the out-of-memory killer in the kernel's log"
+            "read the gateway's logs in the trial's folder, and look for the out-of-memory killer in the kernel's log"
         }
     };
     died(culprit, "gateway", exit, stderr, remedy)
@@ -36,7 +36,7 @@ pub(super) fn of_server(name: &str) -> DriverError {
     DriverError::Died {
         culprit: Culprit::Environment,
         message: format!("the {name} server has ended"),
-        remedy: "read its log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`"
+        remedy: "read the server's log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`"
             .into(),
     }
 }

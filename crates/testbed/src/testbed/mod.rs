@@ -1,4 +1,4 @@
-//! The machines on which the parts of trials run, and the start of these parts.
+//! Connects to the machines that the parts of trials run on, and starts these parts.
 //!
 //! [`Testbed::start`] determines the order of the parts and the machine of each. This module must
 //! not depend on loads, plans or records.
@@ -36,15 +36,15 @@ use parts::HERE;
 use placed::PlacedGateway;
 use upstreams::{Hosts, Upstreams};
 
-/// The machines on which the parts of trials run: this machine and, optionally for gateways,
-/// another host. Dropping the last copy ends the connection to the host.
+/// The machines that the parts of trials run on: this machine and, optionally, other hosts or pods.
+/// Dropping the last copy ends the connections to them.
 #[derive(Clone, Debug)]
 pub struct Testbed {
     launcher: Launcher,
-    /// The places of gateways, if they are not this machine.
+    /// The connections to the places of gateways, except this machine.
     gateways: BTreeMap<Place, Arc<RemoteHost>>,
     others: Hosts,
-    /// The address at which parts on this machine listen.
+    /// The address that parts on this machine listen on.
     here: IpAddr,
     /// The pod of an attached gateway, once it is watched.
     watched: OnceLock<Arc<WatchedPod>>,
@@ -112,12 +112,12 @@ impl Testbed {
         })
     }
 
-    /// The pods of the run, if it is in a cluster.
+    /// Returns the pods of the run, if it is in a cluster.
     pub fn pods(&self) -> Option<&Arc<Pods>> {
         self.pods.as_ref()
     }
 
-    /// Sets the address at which gateways and upstreams on this machine listen, so that load
+    /// Sets the address that gateways and upstreams on this machine listen on, so that load
     /// generators on other machines can reach them.
     #[must_use]
     pub fn reached_at(self, here: Option<IpAddr>) -> Self {
@@ -125,9 +125,9 @@ impl Testbed {
         Self { here, ..self }
     }
 
-    /// Adds a container to the pod of an attached gateway, in which its CPU time and memory are
-    /// read, and copies gatebench to it. The container stays in the pod, so this is part of the run
-    /// and not of its preparation.
+    /// Adds a container to an attached gateway's pod, to read the gateway's CPU time and memory,
+    /// and copies gatebench to the container. The container stays in the pod, so this is part of
+    /// the run and not of its preparation.
     ///
     /// # Errors
     /// There is no such pod, or the cluster refuses the container.
@@ -139,14 +139,14 @@ impl Testbed {
         Ok(())
     }
 
-    /// The host of the gateways; none for this machine. Of several pods, the one with the most
-    /// cores.
+    /// Returns the host of the gateways; none for this machine. If the gateways have several pods,
+    /// returns the one with the most cores.
     pub fn host(&self) -> Option<&RemoteHost> {
         let hosts = self.gateways.values();
         hosts.max_by_key(|host| host.cores.len()).map(|it| &**it)
     }
 
-    /// The clocks of the upstreams, as in [`clock_identity`].
+    /// Returns the clocks of the upstreams' machines, as in [`clock_identity`].
     pub fn upstream_clocks(&self) -> Vec<String> {
         match &self.others.upstreams[..] {
             [] => vec![clock_identity()],
@@ -195,9 +195,9 @@ impl Testbed {
     }
 
     /// Starts the upstreams, the servers that the scenario and the gateway need, and the gateway of
-    /// a trial, each once the previous one is ready. An attached gateway is only checked. `begin`
-    /// is called before each part, and its error ends the start. After an error, an interrupt or a
-    /// panic, no process is left.
+    /// a trial. Each part is started once the previous part is ready. An attached gateway is only
+    /// checked. `begin` is called before each part, and its error ends the start. After an error,
+    /// an interrupt or a panic, no process is left.
     ///
     /// # Errors
     /// The error of `begin`, or of a part.
@@ -273,7 +273,7 @@ impl Testbed {
         })
     }
 
-    /// The host of a gateway; none for this machine.
+    /// Returns the host of a gateway; none for this machine.
     fn host_of(&self, gateway: Option<&FoundGateway>) -> Option<&Arc<RemoteHost>> {
         let name = gateway?.binary.host.as_deref()?;
         self.gateways.values().find(|host| host.name() == name)

@@ -13,7 +13,7 @@ pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A part of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The upstreams, and Redis.
+    /// The upstreams, Redis and PostgreSQL.
     Upstream,
     Gateway,
 }
@@ -33,14 +33,16 @@ pub struct TrialParts<'a> {
     pub streams: usize,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// Samples per second of the gateway's own profiler, if its folder has one and it must run.
+    /// The samples per second that the gateway's own profiler takes; none if the folder has no
+    /// profiler or it must not run.
     pub profile: Option<u32>,
-    /// The request that determines when the gateway is ready [default: that of its folder].
+    /// The request that determines when the gateway is ready [default: the request in the gateway's
+    /// folder].
     pub opening: Option<Opening<'a>>,
 }
 
 impl TrialParts<'_> {
-    /// The working folder of the gateway.
+    /// Returns the working folder of the gateway.
     pub(super) fn gateway_work(&self) -> PathBuf {
         self.folder.join("gateway")
     }

@@ -88,7 +88,7 @@ pub enum GatewaySampler {
 }
 
 impl GatewaySampler {
-    /// The sampler, if the gateway is on this machine.
+    /// Returns the sampler, if the gateway is on this machine.
     pub fn local(&self) -> Option<&Sampler> {
         match self {
             Self::Here(sampler) => Some(sampler),

@@ -17,11 +17,11 @@ use crate::probe::{OwnProfiler, Sampler, Scope};
 use crate::remote::WatchedPod;
 use crate::wire::Wire;
 
-/// The name that means standard output in `gateway.yaml`.
+/// The value of `access_log` in `gateway.yaml` that means standard output.
 const STDOUT: &str = "stdout";
 
-/// The running parts of a trial. Dropping them ends the gateway first, then the upstreams and
-/// Redis, because fields drop in this order.
+/// The running parts of a trial. Dropping them ends the gateway first, then the upstreams, Redis
+/// and PostgreSQL, because the fields are dropped in this order.
 #[derive(Debug)]
 pub struct Running {
     front: Front,
@@ -118,7 +118,7 @@ impl Running {
         self.upstreams.up()
     }
 
-    /// Returns the result of the start of the gateway, if gatebench started one.
+    /// Returns the result of the gateway's start, if gatebench started a gateway.
     pub fn started(&self) -> Option<&Started> {
         self.gateway().map(PlacedGateway::started)
     }
@@ -157,7 +157,8 @@ impl Running {
         }
     }
 
-    /// Returns the parent process of the upstream; none if it has several targets.
+    /// Returns the process ID of the upstream's supervisor; none if there are several targets or
+    /// the upstream is on another host.
     pub fn upstream_root(&self) -> Option<u32> {
         self.upstreams.only_root()
     }
@@ -200,13 +201,13 @@ impl Running {
     /// Restarts the gateway's control plane at its address.
     ///
     /// # Errors
-    /// It does not start.
+    /// The control plane does not start.
     pub fn start_control_plane_again(&mut self) -> Result<(), DriverError> {
         let local = self.local_gateway();
         local.map_or(Ok(()), LocalGateway::start_control_plane_again)
     }
 
-    /// The gateway, if gatebench started it on this machine.
+    /// Returns the gateway, if gatebench started it on this machine.
     fn local_gateway(&mut self) -> Option<&mut LocalGateway> {
         match &mut self.front {
             Front::Gateway(started) => started.gateway.here_mut(),
@@ -245,7 +246,7 @@ impl Front {
                 Some(DriverError::Died {
                     culprit: Culprit::Gateway(label.clone()),
                     message: format!("process {pid} has ended"),
-                    remedy: "start it again and repeat the run".into(),
+                    remedy: "start the gateway again and repeat the run".into(),
                 })
             }
         }

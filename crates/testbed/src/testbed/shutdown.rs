@@ -1,4 +1,4 @@
-//! A started gateway, and its end.
+//! Ends a started gateway, and describes its end.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -22,16 +22,16 @@ pub(super) struct StartedGateway {
     pub(super) stderr_log: PathBuf,
     /// None if the gateway's folder names no access log, or if the gateway runs on another host.
     pub(super) access_log: Option<PathBuf>,
-    /// Its own profiler, if it runs one on this machine.
+    /// The gateway's own profiler, if it runs on this machine.
     pub(super) profiler: Option<OwnProfiler>,
 }
 
 /// The end of a gateway.
 #[derive(Debug)]
 pub struct Shutdown {
-    /// A description for the record.
+    /// A description for the record, such as `on SIGTERM after 12 ms`.
     pub words: String,
-    /// Warnings for the reader.
+    /// A warning for the reader.
     pub warning: Option<String>,
     /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,

@@ -35,7 +35,7 @@ enum Start {
     There(Arc<RemoteHost>, Ordered),
 }
 
-/// A running target or Redis.
+/// A running target or Redis server.
 #[derive(Debug)]
 enum Process {
     Here(Box<Supervised>),
@@ -75,8 +75,8 @@ impl Process {
     }
 }
 
-/// The running upstreams. Dropping this value ends them. Their exit status does not matter, because
-/// they have no data to save.
+/// The running upstreams and servers. Dropping this value ends them. Their exit status does not
+/// matter, because they have no data to save.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     all: Vec<Target>,
@@ -165,7 +165,7 @@ impl Starting<'_> {
     }
 }
 
-/// The certificate and the key as files.
+/// Returns the certificate and the key as files.
 fn files(identity: &Identity) -> Vec<(std::path::PathBuf, String)> {
     let text = |pem: &Pem| String::from_utf8_lossy(&pem.bytes).into_owned();
     vec![
@@ -255,8 +255,8 @@ impl Upstreams {
             .collect()
     }
 
-    /// Returns the parent process of the upstream, if there is only one target and it is on this
-    /// machine.
+    /// Returns the process ID of the upstream's supervisor, if there is only one target and it is
+    /// on this machine.
     pub(super) fn only_root(&self) -> Option<u32> {
         match &self.all[..] {
             [target] => match target.process.as_ref()? {
@@ -272,7 +272,7 @@ impl Upstreams {
         let first = self.all.first_mut();
         match first.and_then(|target| target.process.take()) {
             Some(Process::Here(mut process)) => process.kill(),
-            // Dropping it ends the process.
+            // Dropping the service ends the process.
             Some(Process::There(_)) | None => {}
         }
     }
@@ -291,12 +291,12 @@ impl Upstreams {
         running.find_map(Process::death)
     }
 
-    /// The address of PostgreSQL, if it was started.
+    /// Returns the address of PostgreSQL, if it was started.
     pub(super) fn database(&self) -> Option<SocketAddr> {
         self.postgres.as_ref().map(|it| it.addr)
     }
 
-    /// Returns the name of a server other than the upstreams that was started and has ended.
+    /// Returns the name of a server, Redis or PostgreSQL, that was started and has ended.
     pub(super) fn ended_server(&mut self) -> Option<&'static str> {
         let redis = self
             .redis

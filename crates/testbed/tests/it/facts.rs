@@ -1,6 +1,6 @@
-//! Checks the files rendered for gateways that the tests do not start against facts about their
-//! configuration. The facts are taken from the gateways' documentation and sources: this repository
-//! keeps no vendor's files, and no network is used.
+//! Checks rendered files against facts about the configuration of gateways that the tests do not
+//! start. The facts are taken from the gateways' documentation and sources: this repository keeps
+//! no vendor's files, and no network is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const KRAKEND: &str = include_str!("../facts/krakend.json");
 const TYK: &str = include_str!("../facts/tyk.json");
 
 /// The keys that Kong's properties file may set in addition to nginx directives. Kong silently
-/// ignores unknown keys.
+/// ignores unknown keys. An entry that ends with `_` is the prefix of several keys.
 const KONG_PROPERTIES: [&str; 21] = [
     "prefix",
     "database",
@@ -57,13 +57,14 @@ const KONG_RELEASES: [(&str, &[&str]); 6] = [
     ("3.9.1", &[]),
 ];
 
-/// Each scenario that a folder claims to support, rendered for any version of the gateway.
+/// Renders each scenario that a folder claims to support, and passes the files to `check`. The
+/// version of the gateway does not matter.
 fn each_rendered(folder: &Folder, check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
     each_rendered_for(folder, "1.0", check);
 }
 
-/// Each scenario that a folder claims to support, rendered for a version of the gateway with one
-/// target and with two.
+/// Renders each scenario that a folder claims to support for this version of the gateway, once with
+/// one target and once with two, and passes the files to `check`.
 fn each_rendered_for(
     folder: &Folder,
     version: &str,
@@ -101,7 +102,8 @@ fn each_rendered_for(
     }
 }
 
-/// A scenario with properties that are missing from every scenario that all folders support.
+/// Returns a scenario with the properties that are missing from the scenarios that all folders
+/// support.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\
@@ -115,7 +117,7 @@ fn everything_small() -> Scenario {
     )
 }
 
-/// A scenario with properties that no scenario of the repository has.
+/// Returns a scenario with properties that no scenario of the repository has.
 fn keys_in_queries() -> Scenario {
     scenario(
         "scenario: query\ntitle: query\nupstream: httpbin\nconsumers: [{name: alice, keys: [k]}]\n\

@@ -12,8 +12,8 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
-/// A small gateway that responds to everything with 204. It is a `TCPServer`, because Python's
-/// `HTTPServer` looks up its own host name.
+/// A small gateway that responds to everything with the status in `STATUS` [default: 204]. It is a
+/// `TCPServer`, because Python's `HTTPServer` looks up its own host name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):

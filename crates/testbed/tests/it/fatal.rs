@@ -1,8 +1,8 @@
-//! Lines on standard error in which a gateway reports that it will not serve.
+//! Lines on standard error that report that a gateway will not serve requests.
 
 use gatebench_testbed::Wire;
 
-/// The fatal line of a process with this standard error.
+/// Returns the fatal line of a process with this standard error.
 fn fatal_line(stderr: &str) -> Option<String> {
     let log = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(log.path(), stderr).unwrap();

@@ -49,8 +49,8 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
     assert!(pinned > 0);
 }
 
-/// Folders that cannot run here are at least rendered, for each scenario that they claim to
-/// support, and their JSON files must be valid.
+/// The folders of gateways that cannot run here are at least rendered, for each scenario that the
+/// folders claim to support, and the rendered JSON files must be valid.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();
@@ -241,7 +241,7 @@ fn no_limit_on_connections_is_below_the_load() {
     }
 }
 
-/// The files of a scenario before and after a change to its routes.
+/// Returns the files of a scenario before and after a change to its routes.
 fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
     let targets = ["127.0.0.1:2".parse().unwrap()];
     let wiring = wiring(&targets);
@@ -311,7 +311,8 @@ fn a_file_is_rendered_for_each_setting_of_a_policy() {
     assert_eq!((uses(1), uses(2)), (4, 2));
 }
 
-/// The plug-in with which Kong's workers start LuaJIT's profiler, and a policy of all routes.
+/// Kong's workers start LuaJIT's profiler with a plug-in, and a policy of all routes is a global
+/// plug-in.
 #[test]
 fn kong_has_plug_ins_for_a_profile_and_for_all_routes() {
     let scenario = scenario(
@@ -357,7 +358,7 @@ fn a_misspelled_condition_of_a_file_is_reported() {
     assert!(error.remedy().contains("did you mean `profile`?"));
 }
 
-/// A folder that is a variant of nginx.
+/// Returns a folder that is a variant of nginx's.
 fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     let at = tempfile::tempdir().unwrap();
     let yaml = format!("gateway: mine\ncontract: 2\ntitle: Mine\nextends: nginx\n{more}");
@@ -366,7 +367,7 @@ fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     (at, folder)
 }
 
-/// nginx with this module for stylesheets.
+/// Returns nginx's folder with this module for stylesheets.
 fn with_module(path: &str, test: &str) -> Folder {
     let needs = format!("{{path: {path}, test: {test}, install: make it}}");
     let features = format!("features: {{response_xslt: {{native: a module, needs: {needs}}}}}\n");

@@ -75,7 +75,7 @@ fn policies() -> Scenario {
     scenario
 }
 
-/// The scenario without the routes whose policies a gateway does not support.
+/// Returns the scenario without the routes whose policies a gateway does not support.
 fn claimed(scenario: &Scenario, name: &str) -> Scenario {
     let has = folder(name).spec;
     let mut scenario = scenario.clone();
@@ -84,7 +84,7 @@ fn claimed(scenario: &Scenario, name: &str) -> Scenario {
     scenario
 }
 
-/// The request line that the origin received.
+/// Returns the request line that the origin received.
 fn request_line(body: &str) -> &str {
     body.lines().next().unwrap()
 }
@@ -107,7 +107,7 @@ fn routes_and_policies_act_alike(name: &str) {
     if has.has("mock") {
         mocks_respond_themselves(gateway.started.address);
     }
-    // Folders with a pool for each route open one or two connections for each of the five routes.
+    // Gateways with a pool for each route open one or two connections for each of the five routes.
     let accepted = accepted.load(Ordering::Relaxed);
     assert!(accepted <= 10, "{accepted} connections to the origin");
 

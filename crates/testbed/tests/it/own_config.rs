@@ -34,7 +34,7 @@ fn started(at: &Path, text: &str) -> Result<LocalGateway, DriverError> {
 }
 
 #[test]
-fn an_own_configuration_is_used_with_the_ports_of_the_trial() {
+fn the_users_configuration_is_used_with_the_ports_of_the_trial() {
     let at = tempfile::tempdir().unwrap();
     let gateway = started(at.path(), MINE).unwrap();
     let response = crate::common::ask(gateway.started.address, "/anything", &[]);
@@ -54,7 +54,7 @@ fn fixed_ports_are_refused_with_the_placeholder_to_write() {
     let error = started(at.path(), &fixed).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the configuration does not listen on the address to which the load is sent"
+        "the configuration does not listen on the address that the load is sent to"
     );
     let remedy = error.remedy();
     assert!(
@@ -77,7 +77,7 @@ fn fixed_ports_are_refused_with_the_placeholder_to_write() {
 }
 
 #[test]
-fn a_mistake_in_an_own_configuration_is_an_error_of_the_user() {
+fn a_mistake_in_the_users_configuration_is_the_users_error() {
     let at = tempfile::tempdir().unwrap();
     let wrong = MINE.replace("listeners[0].port", "listeners[0].prt");
     let error = started(at.path(), &wrong).err().unwrap();

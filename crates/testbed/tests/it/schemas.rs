@@ -60,11 +60,13 @@ const GRAVITEE: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// The configuration of an endpoint, and the one that the endpoints of a group share.
+/// The subject of the schema for the configuration of one endpoint.
 const ENDPOINT: &str = "(endpoint)";
+/// The subject of the schema for the configuration that the endpoints of a group share.
 const ENDPOINTS: &str = "(endpoints of a group)";
 
-/// Every policy that the folder claims to support, alone and together, and routes without policies.
+/// Returns a scenario whose routes have no policy, all policies that the folder claims to support,
+/// or one of these policies, in turn.
 fn scenario_of(routes: usize) -> Scenario {
     let mut text = "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\n\
                     consumers: [{name: alice, keys: [alice-s]}]\nroutes:\n"
@@ -90,7 +92,7 @@ fn scenario_of(routes: usize) -> Scenario {
     scenario(&text)
 }
 
-/// The contents of a gateway's files, for a scenario.
+/// Returns the contents of a gateway's files for a scenario.
 fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     let folder = folder(gateway);
     folder.claims(scenario).unwrap();
@@ -102,8 +104,8 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// The configurations of all APIs, one on each line: the name of the policy or endpoint, and its
-/// configuration.
+/// Returns the name and the configuration of each policy and endpoint in a list of APIs, one API
+/// per line.
 fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
     let mut parts = Vec::new();
     for line in list.lines().filter(|line| !line.trim().is_empty()) {
@@ -133,7 +135,7 @@ fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
     parts
 }
 
-/// The schema in a Maven artifact, which Maven downloads; none if Maven is not installed.
+/// Downloads a Maven artifact, and returns the schema in it. Fails if Maven is not installed.
 fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> {
     let check = |output: std::process::Output| {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -9,7 +9,7 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::DriverError;
 use gatebench_testbed::gateway::Folder;
 
-/// nginx's folder, which looks for programs only in these places.
+/// Returns nginx's folder, with only these places for its program.
 fn among(programs: &[PathBuf]) -> Folder {
     let mut folder = folder("nginx");
     folder.spec.binary.names = programs
@@ -19,7 +19,8 @@ fn among(programs: &[PathBuf]) -> Folder {
     folder
 }
 
-/// A prefix with a program that prints its version in nginx's form.
+/// Creates a program, in a separate prefix, that prints its version in nginx's form. Returns the
+/// path of the program.
 fn prefix(at: &Path, version: &str) -> PathBuf {
     let place = at.join(version).join("sbin/nginx");
     fs::create_dir_all(place.parent().unwrap()).unwrap();
@@ -113,7 +114,8 @@ fn a_program_that_is_not_that_gateway_prints_no_version() {
     assert_eq!(error.culprit(), Culprit::Gateway("nginx".into()));
 }
 
-/// A script that executes a missing program: the script exists, but the gateway does not.
+/// The program may be a script that executes a missing file: the script exists, but the gateway
+/// does not.
 #[test]
 fn a_program_without_the_files_it_needs_is_not_installed() {
     let mut folder = among(&["/bin/true".into()]);

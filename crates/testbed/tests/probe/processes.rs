@@ -1,4 +1,4 @@
-//! The probe on real processes.
+//! Tests the probe on real processes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -30,7 +30,7 @@ impl Shell {
         self.0.id()
     }
 
-    /// Runs a line and returns when it has finished.
+    /// Runs a line and returns when the line has finished.
     fn tell(&mut self, line: &str) {
         writeln!(self.0.stdin.as_mut().unwrap(), "{line}\necho done").unwrap();
         let mut response = String::new();

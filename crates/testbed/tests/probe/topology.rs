@@ -25,7 +25,7 @@ impl Machine {
         fs::write(path, format!("{text}\n")).unwrap();
     }
 
-    /// The threads of each core, and the node of the core.
+    /// Returns a machine with these cores, each described by its threads and its node.
     fn of(name: &str, cores: &[(&[usize], usize)]) -> Self {
         let machine = Self::new(name);
         for (core, (threads, node)) in cores.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::asked::Asked;
 use crate::json;
 use crate::response::{AnythingParts, Body, JSON, Response};
 
-/// Writes the members that are known from the head into the scratch buffer.
+/// Decides the response, and writes the members that are known from the head to the scratch buffer.
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();
@@ -35,7 +35,7 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     )
 }
 
-/// Writes the client's address as reported by a gateway.
+/// Writes the client's address as a gateway reports it (X-Forwarded-For).
 pub(super) fn write_origin(out: &mut Vec<u8>, asked: &Asked<'_>) {
     json::write_bytes(out, asked.field("X-Forwarded-For").unwrap_or_default());
 }
@@ -88,7 +88,7 @@ fn write_title_case(out: &mut Vec<u8>, name: &str) {
     out.push(b'"');
 }
 
-/// Writes the whole body when the request's body is known.
+/// Writes the body of the response once the request's body is known.
 pub(crate) fn write_anything(
     out: &mut Vec<u8>,
     parts: AnythingParts,

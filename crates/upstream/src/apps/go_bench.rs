@@ -35,7 +35,8 @@ pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Ra
     }
 }
 
-/// The delay of the request, which is that in X-Delay for X-Delay-Percent of the requests.
+/// Returns the delay in X-Delay. With X-Delay-Percent, only this percentage of the requests, chosen
+/// at random, is delayed; the delay of the others is 0.
 fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str> {
     let Some(delay) = asked.text("X-Delay") else {
         return Ok(0);
@@ -51,8 +52,8 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// The delay in X-Slowdown, which is added to that in X-Delay from the time in X-Slowdown-From on,
-/// or always if there is no such time.
+/// Returns the delay in X-Slowdown, which is added to X-Delay from the time in X-Slowdown-From on.
+/// Without X-Slowdown-From, it is always added.
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {
         return Ok(0);
@@ -107,7 +108,7 @@ fn resource(id: &str, scratch: &mut Vec<u8>) -> Response {
     scratch.extend_from_slice(b",\"name\":\"resource ");
     let name_at = scratch.len();
     json::write_string(scratch, id);
-    // The identifier continues the string of the name, so its opening quote is removed.
+    // The identifier continues the string of the name, so its own opening quote is removed.
     scratch.remove(name_at);
     scratch.push(b'}');
     Response::ok(JSON, Body::Scratch)

@@ -21,7 +21,7 @@ const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 </slideshow>
 "#;
 
-/// The same text as in httpbin. Its type is `text/plain`, without a character set.
+/// The text that httpbin itself returns. Its type is `text/plain`, without a character set.
 const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
 
 /// The maximum number of lines of `/stream/{n}`, as in httpbin itself.
@@ -72,7 +72,8 @@ fn with_status(status: &str) -> Response {
     }
 }
 
-/// The requested number of JSON lines, each of which contains its index.
+/// Returns a response with the requested number of JSON lines, but at most [`LINES_MAX`]. Each line
+/// contains its index.
 fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
         return Response::error(400, "upstream: the path must end with a number of lines\n");
@@ -108,8 +109,8 @@ fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// The fields, the method and the origin of the request, which are always compressed (RFC 9110
-/// 8.4.1.3).
+/// Returns the request's fields, method and origin as JSON. It is compressed with gzip (RFC 9110
+/// 8.4.1.3) even if the client does not accept gzip.
 fn gzip(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let mut plain = b"{\"gzipped\":true,\"headers\":".to_vec();
     anything::write_fields(&mut plain, asked);
@@ -125,7 +126,7 @@ fn gzip(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// A version 4 UUID (RFC 9562 5.4) from numbers that are the same in every run.
+/// Returns a version 4 UUID (RFC 9562 5.4), made from numbers that are the same in every run.
 fn uuid(scratch: &mut Vec<u8>, random: &mut Random) -> Response {
     let high = random.next() & !0xf000 | 0x4000;
     let low = random.next() >> 2 | 1 << 63;

@@ -20,7 +20,7 @@ use crate::random::Random;
 use crate::response::{Body, Response, TEXT};
 use crate::wall_clock::TimeBodies;
 
-/// The origin of one worker, unless it is [`crate::fault_server`].
+/// One worker's origin, of any kind except [`Kind::Pathology`].
 pub(crate) struct Apps {
     kind: Kind,
     random: Random,
@@ -37,8 +37,8 @@ impl Apps {
     }
 }
 
-/// Decides the response when the head is known. `scratch`, which is empty, receives the bytes that
-/// the response uses when the request is complete.
+/// Decides the response when the head is known. `scratch`, which is empty, receives bytes that the
+/// response needs once the request is complete.
 pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;
     match apps.kind {
@@ -50,13 +50,13 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
         Kind::Any => as_requested(asked),
-        // The origin of this kind is separate and never calls this function.
+        // This kind has a separate implementation, which never calls this function.
         Kind::Pathology => Response::not_found(),
     }
 }
 
-/// The response of [`Kind::Any`]. The request can set its status, which is otherwise 200, and its
-/// size, which is otherwise 2 bytes.
+/// Returns the response of [`Kind::Any`]. The request can set its status (default 200) and its size
+/// (default 2 bytes).
 fn as_requested(asked: &Asked<'_>) -> Response {
     let bytes = asked.text("X-Response-Bytes");
     let status = asked.text("X-Response-Status");
@@ -71,7 +71,7 @@ fn as_requested(asked: &Asked<'_>) -> Response {
     }
 }
 
-/// A 404 response that lists the existing paths.
+/// Returns a 404 response that lists the existing paths.
 fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     let words = format!("upstream: no such path; the paths are {}\n", kind.paths());
     scratch.extend_from_slice(words.as_bytes());
@@ -81,7 +81,7 @@ fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// A response with a body of this number of bytes, or an error if the size is invalid or too large.
+/// Returns a response with a body of this size, or an error if the size is invalid or too large.
 fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
         Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),
@@ -93,7 +93,7 @@ fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) 
     }
 }
 
-/// A response with status 200 after the delay, or an error if the duration is invalid.
+/// Returns a response that is sent after the delay, or an error if the duration is invalid.
 fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     match delay_ns {
         Some(delay_ns) => Response {
@@ -104,7 +104,7 @@ fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     }
 }
 
-/// Appends the bytes, compressed with gzip.
+/// Compresses bytes with gzip and appends them to `out`.
 fn compress(out: &mut Vec<u8>, plain: &[u8], level: Compression) {
     let mut encoder = GzEncoder::new(out, level);
     // Writing to a vector cannot fail.

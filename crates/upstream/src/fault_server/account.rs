@@ -1,5 +1,5 @@
-//! The account: histograms of fixed size for the times at which requests arrived and their
-//! responses were sent, and exact counts.
+//! The account of what happened at the upstream: exact counts, and histograms of fixed size for the
+//! times at which requests arrived and responses were sent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,35 +8,36 @@ use serde::{Deserialize, Serialize};
 
 use super::Arrivals;
 
-/// The time to which longer times are clamped: two hours, which is more than any case takes.
+/// The longest time that the histograms record: two hours. Longer times are recorded as two hours.
 const HIGHEST_NS: u64 = 7_200_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// Requests are back to back if the gap between them is less than this share of the nominal gap.
 const BACK_TO_BACK_SHARE: f64 = 0.1;
 
-/// The account of an upstream since its last start.
+/// The account of an upstream since its start, or since the last `POST` to
+/// [`BEGIN_PATH`](super::BEGIN_PATH).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Time 0 in nanoseconds of `CLOCK_MONOTONIC`, at which the first request arrived. With a
-    /// warm-up, it is the time at which the first request after the warm-up is due, which is
-    /// derived from the least delayed request of the warm-up.
+    /// Time 0, in nanoseconds of `CLOCK_MONOTONIC`: the arrival of the first request. With a
+    /// warm-up, it is the time at which the first request after the warm-up is due, derived from
+    /// the least delayed request of the warm-up.
     pub epoch_ns: Option<u64>,
-    /// The number of requests in the warm-up, which are not included in any other count.
+    /// The number of requests in the warm-up, which no other count includes.
     pub warm_up: u64,
-    /// The number of complete requests. Those that have received no response, and were neither
-    /// reset nor abandoned, are still being served.
+    /// The number of complete requests. A request that is not included in `answered`, `reset` or
+    /// `abandoned` is still being served.
     pub received: u64,
     /// The number of responses whose last byte was passed to the kernel.
     pub answered: u64,
-    /// The number of responses that a planned reset cut off.
+    /// The number of responses that were cut off by a planned reset.
     pub reset: u64,
-    /// The number of requests whose client disconnected first.
+    /// The number of requests whose client disconnected before the end of the response.
     pub abandoned: u64,
     /// The total size of the bodies of complete responses, in bytes.
     pub body_bytes: u64,
     /// The time from a request's arrival to the last byte of its response, or to the reset.
     pub service_ns: Quantiles,
-    /// The delay beyond the time set by the case, which shows how accurate this upstream is.
+    /// The delay beyond the time that the case sets, which shows how accurate this upstream is.
     pub overshoot_ns: Quantiles,
     /// The time from one arrival to the next.
     pub gap_ns: Quantiles,
@@ -57,24 +58,18 @@ pub struct AtRate {
     pub lag_ns: Quantiles,
 }
 
-/// Some statistics of a histogram, in nanoseconds. All of them, even `min` and `max`, have three
+/// Statistics of a histogram, in nanoseconds. All of them, even `min` and `max`, have three
 /// significant digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The number of values.
     pub count: u64,
-    /// The minimum.
     pub min: u64,
     pub mean: f64,
-    /// The median.
     pub p50: u64,
-    /// The 90th percentile.
     pub p90: u64,
-    /// The 99th percentile.
     pub p99: u64,
-    /// The 99.9th percentile.
     pub p99_9: u64,
-    /// The maximum.
     pub max: u64,
 }
 
@@ -96,7 +91,7 @@ impl Quantiles {
     }
 }
 
-/// The schedule with which an account compares requests. It is known when the account begins.
+/// The schedule that an account compares requests with. It is known when the account begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     /// The number of uniform arrivals per second, if known.
@@ -114,25 +109,25 @@ pub(super) struct Receipt {
     pub(super) arrival_ns: u64,
     /// The time of arrival by the clock.
     pub(super) received_ns: u64,
-    /// The time by the clock at which the request was due; `None` without a rate, and in the
-    /// warm-up.
+    /// The time at which the request was due, by the clock; `None` in the warm-up, or if no rate is
+    /// set.
     intended_ns: Option<u64>,
     is_counted: bool,
-    /// The number of the account to which the request belongs.
+    /// The number of the account that the request belongs to.
     turn: u64,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// This number of bytes of the body was sent.
+    /// The whole response was sent; its body had this number of bytes.
     Answered(u64),
     Reset,
     Abandoned,
 }
 
-/// The growing account, which the workers share. A lock per request is cheap compared with the time
-/// for which a request waits here.
+/// The current account, which the workers share. A lock per request is cheap compared with the time
+/// that a request spends here.
 #[derive(Debug)]
 pub(super) struct Accounts(Mutex<Growing>);
 
@@ -166,9 +161,9 @@ impl Growing {
         }
     }
 
-    /// Without a warm-up, time 0 is the arrival of the first request. With a warm-up, time 0 is
-    /// derived from the least delayed request of the warm-up, because the first request may have
-    /// been late.
+    /// Returns time 0 as it is known after this arrival. Without a warm-up, it is the arrival of
+    /// the first request; with a warm-up, it is derived from the least delayed request of the
+    /// warm-up, because the first one may have been late.
     fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
         let Plan { warm_up, .. } = self.plan;
         let ahead = warm_up.saturating_sub(self.counts.warm_up);
@@ -207,7 +202,7 @@ impl Growing {
         receipt.intended_ns = rate.map(|it| epoch_ns + it.due_ns(receipt.index));
         self.counts.received += 1;
         if let Some(last_ns) = last_ns {
-            // The time of another worker may have been read a little later than this one.
+            // Another worker may have read the clock a little later but recorded its arrival first.
             let gap_ns = now_ns.saturating_sub(last_ns);
             self.gap.saturating_record(gap_ns);
             let close_ns = rate.map_or(0.0, |it| it.due_ns(1) as f64 * BACK_TO_BACK_SHARE);
@@ -219,7 +214,7 @@ impl Growing {
 
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(HIGHEST_NS, SIGNIFICANT_DIGITS)
-        .expect("the bounds are constants in range")
+        .expect("the bounds are constants and valid")
 }
 
 impl Accounts {
@@ -227,7 +222,7 @@ impl Accounts {
         Self(Mutex::new(Growing::new(0, Plan::default())))
     }
 
-    /// Starts a new account. Requests that are still being served are not counted when they end.
+    /// Starts a new account. It does not count the requests that are still being served.
     pub(super) fn begin(&self, plan: Plan) {
         let mut growing = self.lock();
         *growing = Growing::new(growing.turn + 1, plan);
@@ -238,7 +233,7 @@ impl Accounts {
         self.lock().receive(now_ns)
     }
 
-    /// Notes the end of a request, for which the case had set the time `due_ns`.
+    /// Notes the end of a request, which the case had set to the time `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;

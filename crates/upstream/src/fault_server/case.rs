@@ -1,4 +1,4 @@
-//! Defines how an upstream with a known fault treats the n-th request.
+//! The cases of the pathology origin, which define how it treats each request.
 
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
@@ -8,15 +8,15 @@ const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
 /// The maximum size of a body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
-/// A service whose time is known by construction, because it is a function of a request's number or
-/// of its time of arrival.
+/// A service whose times are known by construction, because they are a function of a request's
+/// number or arrival time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Case {
     /// Every request takes `service`.
     Constant { service_ns: u64 },
-    /// Like [`Case::Constant`], but responses that are due during a stall are sent at its end. Each
-    /// stall lasts `lasts`. The stalls begin `at`, `at + every`, `at + 2·every` and so on after the
-    /// epoch.
+    /// Like [`Case::Constant`], but responses that are due during a stall are sent at its end. The
+    /// length of each stall is `lasts`. The stalls begin `at`, `at + every`, `at + 2·every` and so
+    /// on after the epoch.
     Stall {
         every_ns: u64,
         lasts_ns: u64,
@@ -60,40 +60,41 @@ pub enum Case {
     },
 }
 
-/// The reason why a path and a query do not name a [`Case`].
+/// The reason that a path and query do not name a [`Case`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaseError {
     #[error("no such path; the paths are {PATHS}")]
     Path,
-    #[error("the query has too many parameters; at most {PAIRS_MAX} are possible")]
+    #[error("the query has too many parameters; write at most {PAIRS_MAX}")]
     TooManyWords,
-    #[error("'{0}' has no value; write name=value")]
+    #[error("the parameter '{0}' has no value; write name=value")]
     NoValue(String),
     /// A value is of the wrong kind or out of range.
-    #[error("'{name}' is not {expected}")]
+    #[error("the parameter '{name}' is not {expected}")]
     Value {
         name: &'static str,
         /// The allowed values, with an example.
         expected: &'static str,
     },
-    #[error("'{0}' must be at least 1")]
+    #[error("the parameter '{0}' must be at least 1")]
     Zero(&'static str),
-    #[error("'{0}' is not a distribution; write uniform, exponential or pareto")]
+    #[error("the distribution '{0}' is unknown; write uniform, exponential or pareto")]
     UnknownDistribution(String),
     /// A stall would last until the next one.
-    #[error("'for' must be less than 'every', so that stalls do not overlap")]
+    #[error("the parameter 'for' must be less than 'every', so that stalls do not overlap")]
     StallTooLong,
-    /// No parameter of the path has this name.
-    #[error("'{0}' is not a parameter of this path; the paths are {PATHS}")]
+    #[error(
+        "the parameter '{0}' is unknown or repeated; the paths with their parameters are {PATHS}"
+    )]
     UnknownName(String),
 }
 
-/// The treatment of one request.
+/// The treatment of one request, as determined by the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// The time from the request's arrival until the response begins.
+    /// The time from the request's arrival until the response begins, in nanoseconds.
     pub begins_ns: u64,
-    /// The time from one piece to the next.
+    /// The time from one piece to the next, in nanoseconds.
     pub piece_every_ns: u64,
     /// The size of every piece except the last, in bytes.
     pub piece_bytes: u64,
@@ -114,20 +115,21 @@ impl Service {
         }
     }
 
-    /// The number of pieces of the response, at least one.
+    /// Returns the number of pieces of the response, at least 1.
     pub fn pieces(&self) -> u64 {
         self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
     }
 
-    /// The time from the request's arrival until the last byte of its response, or until the reset,
-    /// in nanoseconds.
+    /// Returns the time from the request's arrival until the last byte of its response, or until
+    /// the reset, in nanoseconds.
     pub fn ends_ns(&self) -> u64 {
         self.begins_ns + (self.pieces() - 1) * self.piece_every_ns
     }
 }
 
 impl Case {
-    /// The service of the request with this index that arrives `arrival_ns` after the epoch.
+    /// Returns the treatment of the request with this index that arrives `arrival_ns` after the
+    /// epoch.
     pub fn service(&self, index: u64, arrival_ns: u64) -> Service {
         match *self {
             Self::Constant { service_ns } => Service::whole(service_ns, SHORT_BYTES),
@@ -184,8 +186,7 @@ impl Case {
         }
     }
 
-    /// Reads the case from a request's path and query, such as
-    /// `/stall?every=14s&for=1s&service=5ms`.
+    /// Parses a request's path and query, such as `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
     /// The path or a part of the query is invalid.
@@ -244,7 +245,7 @@ impl Case {
     }
 }
 
-/// The size of the body, `ab`, in cases that do not set a size.
+/// The size of the body, which is `ab`, in cases that do not set a size.
 const SHORT_BYTES: u64 = 2;
 const MS: u64 = 1_000_000;
 /// The paths with their parameters.
@@ -255,7 +256,7 @@ pub(crate) const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&servi
 /// The maximum number of pairs in a query.
 const PAIRS_MAX: usize = 8;
 
-/// The pairs of a query, each of which may be used once.
+/// The pairs of a query that have not been used yet.
 struct Words<'a> {
     pairs: [Option<(&'a str, &'a str)>; PAIRS_MAX],
 }
@@ -279,8 +280,8 @@ impl<'a> Words<'a> {
         Some(value)
     }
 
-    /// The value of the pair with this name, as parsed by `read`, or the default if there is no
-    /// such pair.
+    /// Takes the pair with this name and parses its value with `read`; returns the default if there
+    /// is no such pair.
     fn value(
         &mut self,
         name: &'static str,
@@ -299,7 +300,7 @@ impl<'a> Words<'a> {
         self.value(name, default_ns, read, expected)
     }
 
-    /// A size of at least one byte.
+    /// Takes a size of at least 1 byte.
     fn size(&mut self, name: &'static str, default_bytes: u64) -> Result<u64, CaseError> {
         let allowed = 1..=BODY_BYTES_MAX;
         let read = |value: &str| parse_size_bytes(value).filter(|bytes| allowed.contains(bytes));
@@ -316,7 +317,7 @@ impl<'a> Words<'a> {
         )
     }
 
-    /// A number of at least 1.
+    /// Takes a number of at least 1.
     fn count(&mut self, name: &'static str, default: u64) -> Result<u64, CaseError> {
         match self.number(name, default)? {
             0 => Err(CaseError::Zero(name)),

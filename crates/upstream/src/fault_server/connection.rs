@@ -1,5 +1,5 @@
-//! The connection of one client over HTTP/1.1. Requests are served one at a time, and each response
-//! is sent at the time that the case sets.
+//! A client's HTTP/1.1 connection. Requests are served one at a time, and each response is sent at
+//! the time that the case sets.
 //!
 //! While a request is served, nothing more is read. Bytes that arrive wait in the inbox, and
 //! receiving is paused.
@@ -107,7 +107,7 @@ impl Connection {
         !matches!(self.state, State::Reading) || self.outbox.pending_bytes() > 0
     }
 
-    /// Reads as much of the inbox as possible at present.
+    /// Reads as much of the inbox as the state allows.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         while !self.is_blocked() && !self.inbox.is_empty() {
             let bytes = self.inbox.take();
@@ -175,7 +175,7 @@ impl Connection {
         self.deadline.set(due_ns, self.id, &mut env.timers);
     }
 
-    /// Sends the pieces that are due.
+    /// Sends the piece that is due, after the head if it is the first one.
     fn serve<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         let State::Serving(job) = &mut self.state else {
             return Fate::Keep;

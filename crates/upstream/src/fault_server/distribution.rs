@@ -1,13 +1,12 @@
 //! Service times that look random but are a function of the seed and the request's number, so that
-//! the truth is known.
+//! the correct result of a measurement is known in advance.
 
 use crate::random::Random;
 
-/// The shape of the Pareto distribution. With this shape, the mean and the variance exist, and the
-/// tail is heavy.
+/// The shape of the Pareto distribution: the tail is heavy, but mean and variance exist.
 const PARETO_SHAPE: f64 = 2.5;
 
-/// A distribution of service times.
+/// A distribution of service times with a given mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Uniform from 0 to twice the mean.
@@ -19,7 +18,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// The distribution with that name, if there is one.
+    /// Returns the distribution with this name and mean; none if the name is unknown.
     pub(super) fn read(name: &str, mean_ns: u64) -> Option<Self> {
         Some(match name {
             "uniform" => Self::Uniform { mean_ns },
@@ -29,7 +28,7 @@ impl Distribution {
         })
     }
 
-    /// The draw with this index, in nanoseconds, computed with the inverse distribution function.
+    /// Returns the draw with this index, in nanoseconds, by the inverse distribution function.
     pub(super) fn draw_ns(self, seed: u64, index: u64) -> u64 {
         self.inverse_ns(uniform(seed, index)).round() as u64
     }
@@ -46,8 +45,8 @@ impl Distribution {
     }
 }
 
-/// The number in [0, 1) with this index, from the upper 53 bits of SplitMix64 at that position in
-/// its sequence.
+/// Returns the number in [0, 1) with this index, from the upper 53 bits of SplitMix64 at that
+/// position in its sequence.
 fn uniform(seed: u64, index: u64) -> f64 {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(GAMMA)));
@@ -66,7 +65,7 @@ mod tests {
         let exponential = Distribution::Exponential { mean_ns: MEAN_NS };
         let pareto = Distribution::Pareto { mean_ns: MEAN_NS };
         assert_eq!(uniform.inverse_ns(0.25), 500_000.0);
-        // The median of an exponential distribution is ln 2 of its mean.
+        // The median of an exponential distribution is ln 2 times its mean.
         assert_eq!(exponential.inverse_ns(0.5).round(), 693_147.0);
         assert_eq!(exponential.inverse_ns(0.0), 0.0);
         // The scale is the minimum. At 1 − 2^−2.5, the value is twice the scale.

@@ -1,4 +1,4 @@
-//! A request with its response over HTTP/2, of which a connection has many.
+//! A request and its response on an HTTP/2 stream.
 
 use gatebench_net::Io;
 
@@ -10,12 +10,13 @@ use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
 use crate::response::Response;
 
-/// A request with its response. The case determines the size of the pieces. A piece has to wait if
-/// the client's windows hold the previous bytes back.
+/// A request and its response. The case determines the size of the pieces. A piece has to wait
+/// while the client's windows hold previous bytes back.
 #[derive(Default)]
 pub(crate) struct Exchange {
     request: Request,
-    /// The response in progress, from the end of the request to the end of the response.
+    /// The response in progress; `None` while the request is incomplete and after the response has
+    /// ended.
     job: Option<Job>,
 }
 

@@ -1,13 +1,13 @@
-//! The `pathology` origin, an upstream whose faults are known by construction, with which the load
-//! generator is tested.
+//! The `pathology` origin, an upstream whose faults are known by construction. It is used to test
+//! the load generator.
 //!
 //! The path and query of a request name the [`Case`], as in `/stall?every=14s&for=1s&service=5ms`.
 //! The case determines how each request is treated, as a function of the request's number or of the
 //! time at which it arrives. Numbers and time begin at the first request after the start or after a
 //! `POST` to [`BEGIN_PATH`]. Connections are independent: no request waits for one on another
 //! connection. A worker with a dedicated core (`--cores`) responds within about 20 µs of the due
-//! time, because it polls without sleeping during the last 2 ms. Other workers poll during the last
-//! 0.15 ms.
+//! time, because it polls without sleeping during the last 2 ms. Other workers poll only during the
+//! last 0.15 ms.
 //!
 //! The result that an open load must find is a pure function, [`fn@truth`]. The [`Account`]
 //! describes what actually happened.

@@ -1,4 +1,4 @@
-//! A request with its future response.
+//! A request, and the response that its case prescribes.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::{Case, Service};
 use crate::asked::Asked;
 use crate::response::{BINARY, Body, HeadOptions, Response};
 
-/// The state of a request from its head to its end.
+/// A request, from its head to the end of its response.
 pub(super) struct Request {
     pub(super) what: What,
     pub(super) nonce: Option<Nonce>,
@@ -23,12 +23,12 @@ pub(super) struct Request {
 
 pub(super) enum What {
     Case(Case),
-    /// A response that is sent immediately, and its body. It is that of a control path, or the
-    /// error for an invalid path.
+    /// A response that is sent immediately, with its body: that of a control path, or the error for
+    /// an invalid path.
     AtOnce(Response, Vec<u8>),
 }
 
-/// A response in progress.
+/// A response in progress, as the case prescribes it.
 pub(super) struct Job {
     pub(super) receipt: Receipt,
     pub(super) service: Service,
@@ -79,7 +79,7 @@ impl Request {
         }
     }
 
-    /// Counts the request, which has just become complete.
+    /// Counts a request that has just become complete.
     pub(super) fn note<I>(&mut self, env: &Env<'_, '_, I>, wire_bytes: u64) {
         if self.is_control {
             return;
@@ -100,7 +100,7 @@ impl Request {
         }
     }
 
-    /// The head and the body of an immediate response.
+    /// Returns the head and the body of an immediate response; none for a case.
     pub(super) fn at_once(&self) -> Option<(HeadOptions<'static>, &[u8])> {
         let What::AtOnce(response, scratch) = &self.what else {
             return None;
@@ -128,14 +128,14 @@ impl Job {
         }
     }
 
-    /// The time at which the next piece is due.
+    /// Returns the time at which the next piece is due, by the clock.
     pub(super) fn next_due_ns(&self) -> u64 {
         let begins_ns = self.receipt.received_ns + self.service.begins_ns;
         begins_ns + self.pieces_sent * self.service.piece_every_ns
     }
 
-    /// The range of bytes of the body that are due next. A response that is reset sends only half
-    /// of its body.
+    /// Returns the range of the body's bytes that are due next. If the response is reset, only the
+    /// first half of its body is sent.
     pub(super) fn next_bytes(&self) -> Range<u64> {
         let Service {
             piece_bytes,
@@ -152,7 +152,7 @@ impl Job {
         from..until
     }
 
-    /// The head of the response. It must be sent at `now_ns`, so that its times are correct.
+    /// Returns the head of the response and its times, which are correct if it is sent at `now_ns`.
     pub(super) fn head(
         &self,
         nonce: Option<Nonce>,

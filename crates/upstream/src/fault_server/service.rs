@@ -1,4 +1,4 @@
-//! The state that the workers share, the control paths, and the polling that meets deadlines.
+//! The state that the workers of the pathology origin share, and its control paths.
 
 use std::io;
 
@@ -16,11 +16,11 @@ use crate::ledger::Ledger;
 use crate::response::Response;
 use crate::worker;
 
-/// The last part of a wait, in which a worker polls instead of sleeping, because a sleeping thread
-/// wakes up later than the accuracy of this origin allows.
+/// The time before a deadline that a worker spends polling instead of sleeping, because a sleeping
+/// thread wakes up later than the accuracy of this origin allows.
 const SPIN_NS: u64 = 150_000;
-/// The same for a worker with a dedicated core, which polls for longer. Under a steady load, it
-/// therefore never sleeps and never receives requests late.
+/// The time before a deadline that a worker with a dedicated core spends polling. Under a steady
+/// load, such a worker never sleeps, so it never receives requests late.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
 /// The state that the workers share.
@@ -42,7 +42,7 @@ impl FaultServer {
         }
     }
 
-    /// The response to a request to a control path.
+    /// Returns the response to a request for a control path.
     pub(super) fn control(&self, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
         let (path, method) = (asked.path, asked.method);
         match (path, method) {
@@ -74,9 +74,9 @@ impl FaultServer {
 const NO_ACCOUNT: &str = "upstream: the account cannot be written as JSON\n";
 
 const NO_PLAN: &str =
-    "upstream: write ?rate=1000, in requests per second, or ?rate=1000&warm_up=500, in requests\n";
+    "upstream: the query is invalid; write ?rate=1000 or ?rate=1000&warm_up=500\n";
 
-/// Reads a query, which is empty, a rate, or a rate followed by a warm-up.
+/// Parses a query: empty, a rate, or a rate followed by a warm-up.
 fn plan(query: &str) -> Option<Plan> {
     if query.is_empty() {
         return Some(Plan::default());

@@ -18,7 +18,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals at this rate during this number of seconds.
+    /// Returns the arrivals at this rate during this number of seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,
@@ -26,7 +26,7 @@ impl Arrivals {
         }
     }
 
-    /// The time at which an arrival is due, in nanoseconds after the epoch.
+    /// Returns the time at which an arrival is due, in nanoseconds after the epoch.
     pub fn due_ns(&self, index: u64) -> u64 {
         (index as f64 * 1e9 / self.rate_per_second).round() as u64
     }
@@ -35,8 +35,8 @@ impl Arrivals {
 /// The response times of a load, and how its requests end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// The times from when a request is due to the last byte of its response, or to the reset, in
-    /// ascending order.
+    /// The times from when each request is due to the last byte of its response, or to the reset,
+    /// in ascending order.
     pub response_ns: Vec<u64>,
     /// The number of complete responses.
     pub answered: u64,
@@ -46,8 +46,8 @@ pub struct Truth {
     pub body_bytes: u64,
 }
 
-/// The result of a load of `arrivals` at an upstream with this fault, if no arrival has to wait for
-/// a connection.
+/// Returns the result of this load at an upstream with this fault, if no arrival has to wait for a
+/// connection.
 pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     Truth::of(arrivals, |index, due_ns| {
         let service = case.service(index, due_ns);
@@ -55,8 +55,8 @@ pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     })
 }
 
-/// Like [`fn@truth`], but over a number of connections (at least one), each of which has one
-/// request at a time. Arrivals that find no free connection wait, in order, for the first that
+/// Like [`fn@truth`], but over a number of connections (at least 1), each of which carries one
+/// request at a time. Arrivals that find no free connection wait, in order, for the first one that
 /// becomes free.
 pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Truth {
     let mut free_ns: BinaryHeap<Reverse<u64>> = (0..connections).map(|_| Reverse(0)).collect();
@@ -71,8 +71,8 @@ pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Tr
 }
 
 impl Truth {
-    /// Computes the truth. `serve`, which is called for the arrivals in order, returns the service
-    /// of an arrival and its response time.
+    /// Computes the truth. `serve` is called for the arrivals in order, with the index and the due
+    /// time, and returns the service and the response time.
     fn of(arrivals: &Arrivals, mut serve: impl FnMut(u64, u64) -> (Service, u64)) -> Self {
         let mut truth = Self {
             response_ns: Vec::with_capacity(arrivals.count as usize),
@@ -94,8 +94,8 @@ impl Truth {
         truth
     }
 
-    /// The smallest response time that at least the share `q` (0 to 1) of the requests do not
-    /// exceed, in nanoseconds, which is the ⌈q·n⌉-th of n times. 0 for an empty load.
+    /// Returns the smallest response time, in nanoseconds, that at least the share `q` (0 to 1) of
+    /// the requests do not exceed: the ⌈q·n⌉-th of n times. Returns 0 for an empty load.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         let count = self.response_ns.len();
         // If q·n barely exceeds a whole number, the excess is a rounding error.

@@ -1,4 +1,4 @@
-//! The encoded heads of responses, which are reused.
+//! Encoded response heads, which are reused.
 
 use gatebench_net::http1::BodyLength;
 use gatebench_net::http2::{Block, Variable};
@@ -6,8 +6,8 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER, Times};
 
 use crate::response::{HeadOptions, NO_TIMES};
 
-/// The maximum number of heads that a connection keeps. A route has only a few heads. If lengths
-/// vary endlessly, the oldest heads are replaced.
+/// The maximum number of heads that a connection keeps. Most connections need fewer. If the lengths
+/// of bodies keep varying, the oldest heads are replaced.
 const HEADS_MAX: usize = 8;
 
 /// The last heads that were sent on a connection.
@@ -20,14 +20,14 @@ pub(crate) struct Heads {
 
 struct Known {
     options: HeadOptions<'static>,
-    /// The content type, which is kept separately because the options would have to borrow it.
+    /// The content type, which is separate because `options` could only borrow it.
     content_type: Vec<u8>,
     block: Block,
     times: Option<Variable>,
 }
 
 impl Heads {
-    /// The encoded block of a head. It contains `times` if the options leave room for them.
+    /// Returns the encoded block of a head. It contains `times` if the head has room for them.
     pub(super) fn block(&mut self, head: &HeadOptions<'_>, times: Option<Times>) -> &Block {
         let at = self.known.iter().position(|known| known.is(head));
         let at = at.unwrap_or_else(|| self.learn(head));

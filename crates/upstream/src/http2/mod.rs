@@ -1,9 +1,10 @@
-//! The HTTP/2 connection of one client, with requests on many streams. Each response is sent when
-//! it is due.
+//! A client's HTTP/2 connection, with requests on many streams. Each response is sent when it is
+//! due.
 //!
 //! The responses to requests that were received together are sent together, stamped with one
 //! reading of the clock. While a send is outstanding, no more responses are queued. A client that
-//! reads slowly can therefore occupy only its own streams, and receiving is never paused.
+//! reads slowly therefore delays only its own responses, and the output in memory stays bounded
+//! although receiving is never paused.
 
 mod heads;
 mod reply;
@@ -22,7 +23,7 @@ use crate::response::Response;
 use heads::Heads;
 pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
-/// A request with its response on one stream. The memory is reused for later requests.
+/// A request and its response on one stream. The memory is reused for later requests.
 pub(crate) trait Responding<I: Io, O>: Default {
     /// Decides the response when the head is known.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
@@ -30,16 +31,16 @@ pub(crate) trait Responding<I: Io, O>: Default {
     /// Handles a piece of the request's body. Returns how many of its bytes are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
-    /// Refuses the request with this response, which replaces the one that was decided at its head.
+    /// Refuses the request with this response, which replaces the one that was decided before.
     fn refuse(&mut self, response: Response);
 
     /// Counts the complete request and its bytes. Returns the time at which its response is due.
     fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
 
-    /// Continues the response.
+    /// Sends the next part of the response.
     fn go_on(&mut self, env: &mut Env<'_, I, O>, reply: &mut Reply<'_>) -> Step;
 
-    /// Ends the exchange because the client has canceled it.
+    /// Ends the exchange because the client has canceled it or has disconnected.
     fn given_up(&mut self, env: &mut Env<'_, I, O>);
 }
 
@@ -246,8 +247,8 @@ impl<E> Connection<E> {
         }
     }
 
-    /// Queues a piece of each stream in turn, until enough is queued or no stream has more to send
-    /// at present. Reports whether any piece contained times.
+    /// Queues a piece of each stream in turn, until enough is queued or no stream can send more.
+    /// Returns true if any piece contained times.
     fn speak<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> bool
     where
         E: Responding<I, O>,
@@ -332,7 +333,7 @@ impl<E> Connection<E> {
     }
 }
 
-const TOO_MUCH: &str = "upstream: at most 128 MiB of bodies are kept on one connection\n";
+const TOO_MUCH: &str = "upstream: the request bodies kept for one connection exceed 128 MiB\n";
 
 impl<E> Stream<E> {
     fn begin<I: Io, O>(
@@ -371,7 +372,7 @@ impl<E> Stream<E> {
     }
 }
 
-/// The slot of a new stream.
+/// Returns the slot of a new stream, which is created on first use.
 fn open<E: Default>(streams: &mut Vec<Stream<E>>, id: StreamId) -> &mut Stream<E> {
     while streams.len() <= id.slot() {
         streams.push(Stream {

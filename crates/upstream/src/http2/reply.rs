@@ -1,4 +1,4 @@
-//! The response on a stream.
+//! Sends the response on a stream.
 
 use gatebench_net::http2::{Server, StreamId};
 use gatebench_net::trace::Times;
@@ -6,30 +6,29 @@ use gatebench_net::trace::Times;
 use super::heads::Heads;
 use crate::response::HeadOptions;
 
-/// The number of bytes of a body that a stream sends before it is the next stream's turn, which
-/// fill one frame.
+/// The number of body bytes that a stream sends per turn; they fill one frame.
 pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 
-/// How a response continues after a piece was sent.
+/// The state of a response after a piece was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// There is more to send, now or when the client allows it.
     More,
-    /// There is more to send at this time.
+    /// There is more to send, but not before this time.
     Later(u64),
     /// Everything has been sent.
     Done,
-    /// The stream is reset.
+    /// The stream must be reset.
     Reset,
 }
 
-/// The destination of the response on one stream.
+/// Sends the parts of one stream's response.
 pub(crate) struct Reply<'a> {
     server: &'a mut Server,
     heads: &'a mut Heads,
     stream: StreamId,
     out: &'a mut Vec<u8>,
-    /// The time just before the reply is sent.
+    /// The time just before the response is sent.
     pub(crate) now_ns: u64,
     pub(super) is_timed: bool,
 }

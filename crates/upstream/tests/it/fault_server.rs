@@ -23,8 +23,7 @@ fn begin(upstream: &Upstream, query: &str) -> u16 {
     upstream.client().ask(&request).status
 }
 
-/// Reads all bytes until the peer closes or resets the connection. Returns them, and true for a
-/// reset.
+/// Reads until the peer closes or resets the connection. Returns the bytes, and true for a reset.
 fn until_broken(client: &mut Client) -> (Vec<u8>, bool) {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
@@ -122,7 +121,7 @@ fn a_trickled_response_arrives_complete() {
         let began = Instant::now();
         let response = client.get("/trickle?bytes=1001&piece=100&every=2ms&service=3ms");
         assert_eq!(response.body, expected);
-        // The response has eleven pieces with ten pauses.
+        // The response has eleven pieces, with ten pauses between them.
         assert!(began.elapsed() >= Duration::from_millis(23));
         assert_eq!(account(&upstream).body_bytes, 1_001);
     }
@@ -173,8 +172,8 @@ fn a_client_that_disconnects_is_counted() {
     }
 }
 
-/// Closes the connection with RST, which the upstream notices while it serves. A FIN would end only
-/// the client's half of the connection.
+/// Closes the connection with RST, so that the upstream notices the disconnection while it serves.
+/// A FIN would close only the client's half of the connection.
 fn reset(client: Client) {
     let at_once = Some(Duration::ZERO);
     rustix::net::sockopt::set_socket_linger(client.stream.get_ref(), at_once).unwrap();

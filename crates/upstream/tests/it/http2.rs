@@ -13,7 +13,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_upstream::{Kind, LEDGER_PATH, Snapshot};
 
-/// The output of curl with these additional arguments.
+/// Returns the output of curl with these additional arguments.
 fn curl(words: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["-sSk", "--max-time", "20"])
@@ -25,9 +25,9 @@ fn curl(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The arguments with which curl uses each protocol without TLS.
+/// The arguments that make curl use HTTP/1.1 and HTTP/2 without TLS.
 const CLEARTEXT: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
-/// The arguments with which curl uses each protocol over TLS.
+/// The arguments that make curl use HTTP/1.1 and HTTP/2 over TLS.
 const OVER_TLS: [&str; 2] = ["--http1.1", "--http2"];
 
 fn on_each(kind: Kind, check: impl Fn(&Upstream, &str, [&str; 2])) {

@@ -99,7 +99,7 @@ fn a_delay_is_service_time_and_blocks_no_other_request() {
             let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
             assert!(times.service_ns >= 400_000_000);
         }
-        // One after the other, the requests would take 20 s. The remaining margin is for a busy
+        // One after the other, the requests would take 20 s. The limit leaves a margin for a busy
         // machine.
         assert!(
             start.elapsed() < Duration::from_secs(12),
@@ -445,7 +445,7 @@ fn an_origin_is_slow_or_resets_while_the_fault_is_set() {
         assert_eq!(
             upstream.ledger().begun,
             4,
-            "requests that are reset are counted, too"
+            "requests whose connections are reset are counted too"
         );
     });
 }

@@ -18,9 +18,9 @@ fn quantiles_ms(truth: &Truth) -> [f64; 5] {
 fn a_stall_of_a_second_in_fourteen() {
     let truth = of("/stall?every=14s&for=1s&service=5ms", 1_000.0, 14.0);
     assert_eq!((truth.answered, truth.reset), (14_000, 0));
-    // The 1,000 requests that are due from 6.495 s to 7.495 s wait 1,005, 1,004, ... 6 ms, and all
-    // others wait 5 ms. Of 14,000 requests, 140 are above the 13,860th. Since the longest waits
-    // 1,005 ms, the 13,860th waits 865 ms.
+    // The 1,000 requests that are due from 6.495 s to 7.494 s take 1,005, 1,004, ... 6 ms, and all
+    // others take 5 ms. Of the 14,000 times in ascending order, 140 follow the 13,860th (p99).
+    // Since the longest is 1,005 ms, the 13,860th is 865 ms.
     assert_eq!(quantiles_ms(&truth), [5.0, 5.0, 865.0, 991.0, 1_005.0]);
 }
 
@@ -65,7 +65,7 @@ fn two_connections_carry_two_requests_every_five_milliseconds() {
     let case = Case::parse("/constant", "service=5ms").unwrap();
     let arrivals = Arrivals::of(1_000.0, 0.01);
     // The requests are due at 0, 1, ... 9 ms and end at 5, 6, 10, 11, ... 25, 26 ms, so the wait
-    // grows by 1.5 ms per arrival.
+    // grows by 1.5 ms per arrival on average.
     let found = truth_through(2, &case, &arrivals).response_ns;
     let expected = [5, 5, 8, 8, 11, 11, 14, 14, 17, 17];
     assert_eq!(found, expected.map(|ms| ms * MS));

@@ -1,4 +1,4 @@
-//! A helper from the point of view of callers that send orders over their own connections.
+//! A helper as seen by callers that send orders over their own connections.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::next_number;
 
-/// The address of a helper, which exists as long as a caller refers to it.
+/// The address of a helper. Its files exist as long as any caller holds this value.
 #[derive(Debug)]
 pub struct Engine {
     address: PathBuf,
@@ -16,25 +16,25 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an address in that folder, and the socket that accepts connections there.
+    /// Creates an address in the folder, with the socket that accepts connections there.
     pub(super) fn make(folder: &Folder) -> io::Result<(Self, UnixListener)> {
         let address = folder.0.join(next_number().to_string());
         let at_hand = File::create_new(number_file(&address))?;
         at_hand.set_len(size_of::<u64>() as u64)?;
-        // The engine removes its files when it is dropped, whether or not the socket can be
-        // created.
+        // Create the engine first: it removes its files when it is dropped, even if the socket
+        // cannot be created.
         let engine = Self { address, at_hand };
         let doors = UnixListener::bind(&engine.address)?;
         Ok((engine, doors))
     }
 
-    /// The path of the socket that accepts connections.
+    /// Returns the path of the socket that accepts connections.
     pub fn address(&self) -> &Path {
         &self.address
     }
 
-    /// The number of the order on which the helper is working, or was working when it ended; none
-    /// between two orders.
+    /// Returns the number of the order that the helper is working on, or was working on when it
+    /// ended, or `None` between two orders.
     pub fn at_hand(&self) -> Option<u64> {
         let mut number = [0; size_of::<u64>()];
         self.at_hand.read_exact_at(&mut number, 0).ok()?;
@@ -50,12 +50,13 @@ impl Drop for Engine {
     }
 }
 
-/// The file that helper.py expects next to its socket.
+/// Returns the path of the number file that helper.py expects next to its socket.
 fn number_file(address: &Path) -> PathBuf {
     address.with_extension("at")
 }
 
-/// The folder of the sockets, accessible only to this user; removed when this value is dropped.
+/// The folder of the sockets, which only this user can access. The folder is removed when this
+/// value is dropped.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
@@ -67,7 +68,7 @@ impl Folder {
             let path = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self(path)),
-                // A killed process with the same process ID left this folder behind.
+                // A killed process that had the same process ID left this folder behind.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

@@ -29,7 +29,7 @@ import time
 sys.path.insert(0, sys.argv[1])
 TIME_S, MEMORY_BYTES = float(sys.argv[2]), int(sys.argv[3])
 
-# If private memory exceeds this limit, the process ends, and the gateway starts another one.
+# If private memory exceeds this limit, the process ends and the gateway starts another one.
 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 # The gateway decides when this process ends; a Ctrl-C in the gateway's terminal must not end it.
@@ -91,8 +91,8 @@ class Line:
         """Carries out complete orders for four milliseconds; returns True if more are left."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
-        # Without a handler, this signal ends the process at any point. The timer is set once for
-        # all orders, because earlier orders used only a small part of the time.
+        # This signal has no handler, so it ends the process at any point. The timer is set once for
+        # all orders, because earlier orders take up only a small part of the time.
         signal.setitimer(signal.ITIMER_PROF, TIME_S)
         while len(orders) >= at + ORDER.size:
             kind, number, stylesheet, length = ORDER.unpack_from(orders, at)

@@ -1,4 +1,4 @@
-//! One helper process, and the connection to it. The process ends when the connection is closed.
+//! A helper process and the connection to it. The process ends when the connection closes.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -16,20 +16,20 @@ const PROGRAM: &str = include_str!("helper.py");
 /// The maximum time that a helper may take to start.
 const START_MAX: Duration = Duration::from_secs(20);
 
-/// A process that runs stylesheets. It ends when this value is dropped, and by itself when the
-/// gateway ends.
+/// A process that runs stylesheets. The process ends when this value is dropped or the gateway
+/// ends.
 #[derive(Debug)]
 pub(super) struct Helper {
     child: Child,
     line: UnixStream,
-    /// Bytes received but not parsed yet.
+    /// The bytes that have been received but not yet parsed.
     received: Vec<u8>,
-    /// The address at which the helper accepts further connections.
+    /// The address where the helper accepts further connections.
     pub engine: Arc<Engine>,
 }
 
 impl Helper {
-    /// Starts a helper with the Python package in `package`, and its socket in `folder`.
+    /// Starts a helper with the Python package in `package` and with its socket in `folder`.
     pub fn start(package: &Path, folder: &Folder, bounds: &Bounds) -> Result<Self, StartError> {
         let failed = StartError::Python;
         let (engine, doors) = Engine::make(folder).map_err(StartError::Socket)?;
@@ -54,7 +54,7 @@ impl Helper {
         if !matches!(helper.response(), Some(Ok(_))) {
             return Err(StartError::Package(package.to_owned()));
         }
-        // The process may be working for another connection when an order arrives.
+        // When an order arrives, the process may still be working for another connection.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
@@ -65,7 +65,8 @@ impl Helper {
         self.line.set_write_timeout(Some(time))
     }
 
-    /// Sends an order and waits for its result; none if the process ended or does not respond.
+    /// Sends an order and waits for its result. Returns `None` if the process has ended or does not
+    /// respond.
     pub fn ask(&mut self, order: &[u8]) -> Option<Made> {
         self.line.write_all(order).ok()?;
         self.response()

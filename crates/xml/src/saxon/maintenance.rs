@@ -1,5 +1,5 @@
-//! The thread that replaces helpers that have ended, and makes all helpers discard stylesheets that
-//! are no longer used. No message waits for this work.
+//! The thread that replaces ended helpers, and makes all helpers discard stylesheets that are no
+//! longer used. No message waits for this work.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,16 +11,16 @@ use super::helper::Helper;
 use super::{Shared, locked, wire};
 use crate::process::Background;
 
-/// Pause after each start, so that messages that crash helpers do not keep a core busy with
+/// The pause after each start, so that messages that crash helpers do not keep a core busy with
 /// restarts.
 const REST: Duration = Duration::from_millis(50);
 
 /// A task of the maintenance thread.
 #[derive(Debug)]
 pub(super) enum Chore {
-    /// The slot with that number has lost its helper.
+    /// The slot with this number has lost its helper.
     Replace(usize),
-    /// The stylesheet with that number is no longer used.
+    /// The stylesheet with this number is no longer used.
     Forget(u64),
 }
 
@@ -42,7 +42,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<Background<Chore>> 
 }
 
 fn replace(shared: &Shared, at: usize) {
-    // A helper that hangs is ended.
+    // Dropping the helper also ends one that hangs.
     *locked(&shared.slots[at].helper) = None;
     while !shared.is_over.load(Ordering::Acquire) && !is_replaced(shared, at) {
         sleep(REST);
@@ -50,12 +50,13 @@ fn replace(shared: &Shared, at: usize) {
     sleep(REST);
 }
 
-/// Puts a helper that has compiled all stylesheets in use into a slot.
+/// Starts a helper, makes it compile all stylesheets in use, and puts it into a slot. Returns false
+/// if that fails.
 fn is_replaced(shared: &Shared, at: usize) -> bool {
     let Ok(mut helper) = Helper::start(&shared.package, &shared.folder, &shared.bounds) else {
         return false;
     };
-    // Locked until the end, so that a thread that waits to compile then finds the helper in its
+    // Keep the lock until the end, so that a thread that waits to compile finds the helper in its
     // slot.
     let used = locked(&shared.used);
     for order in used.values() {
@@ -74,7 +75,7 @@ fn forget(shared: &Shared, number: u64) {
     };
     for slot in &shared.slots {
         if let Some(helper) = locked(&slot.helper).as_mut() {
-            // If the helper has ended, the next caller that needs it will notice.
+            // If the helper has ended, the next caller that needs it notices.
             let _ = helper.ask(&order);
         }
     }

@@ -1,9 +1,9 @@
 //! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes called helpers. If a helper crashes, loops
 //! or uses too much memory, one message fails and a new helper is started.
 //!
-//! A caller with an event loop opens connections to the helpers and sends many orders over them
-//! without waiting: [`Saxon::engine`] returns the address, and an [`Order`] contains the bytes. A
-//! caller without a loop waits with [`Order::apply`].
+//! A caller with an event loop connects to the helpers and sends many orders without waiting:
+//! [`Saxon::engine`] returns the address, and an [`Order`] contains the bytes. A caller without an
+//! event loop waits with [`Order::apply`].
 
 mod engine;
 mod helper;
@@ -35,9 +35,9 @@ pub use self::wire::{Made, Unmade, next_response};
 /// The limits of one transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The limit on CPU time; the helper may take five times as long in wall-clock time.
+    /// The limit on CPU time. The helper may take five times as long in wall-clock time.
     pub time: Duration,
-    /// The limit on a helper's private memory, in bytes.
+    /// The limit on a helper's private memory.
     pub memory_bytes: u64,
 }
 
@@ -51,8 +51,8 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// The maximum time without output from a helper that works on an order. It is longer than the
-    /// allowed CPU time, because other processes need the processor too.
+    /// Returns the maximum time without output from a helper that works on an order, which is
+    /// longer than the allowed CPU time because other processes also need the processor.
     fn patience(&self) -> Duration {
         5 * self.time
     }
@@ -68,12 +68,12 @@ pub struct Saxon {
 /// The state that the maintenance thread shares with the callers.
 #[derive(Debug)]
 struct Shared {
-    /// The Python package.
+    /// The folder of the Python package.
     package: PathBuf,
     folder: Folder,
     bounds: Bounds,
     slots: Vec<Slot>,
-    /// The stylesheets in use, by their numbers, as orders to compile them.
+    /// The orders to compile the stylesheets in use, by the stylesheets' numbers.
     used: Mutex<BTreeMap<u64, Vec<u8>>>,
     is_over: AtomicBool,
 }
@@ -88,7 +88,7 @@ pub struct SaxonStylesheet {
 /// A transformation to be done.
 #[derive(Debug)]
 pub struct Order {
-    /// The helpers for which the order is intended.
+    /// The helpers that the order is for.
     pub saxon: Arc<Saxon>,
     /// The unique number of the order, which [`Engine::at_hand`] reports.
     pub number: u64,
@@ -105,7 +105,7 @@ pub enum StartError {
     Socket(io::Error),
     #[error("python3 cannot be started: {0}")]
     Python(io::Error),
-    /// The package is not in this folder, or is defective.
+    /// The package is not in this folder or is defective.
     #[error("python3 cannot load saxonche from {}", .0.display())]
     Package(PathBuf),
     #[error("the thread that maintains the helpers cannot be started: {0}")]
@@ -116,7 +116,8 @@ impl Saxon {
     /// Starts `count` helpers with the Python package in `package`.
     ///
     /// # Errors
-    /// Python or the package cannot be loaded, or sockets cannot be created.
+    /// Fails if Python or the package cannot be loaded, or if sockets or the maintenance thread
+    /// cannot be created.
     pub fn start(package: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, StartError> {
         let folder = Folder::make().map_err(StartError::Folder)?;
         let slots = (0..count.max(1))
@@ -137,10 +138,10 @@ impl Saxon {
         }))
     }
 
-    /// Compiles a stylesheet on all helpers, one after the other.
+    /// Compiles a stylesheet on all helpers, one after another.
     ///
     /// # Errors
-    /// Saxon's error message about the stylesheet.
+    /// Returns Saxon's error message about the stylesheet.
     pub fn compile(
         self: &Arc<Self>,
         text: &[u8],
@@ -151,7 +152,7 @@ impl Saxon {
             .map_err(|_| Complaints::own(0, "The stylesheet is not in UTF-8"))?;
         let order = text::compile_order(text, parameters);
         let order = wire::order(b'c', 0, number, order.as_bytes())?;
-        // Helpers that are started later compile it too.
+        // Helpers that are started later also compile it.
         locked(&self.shared.used).insert(number, order.clone());
         let stylesheet = SaxonStylesheet {
             saxon: Arc::clone(self),
@@ -165,8 +166,8 @@ impl Saxon {
         Ok(stylesheet)
     }
 
-    /// A helper for orders: the one in the slot `first`, or another one if that helper is compiling
-    /// or has ended.
+    /// Returns a helper for orders: the one in slot `first`, or another one if that helper is
+    /// compiling or has ended.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)
@@ -181,12 +182,12 @@ impl Saxon {
         }
     }
 
-    /// The maximum time without output from a helper that works on an order.
+    /// Returns the maximum time without output from a helper that works on an order.
     pub fn patience(&self) -> Duration {
         self.shared.bounds.patience()
     }
 
-    /// The result for a message that has crashed a helper.
+    /// Returns the result for a message that has crashed a helper.
     pub fn ended(&self) -> Unmade {
         let bounds = self.shared.bounds;
         let message = format!(
@@ -197,14 +198,14 @@ impl Saxon {
         Unmade::Gone(Complaints::own(0, message))
     }
 
-    /// The result if there is no helper.
+    /// Returns the result if no helper is ready.
     pub fn none_ready() -> Unmade {
         let message = "No XSLT engine is ready; one is being started";
         Unmade::Gone(Complaints::own(0, message))
     }
 
-    /// Waits for the result of an order with that number from a slot's helper; none if the slot is
-    /// empty.
+    /// Sends an order with this number to a slot's helper and waits for the result. Returns `None`
+    /// if the slot is empty.
     fn ask(&self, slot: &Slot, number: u64, order: &[u8]) -> Option<Made> {
         let mut helper = locked(&slot.helper);
         let asked = helper.as_mut()?;
@@ -212,7 +213,8 @@ impl Saxon {
         if made.is_some() {
             return made;
         }
-        // If it was working on an order from a connection, this order did not cause the failure.
+        // If the helper was working on an order from another connection, this order did not cause
+        // the failure.
         let at_hand = asked.engine.at_hand();
         let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
         self.lost(&asked.engine);
@@ -228,11 +230,11 @@ impl Drop for Saxon {
 }
 
 impl SaxonStylesheet {
-    /// The order to transform a document, XML or JSON. JSON becomes the text of a single element,
-    /// for `json-to-xml(.)`. `xsl:output` determines the form of the result.
+    /// Returns the order to transform an XML or JSON document. JSON becomes the text of a single
+    /// element, for `json-to-xml(.)`. `xsl:output` determines the form of the result.
     ///
     /// # Errors
-    /// The input is not a document, or exceeds a limit.
+    /// Fails if the input is not a document or exceeds a limit.
     pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
         let number = next_number();
         let input = text::input(input, limits)?;
@@ -243,7 +245,7 @@ impl SaxonStylesheet {
         })
     }
 
-    /// Transforms a document, and waits for the result.
+    /// Transforms a document and waits for the result.
     ///
     /// # Errors
     /// See [`order`](Self::order) and [`Order::apply`].
@@ -256,8 +258,8 @@ impl Order {
     /// Waits for the result.
     ///
     /// # Errors
-    /// Saxon rejects the input or the stylesheet (the error is its message), or the helper has
-    /// ended.
+    /// Returns Saxon's message if it rejects the input or the stylesheet. Also fails if the helper
+    /// ends or none is ready.
     pub fn apply(&self) -> Made {
         let slots = &self.saxon.shared.slots;
         let free = slots.iter().find(|slot| slot.free_engine().is_some());
@@ -273,7 +275,7 @@ impl Drop for SaxonStylesheet {
     }
 }
 
-/// A number, from 1, that is unique in this process.
+/// Returns a number, from 1, that is unique in this process.
 fn next_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

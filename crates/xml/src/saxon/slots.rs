@@ -1,4 +1,4 @@
-//! Places for helpers, which may end and be replaced.
+//! Slots for helpers, which may end and be replaced.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,13 +6,13 @@ use super::engine::Engine;
 use super::helper::Helper;
 use super::locked;
 
-/// A place for a helper.
+/// A place for a helper, empty while none is ready.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     /// Locked by the thread that waits for the helper's result.
     pub helper: Mutex<Option<Helper>>,
-    /// The address of the same helper, for callers that do not wait. The end of the helper is
-    /// recorded here first.
+    /// The address of the same helper, for callers that do not wait. When the helper ends, the
+    /// address is removed before the helper is.
     engine: Mutex<Option<Arc<Engine>>>,
 }
 
@@ -23,19 +23,19 @@ impl Slot {
         slot
     }
 
-    /// The address of the slot's helper.
+    /// Returns the address of the slot's helper.
     pub fn engine(&self) -> Option<Arc<Engine>> {
         locked(&self.engine).clone()
     }
 
-    /// The address of the slot's helper; none while a thread waits for the helper, which is then
-    /// compiling.
+    /// Returns the address of the slot's helper, or `None` while a thread waits for the helper,
+    /// which is then compiling.
     pub fn free_engine(&self) -> Option<Arc<Engine>> {
         let is_free = self.helper.try_lock().is_ok_and(|helper| helper.is_some());
         is_free.then(|| self.engine()).flatten()
     }
 
-    /// Removes the engine if it is `gone`, and reports whether it was.
+    /// Removes the slot's engine if it is the engine `gone`, and reports whether it was removed.
     pub fn lose(&self, gone: &Engine) -> bool {
         let mut engine = locked(&self.engine);
         let lost = engine.take_if(|engine| std::ptr::eq(&**engine, gone));
@@ -49,7 +49,7 @@ impl Slot {
     }
 }
 
-/// All slots in order, starting with slot `first` and wrapping around.
+/// Returns all slots in order, starting with slot `first` and wrapping around.
 pub(super) fn from(slots: &[Slot], first: usize) -> impl Iterator<Item = &Slot> {
     let (before, after) = slots.split_at(first % slots.len());
     after.iter().chain(before)

@@ -1,4 +1,4 @@
-//! Documents that are sent to helpers.
+//! Prepares the texts that are sent to helpers.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::errors::Complaints;
 use crate::limits::Limits;
 use crate::precheck;
 
-/// The order to compile a stylesheet, in the form that helper.py reads.
+/// Returns the order to compile a stylesheet, in the form that helper.py expects.
 pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> String {
     let pairs = parameters.iter();
     let pairs = pairs.map(|(name, value)| (json_escaped(name), json_escaped(value)));
@@ -21,7 +21,7 @@ pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> Stri
     )
 }
 
-/// The content of a JSON string.
+/// Escapes text as the content of a JSON string.
 pub(crate) fn json_escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -35,11 +35,11 @@ pub(crate) fn json_escaped(text: &str) -> String {
     out
 }
 
-/// The text for Saxon to parse: XML in UTF-8 without a document type, or JSON as the text of an
-/// element.
+/// Returns the text for Saxon to parse: XML in UTF-8 without a document type, or JSON as the text
+/// of an element.
 ///
-/// Text that declares a document type or another encoding goes through our own parser first, which
-/// refuses document types.
+/// Text that declares a document type or another encoding first goes through this crate's parser,
+/// which refuses document types.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
     // Saxon would treat a byte order mark as text before the first element.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -57,7 +57,8 @@ pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>
     Ok(Cow::Owned(out))
 }
 
-/// Well-formed XML for any text except control characters, which JSON contains only escaped.
+/// Wraps text in an element. The result is well-formed unless the text has control characters,
+/// which JSON contains only escaped.
 fn element_of(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     out.extend_from_slice(b"<json>");
@@ -83,7 +84,7 @@ fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;
     };
-    // In XML 1.1 the last two are line endings.
+    // The last two are line endings in XML 1.1.
     let is_blank = |c: char| c.is_ascii_whitespace() || matches!(c, '\u{85}' | '\u{2028}');
     let mut rest = text.trim_start_matches(is_blank);
     while let Some(inside) = rest

@@ -1,5 +1,5 @@
-//! The messages on a connection to a helper: orders, and results in the same order. helper.py
-//! defines their format.
+//! The messages on a connection to a helper: orders, and their results in the same sequence.
+//! helper.py defines the format.
 
 use super::text;
 use crate::errors::Complaints;
@@ -7,16 +7,16 @@ use crate::errors::Complaints;
 const ORDER_BYTES: usize = 21;
 const ANSWER_BYTES: usize = 5;
 
-/// The result of an order.
+/// The result of an order: the transformed document, or the reason why there is none.
 pub type Made = Result<Vec<u8>, Unmade>;
 
 /// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmade {
-    /// Saxon reported an error in the message or the stylesheet.
+    /// Saxon or the check of the input reported an error in the message or the stylesheet.
     #[error(transparent)]
     Refused(#[from] Complaints),
-    /// The helper ended while it worked on the order, or there is no helper.
+    /// The helper ended while working on the order, or there is no helper.
     #[error("{0}")]
     Gone(Complaints),
 }
@@ -28,7 +28,7 @@ impl From<Unmade> for Complaints {
     }
 }
 
-/// Encodes an order with that number; `kind` is one of helper.py's letters.
+/// Encodes an order with this number. `kind` is one of helper.py's letters.
 pub(super) fn order(
     kind: u8,
     number: u64,
@@ -46,7 +46,8 @@ pub(super) fn order(
     Ok(out)
 }
 
-/// Removes the next result from the front of a helper's bytes; none while it is incomplete.
+/// Removes the next result from the front of a helper's bytes. Returns `None` while the result is
+/// incomplete.
 pub fn next_response(said: &mut &[u8]) -> Option<Made> {
     let (head, rest) = said.split_first_chunk::<ANSWER_BYTES>()?;
     let [status, length @ ..] = *head;

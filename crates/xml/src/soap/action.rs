@@ -6,14 +6,14 @@ use super::options::SoapAction;
 use super::wsdl::Api;
 use crate::document::Document;
 
-/// The values in the headers of a request.
+/// The SOAPAction values in the headers of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Headers {
-    /// The header SOAPAction, without quotes.
+    /// The value of the `SOAPAction` header, without quotes.
     soap11: Option<String>,
-    /// The parameter `action` of Content-Type, without quotes.
+    /// The value of the `action` parameter of Content-Type, without quotes.
     soap12: Option<String>,
-    /// The parameter occurs twice or its quote is not closed.
+    /// True if the parameter occurs twice or its quote is not closed.
     is_malformed: bool,
 }
 
@@ -32,7 +32,7 @@ impl Headers {
     }
 }
 
-/// Parameters of a Content-Type; semicolons within quotes are not separators.
+/// Returns the parameters of a Content-Type. Semicolons within quotes are not separators.
 fn parameters(content_type: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut is_quoted = false;
     content_type
@@ -45,7 +45,7 @@ fn parameters(content_type: &str) -> impl Iterator<Item = (&str, &str)> {
         .map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// The value without its quotes; `None` if a quote is not closed.
+/// Returns the value without its quotes, or `None` if a quote is not closed.
 fn unquoted(value: &str) -> Option<&str> {
     for quote in ['"', '\''] {
         if let Some(rest) = value.strip_prefix(quote) {
@@ -58,7 +58,7 @@ fn unquoted(value: &str) -> Option<&str> {
 /// Checks the headers of a request. The mode must not be [`SoapAction::No`].
 ///
 /// # Errors
-/// The mistake, and whether the request or the definition contains it.
+/// Returns the mistake, and the culprit: the request or the definition.
 pub(crate) fn check(
     mode: SoapAction,
     headers: &Headers,

@@ -1,4 +1,4 @@
-//! The steps of a chain, applied to one content.
+//! The steps of a chain, as applied to the content of one message.
 
 use super::action::{self, Headers};
 use super::client::Client;
@@ -23,7 +23,7 @@ pub(crate) const GENERAL: &str = "General process failed";
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub step: &'static str,
-    /// The cause in a request; all failures of a response are attributed to the server.
+    /// The culprit in a request. All failures of a response are attributed to the server.
     pub culprit: Culprit,
     pub details: String,
 }
@@ -38,7 +38,7 @@ impl Failure {
     }
 }
 
-/// A running chain.
+/// A chain while it processes a message.
 pub(crate) struct Chain<'a, 'c> {
     pub options: &'a Options,
     pub definitions: &'a Definitions,
@@ -49,7 +49,8 @@ pub(crate) struct Chain<'a, 'c> {
     pub client: &'c mut Client,
 }
 
-/// The compiled definition, called `name` in the failure if it could not be compiled.
+/// Returns the compiled definition. If it could not be compiled, the failure refers to it as
+/// `name`.
 fn usable<'d, T>(
     definition: &'d Result<T, Complaints>,
     step: &'static str,
@@ -62,7 +63,7 @@ fn usable<'d, T>(
 }
 
 impl<'a> Chain<'a, '_> {
-    /// Transforms the content, or returns the order for another process.
+    /// Transforms the content, or returns the order for a transformation in another process.
     pub fn transform(
         &mut self,
         stylesheet: &'a Slot<Transformer>,
@@ -89,7 +90,7 @@ impl<'a> Chain<'a, '_> {
         })
     }
 
-    /// Validates the envelope. If `is_request`, its version determines the client's format.
+    /// Validates the envelope. In a request, its version determines the client's format.
     pub fn validate_envelope(&mut self, is_request: bool) -> Result<(), Failure> {
         let definitions = self.definitions;
         if definitions.soap11.is_none() && definitions.soap12.is_none() {
@@ -135,9 +136,8 @@ impl<'a> Chain<'a, '_> {
         })
     }
 
-    /// Runs a check of the tree. If the check fails on a tree that was not parsed from text, it is
-    /// repeated on the parsed text, because only parsed text has the line numbers that the message
-    /// names.
+    /// Runs a check of the tree. If the check fails on a tree that was not parsed from text,
+    /// repeats it on the parsed text, because the message needs line numbers.
     fn with_lines(
         &mut self,
         check: impl Fn(&Document) -> Result<(), (Culprit, String)>,
@@ -170,7 +170,7 @@ impl<'a> Chain<'a, '_> {
         })
     }
 
-    /// The index of the target that matches.
+    /// Returns the index of the first matching target.
     pub fn route(&mut self) -> Result<Option<usize>, Failure> {
         let options = self.options;
         if options.targets.is_empty() {

@@ -1,6 +1,6 @@
-//! The format of a client's requests and of its responses.
+//! The format that a client uses for requests and expects in responses.
 
-/// The format of faults.
+/// The format of faults for a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Client {
     /// SOAP 1.1, which is also assumed if the format is unknown.
@@ -26,7 +26,7 @@ impl Client {
         }
     }
 
-    /// The Content-Type of bodies that are generated for this client.
+    /// Returns the Content-Type of bodies that are generated for this client.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Soap11 => "text/xml; charset=utf-8",
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_are_known_by_their_content_type() {
+    fn clients_are_recognized_by_their_content_type() {
         for (content_type, client) in [
             (None, Client::Soap11),
             (Some("text/xml; charset=utf-8"), Client::Soap11),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_known_by_the_first_character() {
+    fn forms_are_recognized_by_their_first_character() {
         assert_eq!(Form::of(b" \t\n<a/>"), Form::Xml);
         assert_eq!(Form::of(b"\xef\xbb\xbf<a/>"), Form::Xml);
         assert_eq!(Form::of(b" [1]"), Form::Json);

@@ -1,5 +1,5 @@
-//! The content that passes through a chain. It consists of bytes, a tree, or both; each is derived
-//! from the other when it is needed.
+//! The content that passes through a chain: bytes, a tree, or both. Each is derived from the other
+//! when it is needed.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ const EMPTY_NAMESPACE: &[u8] = b" xmlns=\"\"";
 pub(crate) struct Content<'a> {
     form: Form<'a>,
     limits: &'a Limits,
-    /// Removes every ` xmlns=""` from the output of transformations.
+    /// True if every ` xmlns=""` is removed from the output of transformations.
     removes_empty_namespaces: bool,
 }
 
 enum Form<'a> {
-    /// Bytes, and their tree if a step has needed it.
+    /// Bytes, with their tree if a step has needed it.
     Text {
         bytes: Cow<'a, [u8]>,
         tree: Option<Document>,
@@ -29,7 +29,7 @@ enum Form<'a> {
     Result {
         tree: Document,
         declaration: &'a str,
-        /// The tree equals its text without ` xmlns=""`.
+        /// True if every ` xmlns=""` has been removed from the tree.
         is_edited: bool,
     },
 }
@@ -44,10 +44,10 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The tree that results from parsing the text of this content.
+    /// Returns the tree that parsing the content's text yields.
     ///
     /// # Errors
-    /// The text is not well-formed.
+    /// Fails if the text is not well-formed.
     pub fn tree(&mut self) -> Result<&mut Document, Complaints> {
         self.settle()?;
         match &mut self.form {
@@ -62,7 +62,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Replaces a result with its text if its tree alone cannot represent it.
+    /// Replaces a result with its text if the tree alone cannot represent the result.
     fn settle(&mut self) -> Result<(), Complaints> {
         let Form::Result {
             tree, is_edited, ..
@@ -90,10 +90,10 @@ impl<'a> Content<'a> {
         matches!(self.form, Form::Text { .. })
     }
 
-    /// A new tree parsed from the text, whose nodes have line numbers.
+    /// Parses the text into a new tree, whose nodes have line numbers.
     ///
     /// # Errors
-    /// The text is not well-formed.
+    /// Fails if the text is not well-formed.
     pub fn tree_with_lines(&self) -> Result<Document, Complaints> {
         Document::parse(&self.render()?, self.limits)
     }
@@ -101,7 +101,7 @@ impl<'a> Content<'a> {
     /// Replaces the content with the result of a transformation.
     ///
     /// # Errors
-    /// The transformation failed. The content has already been parsed.
+    /// Fails if the transformation fails. The content has been parsed before, so it is well-formed.
     pub fn transform(
         &mut self,
         stylesheet: &'a Stylesheet,
@@ -129,11 +129,11 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// The order for a transformation of the text outside this process. Its result replaces this
-    /// content.
+    /// Returns the order for a transformation of the text outside this process, whose result
+    /// replaces this content.
     ///
     /// # Errors
-    /// The text cannot be transformed there.
+    /// Fails if the text cannot be transformed there.
     pub fn order(&self, stylesheet: &SaxonStylesheet) -> Result<Order, Complaints> {
         match &self.form {
             Form::Text { bytes, .. } => stylesheet.order(bytes, self.limits),
@@ -141,7 +141,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The content that results from a transformation outside this process.
+    /// Creates the content that results from a transformation outside this process.
     pub fn ordered(
         mut result: Vec<u8>,
         limits: &'a Limits,
@@ -153,10 +153,10 @@ impl<'a> Content<'a> {
         Self::new(Cow::Owned(result), limits, removes_empty_namespaces)
     }
 
-    /// The text of the content.
+    /// Returns the text of the content.
     ///
     /// # Errors
-    /// The tree has no canonical form.
+    /// Fails if the tree has no canonical form.
     pub fn render(&self) -> Result<Vec<u8>, Complaints> {
         match &self.form {
             Form::Text { bytes, .. } => Ok(bytes.to_vec()),
@@ -174,7 +174,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The text; borrowed if the message is unchanged.
+    /// Returns the text, borrowed if the message is unchanged.
     ///
     /// # Errors
     /// See [`render`](Self::render).

@@ -1,5 +1,5 @@
 //! All compiled definitions of a chain, or the reasons why they cannot be compiled. Failures are
-//! kept like successes, because invalid calls must not make the gateway compile repeatedly.
+//! kept like successes, so that messages do not make the gateway compile repeatedly.
 
 use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};
@@ -13,7 +13,7 @@ use crate::schema::Schema;
 use crate::stylesheet::Stylesheet;
 use crate::xpath::XPath;
 
-/// A compiled definition, or the reason for its failure; absent if none is configured.
+/// A compiled definition, or the reasons why it cannot be compiled; `None` if none is configured.
 pub(crate) type Slot<T> = Option<Result<T, Complaints>>;
 
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Definitions {
         }
     }
 
-    /// The mistakes, each with the option's name.
+    /// Returns the mistakes, each with the name of its option.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         fn problem<T>(name: &'static str, slot: &Slot<T>) -> Option<(&'static str, String)> {
             let why = slot.as_ref()?.as_ref().err()?;
@@ -111,11 +111,11 @@ impl Definitions {
     }
 }
 
-/// The includes of the options, which take precedence over other files.
+/// The includes of the options, with precedence over other files.
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,
-    /// False if the machine cannot start a thread; then all definitions fail.
+    /// False if the machine cannot start a thread, in which case all definitions fail.
     has_thread: bool,
 }
 

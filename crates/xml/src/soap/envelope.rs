@@ -2,10 +2,10 @@
 
 use crate::document::{Document, Node};
 
-/// Namespace of SOAP 1.1 envelopes.
+/// The namespace of SOAP 1.1 envelopes.
 pub(crate) const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 
-/// Namespace of SOAP 1.2 envelopes.
+/// The namespace of SOAP 1.2 envelopes.
 pub(crate) const SOAP_1_2: &str = "http://www.w3.org/2003/05/soap-envelope";
 
 /// The schema of SOAP 1.1 envelopes.
@@ -14,7 +14,8 @@ pub const SOAP_1_1_SCHEMA: &str = include_str!("soap-1.1.xsd");
 /// The schema of SOAP 1.2 envelopes.
 pub const SOAP_1_2_SCHEMA: &str = include_str!("soap-1.2.xsd");
 
-/// The schema of the attributes with the `xml` prefix, and the location by which schemas import it.
+/// The schema of the attributes with the `xml` prefix, after the location that schemas import it
+/// from.
 pub(crate) const XML_SCHEMA: (&str, &str) =
     ("http://www.w3.org/2001/xml.xsd", include_str!("xml.xsd"));
 
@@ -26,8 +27,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version, determined by the namespace of the root element; none if that element is not an
-    /// envelope.
+    /// Derives the version from the namespace of the root element. Returns `None` if the namespace
+    /// is not that of an envelope.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),
@@ -37,13 +38,13 @@ impl Version {
     }
 }
 
-/// The first child named Body of the root element.
+/// Returns the root element's first child named Body.
 pub(crate) fn body(document: &Document) -> Option<Node<'_>> {
     let mut children = document.root()?.elements();
     children.find(|node| node.name() == "Body")
 }
 
-/// The first element in the body, which names the operation.
+/// Returns the first element in the body, which names the operation.
 pub(crate) fn operation(body: Node<'_>) -> Option<Node<'_>> {
     body.elements().next()
 }

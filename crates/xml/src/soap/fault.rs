@@ -1,11 +1,11 @@
-//! Faults, written byte for byte as clients and checks expect them.
+//! Writes faults, byte for byte as clients and checks expect them.
 
 use std::fmt::Write as _;
 
 use super::client::Client;
 use crate::saxon::json_escaped;
 
-/// The cause of a failure.
+/// The party that caused a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Culprit {
     /// The message that the client sent.
@@ -14,7 +14,7 @@ pub enum Culprit {
     Server,
 }
 
-/// The response that a client gets instead of the normal one.
+/// The response that a client gets when a chain fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub status: u16,
@@ -24,13 +24,13 @@ pub struct Fault {
     pub culprit: Culprit,
 }
 
-/// The text that replaces the details if a client must not see them.
+/// The text that replaces the details if clients must not see them.
 const NOT_VERBOSE: &str = "SOAP/XML process failure";
 
 /// A fault before it is written in a client's format.
 #[derive(Debug)]
 pub(crate) struct Trouble<'a> {
-    /// The step that failed: `Request - XSD validation failed`.
+    /// The failed step, such as `Request - XSD validation failed`.
     pub title: &'a str,
     pub details: &'a str,
     pub culprit: Culprit,
@@ -48,8 +48,9 @@ impl Fault {
         Self::with_status(status, client, trouble)
     }
 
-    /// The fault for a SOAP client after a failure of another policy or of the gateway: the status
-    /// is kept, and the body becomes a fault. None for JSON clients, whose response is unchanged.
+    /// Returns the fault for a SOAP client after a failure of another policy or of the gateway. The
+    /// status stays the same, and the body becomes a fault. Returns `None` for JSON clients, whose
+    /// response is unchanged.
     pub fn of_status(status: u16, client: Client, is_verbose: bool) -> Option<Self> {
         if client == Client::Json {
             return None;
@@ -171,8 +172,8 @@ fn json(trouble: &Trouble<'_>) -> String {
     body
 }
 
-/// Quotes become apostrophes and angle brackets become words, as the contract requires. Characters
-/// that XML cannot contain are omitted.
+/// Replaces quotes with apostrophes and angle brackets with words, as clients expect, and omits
+/// characters that XML cannot contain.
 fn for_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -193,7 +194,7 @@ fn for_json(text: &str) -> String {
     json_escaped(&text.replace('"', "'"))
 }
 
-/// The reason phrases of RFC 9110 and RFC 6585 for responses that gateways generate themselves.
+/// Returns the reason phrase (RFC 9110, RFC 6585) of a status that gateways generate themselves.
 fn phrase(status: u16) -> &'static str {
     match status {
         400 => "Bad Request",

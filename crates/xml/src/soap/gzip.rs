@@ -9,10 +9,10 @@ use flate2::write::GzEncoder;
 /// Decompresses bytes.
 ///
 /// # Errors
-/// The input is not gzip, ends too early, or decompresses to more than `bytes_max`.
+/// Fails if the input is not gzip, ends too early, or decompresses to more than `bytes_max`.
 pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(packed.len().saturating_mul(4).min(bytes_max));
-    // One more byte shows that the limit is exceeded.
+    // Read one more byte, which shows that the limit is exceeded.
     let mut limited = MultiGzDecoder::new(packed).take((bytes_max as u64).saturating_add(1));
     let read = limited.read_to_end(&mut out);
     read.map_err(|error| error.to_string())?;

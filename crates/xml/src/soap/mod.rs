@@ -3,7 +3,7 @@
 //! Request: XSLT before → envelope schema → API schema → SOAPAction → XSLT after → route by XPath.
 //! Response: XSLT before → envelope schema → API schema → XSLT after. The first error ends the
 //! chain and becomes a fault in the client's format. If a Saxon helper performs a step, the caller
-//! can leave the chain, and re-enter it with the result.
+//! can leave the chain and re-enter it with the result.
 
 mod action;
 mod chain;

@@ -1,4 +1,4 @@
-//! The user's options for one chain, which is one direction of one route.
+//! The user's options for a chain, which processes one direction of one route.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use super::envelope::SOAP_1_1_SCHEMA;
 use crate::limits::Limits;
 use crate::saxon::Saxon;
 
-/// A definition: its text, or its location.
+/// A definition, given as text or by its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The text itself.
     Text(String),
-    /// A location, to be read from [`Files`](crate::Files).
+    /// A location, to read from [`Files`](crate::Files).
     At(String),
 }
 
 impl Source {
-    /// Text if it begins like XML, a location otherwise.
+    /// Takes a string that begins like XML as text, and any other as a location.
     pub fn detect(text_or_location: &str) -> Self {
         let text = text_or_location.trim_start_matches('\u{feff}').trim_start();
         if text.starts_with('<') {
@@ -34,14 +34,14 @@ pub enum SoapAction {
     /// The SOAPAction is not checked.
     #[default]
     No,
-    /// If the SOAPAction is present, it must equal that of the WSDL; it must be present if the WSDL
-    /// requires it.
+    /// The SOAPAction must be present if the WSDL requires it and, if present, must equal that of
+    /// the WSDL.
     Yes,
     /// Like `Yes`, but the SOAPAction may be absent even if the WSDL requires it.
     YesNullAllowed,
 }
 
-/// A route that is chosen if the first node that `xpath` selects has the text `equals`.
+/// A route that applies if the first node that `xpath` selects has the text `equals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The expression that selects the node.
@@ -57,11 +57,11 @@ pub struct Options {
     pub xslt_before: Option<Source>,
     /// The stylesheet that is applied after validation.
     pub xslt_after: Option<Source>,
-    /// The helpers that apply both stylesheets [default: libxslt, in XSLT 1.0].
+    /// The helpers that apply both stylesheets. With `None`, libxslt applies them, in XSLT 1.0.
     pub saxon: Option<Arc<Saxon>>,
-    /// The names and values of the stylesheets' parameters; the values are plain strings.
+    /// The names and values of the stylesheets' parameters. Values are plain strings.
     pub xslt_params: Vec<(String, String)>,
-    /// Removes every ` xmlns=""` from the result of a transformation.
+    /// True to remove every ` xmlns=""` from the result of a transformation.
     pub xslt_remove_empty_namespace: bool,
     /// The schema of SOAP 1.1 envelopes, and of documents that are not envelopes.
     pub soap_schema: Option<Source>,
@@ -71,19 +71,19 @@ pub struct Options {
     pub api_schema: Option<Source>,
     /// The imports of definitions, by location.
     pub includes: Vec<(String, Source)>,
-    /// The time for which compiled definitions, and failures to compile them, are kept.
+    /// The time for which definitions that were compiled, or failed to compile, are kept.
     pub ttl: Duration,
     /// True if faults contain details.
     pub is_verbose: bool,
     /// The check of the SOAPAction of requests.
     pub soap_action: SoapAction,
-    /// Routes of requests; the first that matches is used.
+    /// The routes of requests, of which the first match applies.
     pub targets: Vec<Target>,
-    /// Prefixes that the routes' expressions use, with their namespaces.
+    /// The prefixes in the routes' expressions, with their namespaces.
     pub namespaces: Vec<(String, String)>,
     /// True if a response with a status other than 200 becomes a fault without any XML processing.
     pub ignore_if_upstream_error: bool,
-    /// The limits for a message.
+    /// The limits on each message and on the work on it.
     pub limits: Limits,
 }
 

@@ -1,4 +1,4 @@
-//! A policy instance, which is the chain of one direction of one route.
+//! An instance of the policy: the chain of one direction of one route.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -31,39 +31,40 @@ pub struct Response<'a> {
     pub content_encoding: Option<&'a str>,
     /// The body as received.
     pub body: &'a [u8],
-    /// The client as determined by the request's chain, or by the request's Content-Type if the
-    /// request had no chain.
+    /// The client, as determined by the request's chain or, if there was none, by the request's
+    /// Content-Type.
     pub client: Client,
 }
 
-/// A message that passed a chain.
+/// The changes to a message that passed a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// The new body, in the encoding of the old one; none if the body stays unchanged.
+    /// The new body, in the encoding of the old one; `None` if the body stays unchanged.
     pub body: Option<Vec<u8>>,
-    /// The new Content-Type; none if it stays unchanged.
+    /// The new Content-Type; `None` if it stays unchanged.
     pub content_type: Option<&'static str>,
-    /// Index of the target of the request; none if it is routed as usual.
+    /// The index of the request's target; `None` if the request is routed as usual.
     pub target: Option<usize>,
     /// The client, which determines the format of a fault. The response's chain needs it.
     pub client: Client,
 }
 
-/// The options of a policy cannot be used.
+/// The options of a policy are not usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("xslt_params: {0}\n  → remove the character; XML cannot contain it")]
 pub struct UnusableOptions(#[from] NulCharacter);
 
-/// One chain with its compiled definitions. Shared by all workers.
+/// A chain with its compiled definitions, which all workers share.
 pub struct SoapPolicy {
     pub(super) options: Options,
     pub(super) parameters: Parameters,
     files: Arc<dyn Files + Send + Sync>,
-    /// Replaced as a whole; a message uses the definitions that were current when it arrived.
+    /// Replaced as a whole. A message uses the definitions that were current when it arrived.
     current: RwLock<Current>,
 }
 
-/// The maximum time that the old definitions are kept for messages that still use them.
+/// The maximum time for which a recompilation waits for messages that still use the old
+/// definitions.
 const LAST_USE_MAX: Duration = Duration::from_secs(1);
 
 struct Current {
@@ -84,7 +85,7 @@ impl SoapPolicy {
     /// Compiles a chain's definitions. Failures are kept, and messages get faults.
     ///
     /// # Errors
-    /// The options themselves cannot be used.
+    /// Fails if the options themselves cannot be used.
     pub fn compile(
         options: Options,
         files: Arc<dyn Files + Send + Sync>,
@@ -100,13 +101,13 @@ impl SoapPolicy {
         })
     }
 
-    /// The mistakes in the definitions in use, each with the name of its option.
+    /// Returns the mistakes in the definitions in use, each with the name of its option.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         self.definitions().problems()
     }
 
-    /// Recompiles all definitions, and replaces the old ones with the results. Until then, messages
-    /// use the old ones. A thread that serves messages must not call this.
+    /// Recompiles all definitions and then replaces the old ones, which messages use until then. A
+    /// thread that serves messages must not call this.
     pub fn recompile(&self) {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
@@ -122,14 +123,14 @@ impl SoapPolicy {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut *current, fresh).definitions;
         drop(current);
-        // The old definitions are freed here, and not by the message that happens to use them last.
+        // Free the old definitions here, rather than in the message that happens to use them last.
         let waited = Instant::now();
         while Arc::strong_count(&old) > 1 && waited.elapsed() < LAST_USE_MAX {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Time until the definitions must be recompiled; zero if it has passed.
+    /// Returns the time until the definitions must be recompiled, or zero if they are overdue.
     pub fn due_in(&self) -> Duration {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let age = current.compiled_at.elapsed();
@@ -141,19 +142,19 @@ impl SoapPolicy {
         Arc::clone(&current.definitions)
     }
 
-    /// Runs the request's chain, and waits for transformations in other processes.
+    /// Runs the request's chain and waits for transformations in other processes.
     ///
     /// # Errors
-    /// The fault that the client gets instead.
+    /// Returns the fault that the client gets instead.
     pub fn request(&self, request: &Request<'_>) -> Result<Passed, Fault> {
         finish(|waited| self.advance_request(request, waited))
     }
 
-    /// Runs the request's chain up to a transformation in another process: from the beginning, or
-    /// with the result of the transformation for which the request waited.
+    /// Runs the request's chain up to a transformation in another process. The chain starts at the
+    /// beginning, or continues with the result of the transformation that the request waited for.
     ///
     /// # Errors
-    /// The fault that the client gets instead.
+    /// Returns the fault that the client gets instead.
     pub fn advance_request(
         &self,
         request: &Request<'_>,
@@ -172,21 +173,21 @@ impl SoapPolicy {
             .map_err(|failure| self.fault("Request", client, &failure, failure.culprit, None))
     }
 
-    /// Runs the response's chain, and waits for transformations in other processes. An empty body
+    /// Runs the response's chain and waits for transformations in other processes. An empty body
     /// passes unchanged.
     ///
     /// # Errors
-    /// The fault that the client gets instead.
+    /// Returns the fault that the client gets instead.
     pub fn response(&self, response: &Response<'_>) -> Result<Passed, Fault> {
         finish(|waited| self.advance_response(response, waited))
     }
 
-    /// Runs the response's chain up to a transformation in another process: from the beginning, or
-    /// with the result of the transformation for which the response waited. An empty body passes
-    /// unchanged.
+    /// Runs the response's chain up to a transformation in another process. The chain starts at the
+    /// beginning, or continues with the result of the transformation that the response waited for.
+    /// An empty body passes unchanged.
     ///
     /// # Errors
-    /// The fault that the client gets instead.
+    /// Returns the fault that the client gets instead.
     pub fn advance_response(
         &self,
         response: &Response<'_>,

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use super::policy::SoapPolicy;
 use crate::process::{Background, STACK_BYTES, in_background};
 
-/// The maximum sleep. A dropped policy is released within this time.
+/// The maximum sleep, within which a dropped policy is released.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
-/// A thread that recompiles policies one after the other, each when its TTL expires. After each
+/// A thread that recompiles policies one after another, each when its TTL expires. After each
 /// compilation, the thread pauses for as long as the compilation took. The thread has the lowest
-/// priority, so that a hundred compilations at once do not displace traffic. It ends when this
-/// value is dropped.
+/// priority, so that even a hundred compilations that become due at the same time do not displace
+/// traffic, and ends when this value is dropped.
 ///
-/// The allocator keeps a pool for each thread. This thread compiles in the pool in which the
-/// policies were compiled, so that new definitions reuse the memory of old ones, and no worker
-/// waits for a pool that a low-priority thread holds.
+/// The allocator keeps a pool per thread. This thread compiles in the pool where the policies were
+/// first compiled, so that new definitions reuse the memory of old ones, and no worker waits for a
+/// pool that a low-priority thread holds.
 #[derive(Debug)]
 pub struct Refresher {
     _thread: Background<()>,
@@ -27,7 +27,7 @@ impl Refresher {
     /// Starts the thread. It does not keep the policies alive.
     ///
     /// # Errors
-    /// The system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(policies: &[Arc<SoapPolicy>]) -> std::io::Result<Self> {
         let policies = policies.to_vec();
         let (stop, stopped) = mpsc::channel();
@@ -39,7 +39,7 @@ impl Refresher {
                 // The first allocation of this thread selects the pool that became free last.
                 let known = policies.iter().map(Arc::downgrade).collect();
                 drop(policies);
-                // This fails only if the starting thread has ended.
+                // Sending fails only if the starting thread has ended.
                 let _ = ready.send(());
                 in_background();
                 run(known, &stopped);

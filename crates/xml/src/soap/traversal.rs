@@ -1,5 +1,5 @@
-//! The passage of a message through its chain, which takes the steps in order and pauses for
-//! transformations in other processes.
+//! Leads a message through its chain, which takes the steps in order and pauses for transformations
+//! in other processes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::saxon::{Made, Order, Unmade};
 pub enum Progress {
     /// The message has passed through its chain.
     Done(Passed),
-    /// The message needs a transformation outside this process, which the caller must order.
+    /// The message needs a transformation in another process, which the caller must order.
     /// [`super::SoapPolicy`] continues with the result.
     Waits(Paused, Order),
 }
 
-/// A chain that waits for a transformation. The order contains the message.
+/// A chain that waits for a transformation. The order, not this value, contains the message.
 #[derive(Debug)]
 pub struct Paused {
     pub(super) client: Client,
     definitions: Arc<Definitions>,
-    /// The number of steps taken, including the transformation for which the chain waits.
+    /// The number of steps taken, including the transformation that the chain waits for.
     taken: usize,
     is_gzip: bool,
 }
@@ -43,7 +43,6 @@ enum Walked<'a> {
     Through(Cow<'a, [u8]>, Option<usize>),
 }
 
-/// A step of a chain.
 #[derive(Clone, Copy)]
 enum Step {
     Before,
@@ -65,9 +64,9 @@ fn steps(is_request: bool) -> &'static [Step] {
 
 impl SoapPolicy {
     /// Decompresses the body, takes the steps up to a transformation in another process, and
-    /// compresses a changed body. `waited` is the transformation for which the chain waited; none
-    /// if the chain begins now. `content_type` returns the new Content-Type for a body of a given
-    /// form.
+    /// compresses a changed body. `waited` is the transformation that the chain waited for, or
+    /// `None` if the chain begins now. `content_type` returns the new Content-Type for a body of a
+    /// given form.
     pub(super) fn run(
         &self,
         is_request: bool,
@@ -132,7 +131,7 @@ impl SoapPolicy {
         }))
     }
 
-    /// Replaces the result of the work with the limit that ended it, if one did.
+    /// Replaces the result with a failure if a limit ended the work.
     fn within<T>(&self, budget: Budget, walked: Result<T, Failure>) -> Result<T, Failure> {
         let Some(spent) = budget.end() else {
             return walked;
@@ -143,7 +142,7 @@ impl SoapPolicy {
     }
 }
 
-/// Takes the remaining steps, up to a transformation in another process.
+/// Takes the remaining steps up to a transformation in another process.
 fn walk<'a>(
     is_request: bool,
     message: &Request<'_>,
@@ -173,7 +172,7 @@ fn walk<'a>(
     Ok(Walked::Through(text, target))
 }
 
-/// The failure of the transformation for which a chain waited.
+/// Returns the failure of the transformation that a chain waited for.
 fn failure_of(why: Unmade, is_request: bool, taken: usize) -> Failure {
     let step = match steps(is_request).get(taken.saturating_sub(1)) {
         Some(Step::After) => XSLT_AFTER,

@@ -1,5 +1,5 @@
-//! The definition of an API, which is a WSDL or a schema. It provides the schemas of a body's
-//! content, which are tried in order, and the SOAPAction of the operations.
+//! The definition of an API, which is a WSDL or a schema. The definition provides the schemas for
+//! the content of bodies, which are tried in order, and the operations' SOAPActions.
 
 use std::collections::HashMap;
 
@@ -21,15 +21,15 @@ const IMPORTS_MAX: usize = 100;
 /// A compiled WSDL or schema.
 #[derive(Debug)]
 pub(crate) struct Api {
-    /// One entry for each schema, in order.
+    /// The schemas in order. A schema that cannot be compiled is replaced with the reasons.
     schemas: Vec<Result<Schema, Complaints>>,
-    /// Absent if the definition is not a WSDL 1.1.
+    /// The SOAPActions; `None` if the definition is not a WSDL 1.1.
     pub actions: Option<Actions>,
 }
 
 impl Api {
     /// # Errors
-    /// The text is not well-formed, or is a WSDL without its required parts.
+    /// Fails if the text is not well-formed or is a WSDL without its required parts.
     pub fn compile(
         text: &[u8],
         location: Option<&str>,
@@ -43,7 +43,7 @@ impl Api {
         if is_wsdl(root) {
             return read(document, location, files, limits);
         }
-        // A document of any other kind has no schema for a message.
+        // A document of any other kind contains no schema for messages.
         let is_schema = is_schema(root);
         let schema = is_schema.then(|| Schema::compile(document, files));
         Ok(Self {
@@ -52,7 +52,7 @@ impl Api {
         })
     }
 
-    /// The mistakes in the schemas.
+    /// Returns the mistakes in the schemas.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let none = "It contains no schema; write a WSDL with types, or an XSD";
         let none = self.schemas.is_empty().then(|| none.to_owned());
@@ -64,7 +64,7 @@ impl Api {
     /// Validates an element with the first schema that declares it.
     ///
     /// # Errors
-    /// The mistake, and whether the message or the definition contains it.
+    /// Returns the mistake, and the culprit: the message or the definition.
     pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
         let mut why = "Unable to find a suitable Schema to validate the SOAP/XML".to_owned();
         for schema in &self.schemas {
@@ -98,7 +98,7 @@ pub(crate) struct Binding {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
-    /// Never empty.
+    /// The SOAPAction, which is never empty.
     pub value: String,
     pub is_required: bool,
 }
@@ -165,7 +165,7 @@ fn is_schema(root: Node<'_>) -> bool {
 /// Compiles a WSDL and its imports.
 ///
 /// # Errors
-/// It has no types, or an import is not a WSDL.
+/// Fails if the WSDL has no types, or if an import is not a WSDL.
 fn read(
     document: Document,
     location: Option<&str>,
@@ -224,7 +224,7 @@ fn with_imports(
             if known.any(|known| known == Some(&*location)) {
                 continue;
             }
-            // Without all imports, messages would be checked against only a part of the definition.
+            // Without all imports, messages would be checked against only part of the definition.
             if parts.len() > IMPORTS_MAX {
                 let message = format!("More than {IMPORTS_MAX} WSDLs are imported");
                 return Err(Complaints::own(0, message));
@@ -263,34 +263,34 @@ fn resolve(base: Option<&str>, location: &str) -> String {
     }
 }
 
-/// Compiles each schema. A schema may import another one of the same WSDL by its namespace alone;
-/// in that case, the import gets a generated location.
+/// Compiles each schema. A schema may import another one of the same WSDL by namespace alone, in
+/// which case the import gets a generated location.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,
 ) -> Vec<Result<Schema, Complaints>> {
-    let neighbours = Neighbours::of(schemas, files);
+    let neighbors = Neighbors::of(schemas, files);
     (0..schemas.len())
         .map(|index| {
-            let document = neighbours.document(index);
+            let document = neighbors.document(index);
             let document =
                 document.ok_or_else(|| Complaints::own(0, "There is not enough memory"))?;
-            Schema::compile(document, &neighbours)
+            Schema::compile(document, &neighbors)
         })
         .collect()
 }
 
-struct Neighbours<'a> {
+struct Neighbors<'a> {
     files: &'a dyn Files,
-    /// Location and target namespace of each schema.
+    /// The location and the target namespace of each schema.
     places: Vec<(String, Option<String>)>,
-    /// The documents by location, with the locations of their imports inserted; completed before
-    /// any is compiled.
+    /// The documents by location, with the locations of their imports inserted. The map is complete
+    /// before any document is compiled.
     texts: HashMap<String, Vec<u8>>,
     originals: Vec<Document>,
 }
 
-impl<'a> Neighbours<'a> {
+impl<'a> Neighbors<'a> {
     fn of(schemas: &[(Node<'_>, Option<&str>)], files: &'a dyn Files) -> Self {
         let place = |(index, (node, base)): (usize, &(Node<'_>, Option<&str>))| {
             let location = format!("{}#types-{index}", base.unwrap_or("wsdl"));
@@ -301,27 +301,27 @@ impl<'a> Neighbours<'a> {
         let originals = originals
             .filter_map(|((node, _), (location, _))| Document::of(*node, Some(location)))
             .collect();
-        let mut neighbours = Self {
+        let mut neighbors = Self {
             files,
             places,
             texts: HashMap::new(),
             originals,
         };
-        for index in 0..neighbours.originals.len() {
+        for index in 0..neighbors.originals.len() {
             let mut text = Vec::new();
-            if let Some(document) = neighbours.document(index)
+            if let Some(document) = neighbors.document(index)
                 && document
                     .write_canonical(&mut text, &Limits::DEFINITIONS)
                     .is_ok()
             {
-                let location = neighbours.places[index].0.clone();
-                neighbours.texts.insert(location, text);
+                let location = neighbors.places[index].0.clone();
+                neighbors.texts.insert(location, text);
             }
         }
-        neighbours
+        neighbors
     }
 
-    /// A copy of a schema with the locations of its imports.
+    /// Returns a copy of a schema with the locations of its imports.
     fn document(&self, index: usize) -> Option<Document> {
         let root = self.originals.get(index)?.root()?;
         let mut document = Document::of(root, Some(&self.places[index].0))?;
@@ -337,7 +337,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-impl Files for Neighbours<'_> {
+impl Files for Neighbors<'_> {
     fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
         match self.texts.get(location) {
             Some(text) => Ok(text.clone()),

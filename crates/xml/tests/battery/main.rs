@@ -1,7 +1,7 @@
 //! Tests that each malicious message stays within a limit on CPU time and memory, regardless of the
 //! outcome.
 //!
-//! This is a separate binary, because memory is measured for the whole process.
+//! This is a separate binary because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]
 
 mod memory;
@@ -19,14 +19,14 @@ use processor::{cpu, cpu_of};
 use shapes::ways::sheet;
 use shapes::{Shape, Verdict, Ways};
 
-/// The maximum time for which one message may occupy its worker before others are served. The Rust
-/// code of other crates, such as decompression, is not optimized in a debug build.
+/// The maximum time for which one message may occupy its worker while others wait. Debug builds get
+/// more, because the Rust code of other crates, such as decompression, is not optimized in them.
 const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 250 });
 
-/// The maximum permitted growth of the process for one message.
+/// The maximum growth of the process for one message.
 const GROWTH_MAX: u64 = 64 << 20;
 
-/// Held by the running test: nothing else may use memory at the same time.
+/// The running test holds this lock, because nothing else may use memory at the same time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other test runs, even if the last one failed.
@@ -34,7 +34,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The cost of one shape.
+/// The cost of a shape.
 struct Taken {
     name: &'static str,
     verdict: Verdict,
@@ -86,9 +86,9 @@ fn print_report(all: &[Taken]) {
 }
 
 #[test]
-fn no_message_takes_more_than_its_share() {
+fn no_message_takes_more_time_or_memory_than_allowed() {
     if cfg!(feature = "plain-memory") {
-        // Under valgrind, times and memory are not meaningful; the other tests run there.
+        // Times and memory are meaningless under valgrind, where only the other tests run.
         return;
     }
     let _alone = alone();
@@ -118,10 +118,10 @@ fn no_message_takes_more_than_its_share() {
     assert!(beyond.is_empty(), "{beyond:?}");
 }
 
-/// libxml2 compares each node that such a step finds with all that it found before, without
-/// allocating anything.
+/// libxml2 compares each node that a step to a parent or an ancestor finds with all nodes found
+/// before, without allocating memory.
 #[test]
-fn steps_to_the_parents_of_many_nodes_end_with_their_time() {
+fn steps_to_the_parents_of_many_nodes_end_at_the_time_limit() {
     if cfg!(feature = "plain-memory") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Memory of this process.
+//! Measures the memory of this process.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -16,7 +16,7 @@ fn status_bytes(name: &str) -> u64 {
     kib.parse::<u64>().unwrap() << 10
 }
 
-/// The memory of the process while it does nothing.
+/// The memory of the idle process.
 pub struct Idle(u64);
 
 impl Idle {
@@ -25,18 +25,18 @@ impl Idle {
         Self(status_bytes("VmRSS:"))
     }
 
-    /// The number of bytes by which the process exceeds its idle size at its peak while it does
-    /// something. Nothing else may run in it at the same time.
+    /// Returns the number of bytes by which the process exceeds its idle size at the peak of
+    /// `work`. Nothing else may run in the process at the same time.
     pub fn growth_of(&self, work: impl FnOnce()) -> u64 {
         trim();
-        // Resets the kernel's record of the peak.
+        // Reset the kernel's record of the peak.
         fs::write("/proc/self/clear_refs", "5").unwrap();
         work();
         status_bytes("VmHWM:").saturating_sub(self.0)
     }
 }
 
-/// Returns to the system the freed memory that the allocator keeps.
+/// Returns freed memory that the allocator keeps to the system.
 fn trim() {
     // SAFETY: it may be called at any time, by any thread.
     unsafe { malloc_trim(0) };

@@ -1,10 +1,10 @@
-//! Searches for messages that take more time or memory than allowed, by changing those of the
+//! Searches for messages that take more time or memory than allowed by mutating those of the
 //! battery.
 //!
 //! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
-//! --ignored --nocapture` searches for two hours [default: ten seconds]. `GATEBENCH_SEARCH_SEED`
-//! chooses another sequence. Any finding fails the test, and is kept below `target/tmp/search`
-//! under a name that contains the kind of processing.
+//! --ignored --nocapture` searches for two hours. The default is ten seconds.
+//! `GATEBENCH_SEARCH_SEED` selects another sequence. Any finding fails the test, and is kept below
+//! `target/tmp/search` under a name that contains the kind of processing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,10 +15,12 @@ use crate::processor::cpu;
 use crate::shapes::{self, BODY_BYTES, Way, Ways};
 use crate::{GROWTH_MAX, TIME_MAX, alone};
 
-/// The number of messages that are kept for each way: the slowest so far, and some of the largest.
+/// The number of messages that are kept for each way of processing: the slowest so far and some of
+/// the largest.
 const KEPT: usize = 24;
 
-/// The strings that mutations insert: parts of markup, especially expensive ones.
+/// The strings that mutations insert: parts of markup, especially those that are expensive to
+/// process.
 const PIECES: [&str; 44] = [
     "<i/>",
     "<i>",
@@ -77,7 +79,7 @@ impl Dice {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % sides.max(1)
     }
 
-    /// Small numbers are as frequent as large ones.
+    /// Draws a number from 1 to `max`. All orders of magnitude are about equally likely.
     fn size(&mut self, max: usize) -> usize {
         let bits = self.roll(usize::BITS as usize - max.leading_zeros() as usize) + 1;
         1 + self.roll(max.min(1 << bits))
@@ -92,7 +94,7 @@ struct Message {
     growth: u64,
 }
 
-/// A part of a string between two positions at which a tag begins, or an arbitrary part.
+/// Draws a part of a string, either arbitrary or between the beginnings of two tags.
 fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     if bytes.is_empty() {
         return 0..0;
@@ -108,7 +110,7 @@ fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     at..end
 }
 
-/// Applies one change at any position, so that many results are not XML.
+/// Applies one change at an arbitrary position, so many results are not XML.
 fn change(dice: &mut Dice, bytes: &mut Vec<u8>, other: &[u8]) {
     let place = part(dice, bytes);
     match dice.roll(8) {
@@ -166,8 +168,8 @@ impl Search {
     fn try_one(&mut self, way: Way, bytes: Vec<u8>) {
         let (mut time, mut growth) = self.measure(way, &bytes);
         if time > TIME_MAX * 4 / 5 || growth > GROWTH_MAX / 5 * 4 {
-            // Other programs empty the caches of the processor, and freed memory may be returned
-            // late, so the minimum is used.
+            // Use the minimum, because other programs empty the processor's caches, and freed
+            // memory may be returned late.
             for _ in 0..2 {
                 let again = self.measure(way, &bytes);
                 (time, growth) = (time.min(again.0), growth.min(again.1));
@@ -185,8 +187,8 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps a message if it is slower than the fastest, or larger than the smallest, of those kept
-    /// for its way.
+    /// Keeps a message if it is slower than the fastest, or larger than the smallest, of the
+    /// messages kept for its way of processing.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;
         let count = self.kept.iter().filter(of_way).count();
@@ -235,8 +237,8 @@ fn number(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "searches for GATEBENCH_SEARCH_SECONDS of CPU time [default: 10]; run make test-full"]
-fn the_search_finds_nothing_over_its_share() {
+#[ignore = "uses GATEBENCH_SEARCH_SECONDS seconds of CPU time [default: 10]; run make test-full"]
+fn the_search_finds_no_message_beyond_the_limits() {
     let _alone = alone();
     let seconds = number("GATEBENCH_SEARCH_SECONDS", 10);
     let mut dice = Dice(number("GATEBENCH_SEARCH_SEED", 1) * 2 + 1);

@@ -115,7 +115,7 @@ fn a_document_has_one_canonical_form() {
     }
 }
 
-/// xmllint does not escape namespace names, and therefore writes invalid XML.
+/// xmllint does not escape namespace names and therefore writes invalid XML.
 #[test]
 fn names_of_namespaces_are_escaped_too() {
     assert_eq!(

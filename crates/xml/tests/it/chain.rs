@@ -159,7 +159,7 @@ fn soap_1_2_has_its_own_schema() {
 }
 
 #[test]
-fn documents_without_envelope_are_validated_by_the_first_slot() {
+fn documents_without_an_envelope_are_validated_by_the_first_slot() {
     let policy = policy(Options {
         soap_schema: text(COMPANY_XSD),
         ..verbose()
@@ -292,7 +292,7 @@ fn a_message_beyond_a_limit_of_routing_is_the_clients_fault() {
     let passed = policy.request(&soap(ADD)).map(|passed| passed.target);
     assert_eq!(passed, Ok(None));
     let number = "<intA>5</intA>";
-    // Squares are counted: 2,000 comments in a row are at the limit.
+    // The limit applies to squared lengths, and 2,000 comments in a row just meet it.
     for (inside, words) in [
         (number.repeat(200), "peration limit exceeded"),
         ("<!---->".repeat(2_001), "Too many comments"),
@@ -570,7 +570,7 @@ fn responses_of_other_statuses_can_be_excluded() {
 }
 
 #[test]
-fn failures_without_verbose_give_no_details() {
+fn failures_without_verbose_have_no_details() {
     let policy = policy(Options {
         api_schema: text(wsdl()),
         ..Options::default()

@@ -102,7 +102,7 @@ fn errors_never_cross_while_definitions_are_recompiled() {
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
                         cases[(round * 7 + worker * 3) % cases.len()].assert_unchanged();
-                        // The valid messages, concurrently with all others.
+                        // Process the valid messages concurrently with all others.
                         cases[[0, 1, 5][round % 3]].assert_unchanged();
                     }
                 })

@@ -19,7 +19,7 @@ fn definition(text: &str) -> Result<Document, String> {
         .map_err(|why| why.to_string())
 }
 
-/// Text in encodings in which a document of any size can be read.
+/// Returns the text in each encoding that the parser supports for documents of any size.
 fn in_all_encodings(text: &str) -> [Vec<u8>; 4] {
     let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
@@ -50,8 +50,8 @@ fn document_types() -> [String; 8] {
     ]
 }
 
-/// Asserts that a document is refused for its type and that nothing of the type is read; otherwise
-/// the last of the types would cause another error.
+/// Asserts that a document is refused for its document type, and that nothing in the type is read.
+/// Otherwise, the last of the types would cause another error.
 fn assert_unread(bytes: &[u8], shown: &str) {
     let why = refused(bytes);
     let shown = &shown[..shown.len().min(80)];
@@ -77,7 +77,7 @@ fn messages_with_a_document_type_are_refused_whatever_it_declares() {
     }
 }
 
-/// A careless parser would continue after a mistake without calling back.
+/// A careless parser would continue after a mistake without calling the handlers.
 #[test]
 fn a_mistake_before_a_document_type_does_not_hide_it() {
     for document_type in document_types() {
@@ -91,7 +91,7 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
             for bytes in in_all_encodings(&text) {
                 assert_unread(&bytes, &text);
             }
-            // In a large document, nothing after the mistake is read.
+            // Nothing after the mistake is read in a large document.
             let large = format!("{text}{}", " ".repeat(20_000));
             for bytes in in_all_encodings(&large) {
                 let why = refused(&bytes);
@@ -101,7 +101,7 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these encodings, a small document is read and a large one is refused; not every parser
+/// In these encodings, a small document is read and a large one is refused. Not every parser
 /// supports encodings with four bytes per character.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
@@ -158,7 +158,7 @@ fn billion_laughs_are_not_expanded() {
             "{why}"
         );
     }
-    // Quadratic growth: one long entity, used often.
+    // One long entity that is used often grows quadratically.
     let long = "x".repeat(50_000);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY l \"{long}\">]><a>{}</a>",
@@ -202,7 +202,7 @@ fn entities_of_both_kinds_are_counted_by_their_own_texts() {
 }
 
 #[test]
-fn an_entity_that_no_reference_could_afford_is_refused() {
+fn an_entity_too_large_for_a_single_reference_is_refused() {
     for percent in ["", "% "] {
         let with = |bytes: usize| {
             let text = "x".repeat(bytes);
@@ -216,7 +216,8 @@ fn an_entity_that_no_reference_could_afford_is_refused() {
 
 #[test]
 fn long_entities_that_refer_to_each_other_are_not_followed() {
-    // Each level that a parser followed would keep a copy of an entity of 6 MiB, for forty levels.
+    // A parser that followed the references would keep a copy of a 6 MiB entity for each of forty
+    // levels.
     let long = |name: &str| format!("&{name};").repeat(2 << 20);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY p \"{}\"><!ENTITY q \"{}\">]><a>&p;</a>",
@@ -253,7 +254,7 @@ fn nothing_outside_is_read() {
             assert!(why.contains("External entities are not allowed"), "{text}");
             assert!(refused(text.as_bytes()).contains("may not have a document type"));
         }
-        // An external subset is not read, so a reference to an entity that it declares is an error,
+        // An external subset is not read, so a reference to an entity that it declares is an error
         // or adds no text.
         let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a/>");
         assert!(definition(&text).is_ok());

@@ -1,12 +1,13 @@
-//! Tests that documents in one encoding that declare another one are read in the same way as by
-//! xmllint, or refused.
+//! Tests that documents whose encoding differs from the declared one are read in the same way as by
+//! xmllint, or are refused.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use gatebench_xml::{Document, Limits};
 
-/// The encodings of the bytes, by iconv's names, and whether U+FEFF is useful at the beginning.
+/// The encodings of the bytes, by iconv's names, each with true if U+FEFF is useful at the
+/// beginning.
 const WRITTEN: [(&str, bool); 16] = [
     ("UTF-8", false),
     ("UTF-8", true),
@@ -44,7 +45,7 @@ const DECLARED: [&str; 14] = [
     "no-such",
 ];
 
-/// Text in an encoding; `None` if the encoding cannot represent it.
+/// Encodes text. Returns `None` if the encoding cannot represent it.
 fn encoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
     let mut child = Command::new("iconv")
         .args(["-f", "UTF-8", "-t", encoding])
@@ -63,7 +64,7 @@ fn encoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// The result of xmllint for the document; none if it is not well-formed.
+/// Returns xmllint's result for the document, or `None` if the document is not well-formed.
 fn by_xmllint(folder: &std::path::Path, bytes: &[u8]) -> Option<Vec<u8>> {
     let file = folder.join("document.xml");
     std::fs::write(&file, bytes).unwrap();
@@ -85,7 +86,7 @@ fn by_us(bytes: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn documents_in_any_encoding_are_read_as_by_other_parsers() {
+fn documents_in_any_encoding_are_read_in_the_same_way_as_by_xmllint() {
     let folder = tempfile::tempdir().unwrap();
     let (mut read, mut refused, mut unsupported) = (0, 0, 0);
     for (encoding, has_mark) in WRITTEN {

@@ -1,4 +1,4 @@
-//! Tests that the XPath functions that replace libxml2's and libxslt's own return the same results
+//! Tests that the XPath functions that replace those of libxml2 and libxslt return the same results
 //! in less time.
 
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::common::processor::cpu_of;
 use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet, XPath};
 
-/// Limits under which only the functions themselves limit their time.
+/// Limits without a time limit, so that nothing ends slow functions.
 const UNTIMED: Limits = Limits {
     time_ms: None,
     ..Limits::MESSAGES
 };
 
-/// The result of an expression in a stylesheet, or the reason why it fails.
+/// Returns the result of an expression in a stylesheet, or the reason why it fails.
 fn evaluated(expression: &str, message: &str) -> Result<String, String> {
     let text = format!(
         "<xsl:stylesheet version=\"1.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\">\
@@ -27,7 +27,8 @@ fn evaluated(expression: &str, message: &str) -> Result<String, String> {
     Ok(made.root().unwrap().text())
 }
 
-/// Asserts that the text of an expression is the same in a stylesheet and in a context without one.
+/// Asserts that an expression has the expected text, both in a stylesheet and in a context without
+/// one.
 fn assert_text(expression: &str, message: &str, expected: &str) {
     assert_eq!(
         evaluated(expression, message).as_deref(),
@@ -46,7 +47,7 @@ fn holds(expression: &str, message: &str) -> bool {
     text.as_deref() == Some("yes")
 }
 
-/// A message with texts to which an expression can refer by name.
+/// Returns a message with texts that an expression can refer to by name.
 fn texts(all: &[(&str, &str)]) -> String {
     let each: String = all
         .iter()
@@ -79,7 +80,8 @@ fn characters_are_replaced_or_removed() {
         ("abcd", "abc", "", "d"),
         // Surplus characters of the second list are ignored.
         ("abc", "a", "xyz", "xbc"),
-        // The first of equal characters applies, even if it is the one that is removed.
+        // If a character is listed more than once, its first occurrence applies, even if that
+        // occurrence removes the character.
         ("aba", "aab", "xyz", "xzx"),
         ("aba", "baa", "x", "x"),
         ("\u{e9}\u{e8}", "\u{e9}\u{e9}\u{e8}", "xyz", "xz"),
@@ -232,8 +234,7 @@ fn nodes_are_found_once_by_ids_and_by_keys() {
     }
 }
 
-/// The work of libxml2's and libxslt's own functions grows with the product of the sizes of their
-/// inputs.
+/// The work of the functions of libxml2 and libxslt grows with the product of their inputs' sizes.
 #[test]
 fn long_texts_and_many_nodes_take_time_in_proportion() {
     if cfg!(feature = "plain-memory") {

@@ -1,4 +1,4 @@
-//! Tests that harmful input gets a clear error, reads nothing from outside, and has no effect on
+//! Tests that malicious input causes a clear error, reads nothing from outside, and does not affect
 //! other messages.
 
 use std::fs;
@@ -180,7 +180,7 @@ fn endless_stylesheets_end() {
 
 #[test]
 fn deep_results_fit_small_stacks() {
-    // The stack has 2 MiB, like those of the standard library's threads; a worker's stack is no
+    // The stack has 2 MiB, the standard library's default for threads. A worker's stack is no
     // smaller.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let deep = "<xsl:template match=\"/\" name=\"t\"><xsl:param name=\"n\" select=\"2000\"/><a><xsl:if test=\"$n &gt; 0\"><xsl:call-template name=\"t\"><xsl:with-param name=\"n\" select=\"$n - 1\"/></xsl:call-template></xsl:if></a></xsl:template>";
@@ -275,7 +275,7 @@ fn large_deep_and_wide_documents_are_refused() {
 
 #[test]
 fn a_large_document_is_not_read_beyond_a_mistake() {
-    // After the first mistake, the parser reports no tags, so nothing would limit these namespaces.
+    // The parser reports no tags after the first mistake, so nothing would limit these namespaces.
     // A second mistake is at the end.
     let nested: String = (0..100)
         .map(|level| {
@@ -327,7 +327,7 @@ fn fragments_of_messages_never_crash() {
         ..verbose()
     });
     let message = subtract();
-    // The beginning of a large document is checked before it is parsed.
+    // A large document is checked before it is parsed.
     let rest = " ".repeat(20_000);
     for end in 0..message.len() {
         let _ = policy.request(&soap(&message[..end]));

@@ -1,4 +1,4 @@
-//! Definitions in several parts, and the times at which they are compiled.
+//! Tests definitions in several parts, and the times at which they are compiled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

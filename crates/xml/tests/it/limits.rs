@@ -12,9 +12,9 @@ use gatebench_xml::{
     Budget, Document, Limits, NoFiles, Parameters, Schema, Spent, Stylesheet, XPath,
 };
 
-/// A limit: a function that makes a document for a number, the largest permitted number, the
-/// distance to the next number that a document can have, and the message for a document with that
-/// number.
+/// A limit on a number: a function that makes a document with a given number, the largest permitted
+/// number, the distance from it to the next number that a document can have, and a part of the
+/// error message for a document with this next number.
 struct Case {
     document: fn(usize) -> String,
     max: usize,
@@ -22,7 +22,7 @@ struct Case {
     words: &'static str,
 }
 
-/// Two text nodes, because libxml2 allows none of more than 10 MB.
+/// Returns two text nodes, because libxml2 allows none of more than 10 MB.
 fn long(bytes: usize) -> String {
     let half = "x".repeat(bytes / 2);
     let rest = "x".repeat(bytes - bytes / 2 - "<a><b/></a>".len());
@@ -368,7 +368,7 @@ fn expressions_are_as_long_and_as_deep_as_the_limit() {
 }
 
 #[test]
-fn memory_is_held_up_to_the_limit() {
+fn memory_may_be_held_up_to_the_limit() {
     let limits = Limits {
         held_bytes: 4 << 20,
         time_ms: None,
@@ -381,7 +381,7 @@ fn memory_is_held_up_to_the_limit() {
         (budget.end(), parsed.is_ok())
     };
     let bytes = greatest(4 << 20, |bytes| spent(bytes) == (None, true));
-    // While reading a text node, libxml2 holds its bytes and a buffer that doubles as it grows.
+    // While reading a text node, libxml2 holds the bytes and a buffer that doubles as it grows.
     assert!(bytes > limits.held_bytes / 5, "{bytes}");
     assert_eq!(spent(bytes + 1).0, Some(Spent::Memory));
     // Memory that another message has held and released does not count.
@@ -395,7 +395,7 @@ const PAIRS: &str = "<xsl:template match=\"/a\"><c><xsl:for-each select=\"b\"><x
 <xsl:value-of select=\"generate-id()\"/></xsl:for-each></xsl:for-each></c></xsl:template>";
 
 #[test]
-fn time_is_taken_up_to_the_limit() {
+fn cpu_time_may_be_used_up_to_the_limit() {
     if cfg!(feature = "plain-memory") {
         // Times under Valgrind are meaningless.
         return;
@@ -425,7 +425,7 @@ fn time_is_taken_up_to_the_limit() {
 
 /// libxml2 offers no way to stop a validation.
 #[test]
-fn a_validation_ends_with_its_time_and_leaves_the_document_as_it_was() {
+fn a_validation_ends_at_the_time_limit_and_leaves_the_document_unchanged() {
     const COUNT: usize = 40_000;
     if cfg!(feature = "plain-memory") {
         return;

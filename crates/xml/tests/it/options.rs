@@ -1,4 +1,4 @@
-//! The options of a chain.
+//! Tests the options of a chain.
 
 use gatebench_xml::soap::Source;
 

@@ -1,4 +1,4 @@
-//! SOAPAction compared with the WSDL.
+//! Tests the comparison of the SOAPAction with the WSDL.
 
 use crate::common::calculator::*;
 use gatebench_xml::soap::{Culprit, Options, Request, SoapAction, SoapPolicy};
@@ -12,7 +12,7 @@ fn wsdl_policy(soap_action: SoapAction) -> SoapPolicy {
 }
 
 #[test]
-fn soap_action_in_its_three_modes() {
+fn soap_actions_are_checked_in_all_three_modes() {
     const PREFIX: &str = "Validation of 'SOAPAction' header: ";
     let yes = wsdl_policy(SoapAction::Yes);
     let null = wsdl_policy(SoapAction::YesNullAllowed);
@@ -82,7 +82,7 @@ fn soap_action_in_its_three_modes() {
 }
 
 #[test]
-fn soap_action_of_soap_1_2() {
+fn soap_actions_of_soap_1_2_are_checked() {
     let policy = policy(Options {
         soap12_schema: text(gatebench_xml::soap::SOAP_1_2_SCHEMA),
         api_schema: text(wsdl()),

@@ -1,4 +1,4 @@
-//! Single stylesheets, and their parameters.
+//! Tests single stylesheets and their parameters.
 
 use gatebench_xml::{
     Document, Limits, NoFiles, Parameters, Stylesheet, Transform, TransformError, Transformed,

@@ -62,7 +62,7 @@ fn verdicts_are_those_of_xmllint() {
     );
 }
 
-/// For each document, its messages with their lines (an empty list for a valid one); `None` if the
+/// Returns each document's messages with their lines (none for a valid document), or `None` if the
 /// schema does not compile.
 fn xmllint(folder: &Path, schema: &str, documents: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
     fs::write(folder.join("main.xsd"), schema).unwrap();
@@ -106,7 +106,7 @@ fn xmllint(folder: &Path, schema: &str, documents: &[Vec<u8>]) -> Option<Vec<Vec
     Some(messages)
 }
 
-/// `LINE: MESSAGE` of `FILE:LINE: element NAME: Schemas validity error : MESSAGE`.
+/// Extracts `LINE: MESSAGE` from `FILE:LINE: element NAME: Schemas validity error : MESSAGE`.
 fn validity_error(line: &str) -> Option<String> {
     let (place, message) = line.split_once(": Schemas validity error : ")?;
     Some(format!("{}: {message}", place.split(':').nth(1)?))

@@ -1,12 +1,13 @@
-//! Small documents in UTF-8 are read in place, and all others through the parser's buffer. Both
-//! ways must give the same result.
+//! Tests that both ways of reading a document have the same result: small UTF-8 documents are read
+//! in place, and all others are read through the parser's buffer.
 
 use gatebench_xml::{Document, Limits};
 
-/// The number of spaces after a document. They have no meaning but make the document large.
+/// The number of spaces after a document, which are meaningless but make the document too large to
+/// be read in place.
 const PADDING: usize = 9 << 10;
 
-/// The canonical text and the line of each element, or the error.
+/// Returns the canonical text and the line of each element, or the error.
 fn read(bytes: &[u8]) -> Result<(String, Vec<u32>), String> {
     let document =
         Document::parse(bytes, &Limits::default()).map_err(|complaints| complaints.to_string())?;
@@ -71,7 +72,7 @@ const HEADS: [&[u8]; 14] = [
 ];
 
 #[test]
-fn every_way_of_reading_gives_the_same_document() {
+fn every_way_of_reading_yields_the_same_document() {
     for head in HEADS {
         for root in ROOTS {
             assert_same(&[head, root].concat());
@@ -101,7 +102,7 @@ fn documents_as_long_as_two_lookaheads_are_read_whole() {
     }
 }
 
-/// Sizes around the one from which the buffer is used.
+/// Tests sizes around the largest one that is read in place.
 #[test]
 fn documents_of_about_the_size_of_a_buffer_are_read_whole() {
     for length in (8 << 10) - 20..(8 << 10) + 20 {

@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- The content of the body without its envelope; the sum gets the number of the route as an attribute. -->
+<!-- Removes the envelope; the sum gets the number of the route as an attribute. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:c="http://tempuri.org/" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" exclude-result-prefixes="c soap">
   <xsl:output method="xml" encoding="utf-8" omit-xml-declaration="no"/>

@@ -29,11 +29,12 @@ Examples:
   gatebench ab --git 3.9.0 3.9.1 --build ./over-a-release --gateway kong@prefix
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
-Each block runs three fresh processes: the candidate, the baseline, and the baseline again. The
-difference between the two baseline processes shows how noisy the machine is. Until there is a
-verdict, each block loads all three side by side on the same cores and measures CPU time per
-request. The intervals stay valid however often they are checked. If time remains, ten more blocks
-load each gateway alone, in random order, to measure the other metrics.
+In each block, gatebench starts three fresh processes: the candidate, the baseline, and the baseline
+again. The difference between the two baseline processes shows how noisy the machine is. With the
+default metric and load, only CPU time per request is measured until there is a verdict, while all
+three processes are loaded side by side on the same cores. The intervals stay valid however often
+they are checked. If time remains, ten more blocks measure the other metrics: each gateway is then
+loaded alone, in random order.
 
 Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 
@@ -55,9 +56,9 @@ pub struct Ab {
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
           conflicts_with_all = ["baseline", "candidate"])]
     git: Option<Vec<String>>,
-    /// With --git, the gateway's folder in your repository, or NAME@PREFIX with the prefix of the
-    /// program in each clone; with --config, the gateway that uses the files [default: the one
-    /// that reads files of this kind]
+    /// With --git, the gateway's folder in your repository, or NAME@PREFIX, where PREFIX is the
+    /// program's prefix in each clone; with --config, the gateway that uses the files [default: the
+    /// one that reads files of this kind]
     #[arg(long, value_name = "DIR|NAME", conflicts_with_all = ["baseline", "candidate"])]
     gateway: Option<PathBuf>,
     /// Build each commit with this shell command, in the root of its clone
@@ -76,7 +77,7 @@ pub struct Ab {
     /// Measure only the metric of the verdict, and stop as soon as there is a verdict
     #[arg(long)]
     verdict_only: bool,
-    /// Stop after at most this time
+    /// Start another block only if the test will probably still end within this time
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
     /// Run at most N blocks; a verdict needs at least 10
@@ -125,7 +126,7 @@ impl Ab {
         }
     }
 
-    /// The baseline and the candidate.
+    /// Returns the baseline and the candidate. With --git, builds both first.
     fn sides(&self) -> Result<[Side; 2], Failure> {
         if let (Some([baseline, candidate]), Some(gateway)) = (self.git.as_deref(), &self.gateway) {
             let sides = commits(&[baseline, candidate], gateway, self.build.as_deref())?;

@@ -8,7 +8,7 @@ use gatebench_testbed::install::{Builds, Revision, RevisionError};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// A gateway as named on the command line, and its label if that differs.
+/// A gateway as named on the command line, and its label if the label differs from that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     pub word: String,
@@ -16,7 +16,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// Labels a folder with its own name, because two folders may contain the same gateway.
+    /// Returns the side that an argument names. A folder is labeled with its own name, because two
+    /// folders may contain the same gateway.
     pub fn named(word: &str) -> Self {
         let path = Path::new(word);
         let name = path.file_name().filter(|_| path.is_dir());
@@ -28,7 +29,8 @@ impl Side {
 }
 
 /// Returns the gateway at each commit of a repository, built with the command `build`. The
-/// repository is that of the gateway's folder, or the current one for `NAME@PREFIX`.
+/// repository is the one that contains the gateway's folder or, for `NAME@PREFIX`, the current
+/// directory.
 pub fn commits(
     references: &[&str],
     gateway: &Path,
@@ -51,11 +53,11 @@ pub fn commits(
     references.iter().map(|reference| side(reference)).collect()
 }
 
-/// The gateway in a repository.
+/// The location of a gateway in each clone of a repository.
 enum Place {
-    /// Its folder, which the repository contains.
+    /// A gateway folder in the repository.
     Folder(PathBuf),
-    /// The program of a gateway with this name, below `prefix` in each clone.
+    /// The program of the gateway `name`, below `prefix` in each clone.
     Program { name: String, prefix: String },
 }
 

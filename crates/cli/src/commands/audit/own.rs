@@ -31,7 +31,7 @@ pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
     })
 }
 
-/// The figures that contradict other figures or arithmetic.
+/// Returns the reasons that mark figures as impossible or contradictory, each with its trial.
 fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFindings, &'f Reason)> {
     let of_trial = |trial: &'f TrialFindings| trial.reasons.iter().map(move |it| (trial, it));
     let is_defect = |(_, it): &(&TrialFindings, &Reason)| {

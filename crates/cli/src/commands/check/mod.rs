@@ -60,7 +60,6 @@ struct CheckGateway {
 }
 
 impl Check {
-    /// Runs the check.
     pub fn run(self) -> Result<Exit, Failure> {
         let What::Gateway(check) = self.what;
         check.run()

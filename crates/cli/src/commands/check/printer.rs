@@ -1,4 +1,4 @@
-//! Describes the results of scenarios.
+//! Formats the result of each scenario for `gatebench check`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,8 +20,8 @@ const SHOWN_MAX: usize = 3;
 /// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Describes the scenarios one after another. Instead of a failure that was already described, it
-/// names the scenario that had it first.
+/// Describes the scenarios one after another, but each failure only once: if a later scenario fails
+/// in the same way, its text names the earlier one.
 #[derive(Debug, Default)]
 pub struct Printer {
     /// Maps each failure to the first scenario that had it.
@@ -72,7 +72,8 @@ impl Printer {
         text
     }
 
-    /// The gateway's standard error, unless it was already shown for an earlier scenario.
+    /// Returns the gateway's standard error, or nothing if it was already shown for an earlier
+    /// scenario.
     fn stderr(&mut self, written: &str, scenario: &str) -> String {
         if written.is_empty() || self.shown_in(written, scenario).is_some() {
             return String::new();
@@ -111,7 +112,7 @@ impl Printer {
         text
     }
 
-    /// Returns the scenario for which the same failure was already shown. Ports, times and the
+    /// Returns the scenario that the same failure was already shown for. Ports, times and the
     /// scenario's name are ignored.
     fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
         let same = what.replace(scenario, "");
@@ -131,7 +132,7 @@ fn cases(count: usize) -> String {
     counted(count as u64, "case")
 }
 
-/// The request and the response in two columns, and the expectation below them.
+/// Formats the request and the response in two columns, with the expectation below them.
 fn side_by_side(case: &ParityCaseRecord) -> String {
     let width = (terminal::stdout_width() - INDENT - measure_text_width(GAP)) / 2;
     let column = |title: &str, text: &str| -> Vec<String> {
@@ -155,7 +156,7 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
     text.trim_end().to_owned()
 }
 
-/// Splits a line into pieces that fit a column.
+/// Splits a line into pieces that fit a column. Control characters become `·`.
 fn pieces(line: &str, width: usize) -> Vec<String> {
     let characters: Vec<char> = line
         .chars()

@@ -46,7 +46,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// A check that passed.
+    /// Creates a check that passed.
     pub fn good(name: &str, says: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -56,7 +56,7 @@ impl Check {
         }
     }
 
-    /// A check that found something to improve.
+    /// Creates a check that found something to improve.
     pub fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Advice,
@@ -65,7 +65,7 @@ impl Check {
         }
     }
 
-    /// A check that failed, so that nothing works.
+    /// Creates a check that failed and prevents a run.
     pub fn missing(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Missing,
@@ -109,7 +109,8 @@ pub fn output(target: &Target) -> Check {
     }
 }
 
-/// The permissions that containers refuse by default, and whether this program has them.
+/// Returns the permissions that container engines refuse by default, each marked as granted or
+/// refused.
 fn grants(
     backend: Backend,
     groups: Option<&str>,
@@ -163,8 +164,8 @@ fn cores(facts: &EnvironmentFacts) -> Check {
         Check::advice(
             "cores",
             format!(
-                "{}, but a control group limits the CPU time to the equivalent of about {usable}, which \
-                 stops the load generator in the middle of a measurement",
+                "{}, but a control group limits the CPU time to the equivalent of about {usable} of them; \
+                 this limit stops the load generator in the middle of a measurement",
                 allowed.len()
             ),
             "limit the cores instead of the time; in a container, use --cpuset-cpus instead of --cpus",
@@ -211,8 +212,8 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
-/// Checks which processes are charged for softirq time, from the kernel configuration and a
-/// one-second test.
+/// Determines from the kernel's configuration and a one-second test which processes are charged for
+/// softirq time.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";

@@ -1,4 +1,4 @@
-//! The permissions that a container must grant for all of gatebench's features.
+//! The permissions that all of gatebench's features need in a container.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use super::checks::Check;
 /// capabilities.
 const SAMPLING: u64 = (1 << 38) | (1 << 21);
 
-/// Reports whether this process has a capability that allows perf to sample. Used if perf is not
-/// installed and therefore cannot be tried.
+/// Reports whether this process has a capability that allows perf to sample. `gatebench doctor`
+/// uses this if perf is not installed and therefore cannot be tried.
 pub(super) fn may_sample() -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| has_capability(&status, SAMPLING))
 }
@@ -31,7 +31,7 @@ pub(super) struct Grant {
     pub(super) options: &'static [&'static str],
 }
 
-/// Checks which permissions the container of this engine grants.
+/// Checks which permissions this engine has granted to the container.
 pub(super) fn check(engine: &str, grants: &[Grant]) -> Check {
     let name = "container";
     let (granted, refused): (Vec<_>, Vec<_>) = grants.iter().partition(|it| it.is_granted);

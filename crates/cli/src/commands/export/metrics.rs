@@ -18,9 +18,9 @@ Examples:
   gatebench export prometheus RUN > run.om
   promtool tsdb create-blocks-from openmetrics run.om /var/lib/prometheus/metrics2
 
-Prometheus accepts samples that are at most about an hour older than its newest one; an empty
-server accepts a run of any age. `promtool` converts text of any age to blocks, which a server
-accepts even if it has newer samples.";
+Prometheus accepts samples that are at most about an hour older than its newest sample; an empty
+server accepts a run of any age. `promtool` converts the printed text to blocks, which a server
+accepts regardless of their age.";
 
 // The options that all kinds of servers share.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ impl Recorded {
         self.send_or("prometheus", print_openmetrics)
     }
 
-    /// Sends the run to a server of this kind, or calls `print`.
+    /// Sends the run to the server that --to names. Without --to, calls `print` instead.
     fn send_or(
         self,
         kind: &str,

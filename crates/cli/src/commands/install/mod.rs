@@ -29,10 +29,10 @@ Examples:
   gatebench install kong                 show the steps that its vendor publishes for this system
   gatebench install kong --yes           run these steps, as root
 
-Debian packages are installed system-wide, as root, without starting their daemons. Everything
-else is installed in $XDG_DATA_HOME/gatebench (~/.local/share/gatebench), where you can delete it.
-Gateways that are already installed are not changed. The packages of a gateway's vendor require a
-new package source on the system, so they are installed only with `--yes`.
+Debian packages are installed system-wide, as root, without starting their daemons. The packages of
+a gateway's vendor also require a new package source on the system, so they are installed only with
+`--yes`. Everything else is installed in $XDG_DATA_HOME/gatebench (~/.local/share/gatebench), where
+you can delete it. Gateways that are already installed are not changed.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
 arrives. Each gateway folder states the versions that its templates support. If the folder was not

@@ -36,16 +36,16 @@ Examples:
   gatebench kubernetes check bench --image localhost/gatebench-agent:0.2.0 --node tier=k6-runner
   gatebench kubernetes check prod/bench --role > role.yaml    for your administrator
 
-Without --image, the check creates nothing in the cluster. If a right is missing, it prints the Role
-that a run needs. Exit code: 3 if a run would fail, 0 otherwise.")]
+Without --image, the check creates nothing in the cluster. If a right is missing, the check prints
+the Role that a run needs. Exit code: 3 if a run would fail, 0 otherwise.")]
 pub struct Check {
-    /// The namespace in which runs would create their pods
+    /// The namespace where runs would create their pods
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
     namespace: Namespace,
     /// Also start a short-lived pod with this image, to see what its node offers
     #[arg(long, value_name = "IMAGE", conflicts_with = "role")]
     image: Option<String>,
-    /// Labels and taints of the node of this pod, as for `run --agent-node`
+    /// Labels and taints of the node that this pod runs on, as for `run --agent-node`
     #[arg(long, value_name = "LABEL|TAINT,...", requires = "image")]
     node: Option<NodeChoice>,
     /// Print only the Role with the rights that a run needs, as YAML
@@ -141,7 +141,7 @@ fn event_loop(pod: &InspectedPod) -> Finding {
     Finding::advice(
         name,
         format!("{backend}: the node's seccomp profile or kernel forbids io_uring"),
-        "all agents must use the same event loop; to allow io_uring, put a profile on the nodes and name it with --seccomp-profile",
+        "all agents must use the same event loop; to allow io_uring, put a seccomp profile on the nodes and name it with --seccomp-profile",
     )
 }
 
@@ -173,7 +173,7 @@ fn state_of(state: &NamespaceState, namespace: &str) -> Finding {
             return Finding::missing("namespace", "it does not exist", remedy);
         }
         NamespaceState::Unknown => {
-            let says = "you may not read it, so it is unknown whether it exists";
+            let says = "you are not allowed to read it, so it is unknown whether it exists";
             return Finding::advice("namespace", says, "make sure that its name is correct");
         }
         NamespaceState::Exists(None) => "it enforces no level of Pod Security".into(),
@@ -184,14 +184,14 @@ fn state_of(state: &NamespaceState, namespace: &str) -> Finding {
     Finding::good("namespace", says)
 }
 
-/// One finding if all rights are granted, otherwise one for each missing right.
+/// Returns one finding if all rights are granted, otherwise one for each missing right.
 fn rights(rights: &[Right]) -> Vec<Finding> {
     let missing: Vec<&Right> = rights.iter().filter(|right| !right.is_granted).collect();
     if missing.is_empty() {
         let says = format!("all {} rights are granted", rights.len());
         return vec![Finding::good("rights", says)];
     }
-    let remedy = "ask an administrator for the Role below and a RoleBinding to you";
+    let remedy = "ask an administrator for the Role below and a RoleBinding that grants it to you";
     let finding = |right: &&Right| {
         let says = format!("{} is not allowed", right.name);
         match right.without {
@@ -225,7 +225,8 @@ fn nodes(nodes: Option<&[Node]>) -> Vec<Finding> {
     std::iter::once(summary).chain(zones).chain(each).collect()
 }
 
-/// Advises one zone if the nodes are in several, because the distance between zones adds latency.
+/// Recommends a single zone if the nodes are in several, because the distance between zones adds
+/// latency.
 fn zones(nodes: &[&Node]) -> Option<Finding> {
     let mut zones: Vec<&str> = nodes
         .iter()

@@ -21,12 +21,13 @@ Examples:
   gatebench kubernetes from-testrun k6/*.yaml --suite gravitee --dir ours
   gatebench run ./ours --kubernetes bench --agents 4 --dry-run
 
-Each TestRun becomes a scenario with the load of its script. The script is in a ConfigMap in the
-same file, or in a file next to it. A script contains no policies: with --suite, gatebench uses the
-scenario of that suite that sends the same request. It prints the number of runners, their nodes and
-their limits as options of `gatebench run`. The folder also contains the scripts, for --engine k6.")]
+Each TestRun becomes a scenario with the load of its script. gatebench reads the script from a
+ConfigMap in the same file, or from a file next to it. A script contains no policies; with --suite,
+gatebench therefore uses the scenario of that suite that sends the same request. It prints the
+number of runners, their nodes and their limits as options of `gatebench run`. The folder also
+contains the scripts, for --engine k6.")]
 pub struct FromTestrun {
-    /// Files with resources of the kind TestRun
+    /// Files that contain TestRun resources
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Use the scenarios and gateways of this suite (name or file)

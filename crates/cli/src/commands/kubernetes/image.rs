@@ -14,10 +14,10 @@ use crate::terminal;
 /// The server that stores rate limits; it is not a gateway.
 const REDIS: &str = "redis";
 
-/// The image for the upstream and the load generators.
+/// The name of the image for the upstream and the load generators.
 const PLAIN: &str = "agent";
 
-/// Write a container image from a gateway that is installed on this machine
+/// Write a container image of a gateway that is installed on this machine
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,9 +27,9 @@ Examples:
   ctr -n k8s.io images import nginx.tar                  on each node of the cluster
 
 `kind load image-archive`, `minikube image load`, `k3s ctr images import`, `podman load` and `docker
-load` can also read the file. Nothing is pulled or pushed, and no container engine is needed. The
-image contains the program with its libraries at the same paths as on this machine; the nodes must
-have the same processor architecture as this machine.")]
+load` can also read the file. The command needs no container engine, and neither pulls nor pushes an
+image. The image contains the program with its libraries at the same paths as on this machine; the
+nodes must have the same processor architecture as this machine.")]
 pub struct Image {
     /// A gateway (name, NAME@VERSION or folder), `redis`, or `agent`
     #[arg(value_name = "NAME|DIR")]
@@ -45,7 +45,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Finds the program, and writes the image.
+    /// Finds the program and writes the image.
     pub fn run(self) -> Result<Exit, Failure> {
         let launcher = launcher()?;
         let mut image = kubernetes::Image::new(&launcher).map_err(unreadable)?;
@@ -70,7 +70,7 @@ impl Image {
                     return Err(Failure::words(
                         word,
                         format!("{} is not installed on this machine", found.place()),
-                        "use that image itself: --image",
+                        "use that image directly, with --image",
                     ));
                 }
                 image.add_gateway(&folder, &found).map_err(unreadable)?;

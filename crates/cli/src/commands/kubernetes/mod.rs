@@ -40,15 +40,15 @@ enum Verb {
     FromTestrun(from_testrun::FromTestrun),
 }
 
-/// Delete the objects of all runs in a namespace, even of those in progress
+/// Delete the objects of all runs in a namespace, including runs in progress
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   gatebench kubernetes clean bench
 
-Normally nothing is left: a run deletes its objects, even if it is killed. This command deletes the
-objects of runs whose machine failed. It also ends runs that are in progress in the namespace. It
-keeps the Role, and TestRuns with their ConfigMaps.")]
+Normally nothing is left: a run deletes its objects, even if gatebench is killed. Objects are left
+only if the machine that gatebench ran on failed. This command deletes them. It also ends runs that
+are in progress in the namespace. It keeps the Role, and TestRuns with their ConfigMaps.")]
 struct Clean {
     /// The namespace of the runs
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
@@ -56,7 +56,6 @@ struct Clean {
 }
 
 impl Kubernetes {
-    /// Runs the subcommand.
     pub fn run(self) -> Result<Exit, Failure> {
         match self.verb {
             Verb::Check(check) => check.run(),

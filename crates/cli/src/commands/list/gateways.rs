@@ -19,7 +19,7 @@ pub struct Listed {
     program: Result<FoundBinary, DriverError>,
 }
 
-/// Looks for every gateway.
+/// Looks for the program of every gateway.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
     let launcher = launcher()?;
     let listed = |folder: Folder| Listed {
@@ -122,7 +122,7 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// The features whose additional parts are missing, each with instructions for installing the
+    /// Returns the features that lack an additional part, each with instructions for installing the
     /// part.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
@@ -138,7 +138,6 @@ impl Listed {
         }
     }
 
-    /// All details, as JSON.
     pub fn as_json(&self) -> Value {
         let spec = &self.folder.spec;
         let found = self.program.as_ref().ok();

@@ -89,7 +89,7 @@ fn means(spec: &GatewayFolder) -> String {
     if ways.is_empty() { "–".into() } else { ways }
 }
 
-/// The policies that each gateway enforces by itself.
+/// Renders the table of each gateway's policies and other features.
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
@@ -123,7 +123,7 @@ fn policies(folders: &[Folder]) -> String {
     text
 }
 
-/// The symbol of a feature in the table.
+/// Returns the table's symbol for a feature.
 fn mark(spec: &GatewayFolder, word: &str) -> &'static str {
     let feature = spec.features.get(word);
     match feature.map(|it| (it.support(), it.without())) {
@@ -181,14 +181,14 @@ fn about(spec: &GatewayFolder) -> String {
     text
 }
 
-/// How a gateway implements a feature.
+/// Describes how a gateway implements a feature; none if it does not.
 fn means_of(word: &str, feature: &Feature) -> Option<String> {
     let means = feature.explanation()?;
     let is_there = [Support::Native, Support::Script].contains(&feature.support());
     is_there.then(|| format!("{word} ({means})"))
 }
 
-/// A wrapped list item.
+/// Formats a wrapped list item.
 fn item(text: &str) -> String {
     format!("- {}\n", terminal::column(text.trim(), WIDTH, INDENT))
 }

@@ -48,7 +48,7 @@ enum ListedKind {
     Loads,
     /// Specifications, for `gatebench spec run`
     Specifications,
-    /// Published documents, in whose columns `gatebench report --as` can print a run
+    /// Published documents, whose columns `gatebench report --as` can use to print a run
     Published,
 }
 
@@ -60,7 +60,7 @@ struct Entry {
     folder: String,
 }
 
-/// Returns an entry for each document; `named` gives its name and title.
+/// Returns an entry for each document; `named` returns its name and title.
 fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entry> {
     let entry = |it: Listed<T>| {
         let (name, title) = named(it.document);
@@ -74,7 +74,7 @@ fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entr
     all.into_iter().map(entry).collect()
 }
 
-/// The name of a suite, and its title with a note if the suite reproduces a document.
+/// Returns the name and title of a suite. The title has a note if the suite reproduces a document.
 fn suite(it: Suite) -> (String, String) {
     let note = it
         .as_published
@@ -82,7 +82,7 @@ fn suite(it: Suite) -> (String, String) {
     (it.suite, it.title + note)
 }
 
-/// The name of a published document, and its title with its source.
+/// Returns the name of a published document, and its title with the source appended.
 fn published(it: Published) -> (String, String) {
     let source = it.source.iter().map(|source| format!(" ({source})"));
     (it.published, it.title + &source.collect::<String>())
@@ -119,14 +119,14 @@ impl List {
             return Err(Failure::words(
                 "--markdown",
                 "only gateways can be printed as a page",
-                "gatebench list gateways --markdown",
+                "name that kind: gatebench list gateways --markdown",
             ));
         }
         let folders = self.overlay.catalogue().list()?;
         terminal::say_data(markdown::page(&folders).trim_end())
     }
 
-    /// The entries of a kind, as lines and as JSON.
+    /// Returns the entries of a kind, as lines and as JSON.
     fn section(&self, kind: ListedKind) -> Result<(String, Value), Failure> {
         let library = self.overlay.scenarios();
         let entries = match kind {
@@ -148,7 +148,7 @@ impl List {
         Ok((self.lines(&entries), values.collect()))
     }
 
-    /// The entries with their titles, grouped by folder.
+    /// Lists the entries with their titles, grouped by folder.
     fn lines(&self, entries: &[Entry]) -> String {
         let widest = terminal::widest(entries.iter().map(|it| &*it.name));
         let folders: BTreeSet<&str> = entries.iter().map(|it| it.folder.as_str()).collect();
@@ -165,7 +165,7 @@ impl List {
     }
 }
 
-/// The path after an entry, or nothing if paths are not shown.
+/// Returns the path in brackets, or an empty string if paths are not shown.
 fn in_brackets(path: &str, is_shown: bool) -> String {
     match is_shown {
         true => format!("  ({path})"),

@@ -15,11 +15,10 @@ use crate::failure::Failure;
 
 /// The results of a load, agent by agent.
 pub struct ByAgent {
-    /// The results of each agent.
     pub each: Vec<AgentReport>,
     /// The start times of the agents; none if no request was sent.
     pub start: Option<StartReport>,
-    /// The agent that was lost.
+    /// The agent that was lost during the load, if any.
     pub lost: Option<AgentFailure>,
     /// CPU time of this process during the load.
     pub cpu_ns: u64,
@@ -35,7 +34,7 @@ pub fn connect(places: &[Place]) -> Result<Option<Agents>, Failure> {
     Ok(Some(Agents::connect(places, &launcher()?, &[], None)?))
 }
 
-/// The number of workers of all agents.
+/// Returns the total number of workers on all agents.
 pub fn workers(agents: &Agents, cores: &[usize]) -> u32 {
     u32::try_from(agents.workers(cores)).unwrap_or(u32::MAX)
 }
@@ -62,12 +61,12 @@ pub fn run(
 }
 
 impl ByAgent {
-    /// The record of the agents, in the same form as in the record of a run.
+    /// Returns the agents' record, in the form that a run records.
     pub fn record(&self) -> AgentsRecord {
         agents_record(&self.each, self.start)
     }
 
-    /// The observations without the state of this machine, which sent nothing.
+    /// Removes the state of this machine, which sent nothing, from the observations.
     pub fn seen(&self, seen: Seen) -> Seen {
         Seen {
             machine: MachineFacts::default(),
@@ -75,7 +74,7 @@ impl ByAgent {
         }
     }
 
-    /// The failure of a load that lost an agent.
+    /// Returns a failure if the load lost an agent.
     pub fn failure(&self) -> Option<Failure> {
         let lost = self.lost.as_ref()?;
         let culprit = format!("agent {}", lost.agent);

@@ -60,8 +60,8 @@ impl Load {
                 "add --rate, so that a stage is a number of connections per second, or omit --stage",
             ));
         }
-        // A worker without a connection could not send its part of the load. The agents' cores are
-        // not known yet; their workers that get no connection send nothing.
+        // A worker without a connection could not send its part of the load. With --agents, the
+        // number of workers is not known yet, and a worker that gets no connection sends nothing.
         let workers = self.engine.workers();
         match shape.connections.filter(|given| *given < workers) {
             None => Ok(()),

@@ -18,12 +18,11 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (99.99, "p99_99"),
 ];
 
-/// The figures of a load.
+/// The figures of a load, computed from its outcome.
 pub struct Figures<'a> {
-    /// The outcome that the figures are computed from.
     pub outcome: &'a Outcome,
-    /// The times from the intended send to the last byte, of all requests that were sent. A request
-    /// without a response counts with the time until it failed.
+    /// The times from the intended send to the last byte, for all requests that were sent. A
+    /// request without a response counts with the time until it failed.
     pub response: Times,
     /// The times from the actual send to the last byte.
     pub service: Times,
@@ -49,7 +48,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// The times that a clock measured.
+    /// Returns the response times, the service times or the lateness.
     pub fn times(&self, clock: Clock) -> &Times {
         match clock {
             Clock::Response => &self.response,
@@ -58,7 +57,6 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// All counts.
     pub fn counts(&self) -> &Counts {
         &self.outcome.counts
     }
@@ -99,18 +97,18 @@ impl<'a> Figures<'a> {
         bad.into_iter().map(|class| by_class[class as usize]).sum()
     }
 
-    /// The requests to a route that got no good response.
+    /// The number of requests to this route that got no good response.
     pub fn failed_of(&self, route: &RouteRecord) -> u64 {
         self.bad(route.responses_failing_checks, &route.by_class) + route.errors.iter().sum::<u64>()
     }
 
-    /// Responses of a class.
+    /// The number of responses in this class.
     pub fn responses(&self, class: Class) -> u64 {
         self.counts().by_class[class as usize]
     }
 
-    /// Each check as text, with the number of responses that failed it. The counts of equal checks
-    /// on different requests are added.
+    /// Returns each check as text, with the number of responses that failed it. The counts of equal
+    /// checks on different requests are added.
     pub fn failed_checks(&self) -> Vec<(&str, u64)> {
         let mut found: Vec<(&str, u64)> = Vec::new();
         for (text, failed) in self.outcome.checks.iter().zip(&self.counts().checks_failed) {
@@ -122,7 +120,7 @@ impl<'a> Figures<'a> {
         found
     }
 
-    /// The requests with their names, if there are several.
+    /// Returns the record of each request by name. Empty if there is only one request.
     pub fn routes(&self) -> impl Iterator<Item = (&str, &RouteRecord)> {
         let groups = self.outcome.groups.iter();
         let routes = groups.flat_map(|group| &group.routes);
@@ -140,12 +138,12 @@ impl<'a> Figures<'a> {
         (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
-    /// Share of their cores' time that the workers used.
+    /// The share of their cores' time that the workers used; it can slightly exceed 1.
     pub fn busy_share(&self) -> f64 {
         self.share_of_workers(self.cpu_ns())
     }
 
-    /// Share of the time in which the workers were ready to run but had no core.
+    /// The share of the time in which the workers were ready to run but had no core.
     pub fn run_queue_share(&self) -> f64 {
         let waits = self.outcome.workers.iter().map(|it| it.run_queue_wait_ns);
         self.share_of_workers(waits.sum())
@@ -162,7 +160,8 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// The name of a class. The load generator counts statuses outside 200 to 599 as failures.
+/// The name of a class in the results. The load generator puts statuses outside 200 to 599 into the
+/// class `Failed`, which is shown as `other`.
 pub fn class_word(class: Class) -> &'static str {
     match class {
         Class::Failed => "other",
@@ -170,7 +169,7 @@ pub fn class_word(class: Class) -> &'static str {
     }
 }
 
-/// The times of one kind, for requests with any outcome.
+/// The recorded times of one kind; none if nothing was recorded.
 #[derive(Debug, Default)]
 pub struct Times<C: Counter = u64>(Option<Recording<C>>);
 
@@ -180,7 +179,7 @@ impl Times {
         Self::sum(of_metric.map(|(_, recording)| recording))
     }
 
-    /// The times of all requests that ended in a second.
+    /// Merges the times of all requests that ended in a second.
     pub fn of_second(interval: &Interval, metric: Metric) -> Self {
         let of_metric = interval.recordings().filter(|(it, ..)| *it == metric);
         Self::sum(of_metric.map(|(.., recording)| recording))
@@ -194,19 +193,18 @@ impl Times {
         Self(sum)
     }
 
-    /// The times of one class.
+    /// Returns the times of the responses in one class.
     pub fn of_class(recordings: &Recordings, metric: Metric, class: Class) -> Self {
         Self(recordings.get(&(metric, class)).cloned())
     }
 }
 
 impl<C: Counter> Times<C> {
-    /// The times of a recording.
     pub fn of_recording(recording: &Recording<C>) -> Self {
         Self(Some(recording.clone()))
     }
 
-    /// The recording, unless it is empty.
+    /// Returns the recording, unless it is empty.
     pub fn recording(&self) -> Option<&Recording<C>> {
         self.0.as_ref().filter(|it| !it.histogram.is_empty())
     }
@@ -232,7 +230,8 @@ impl<C: Counter> Times<C> {
         self.recording().map(|it| it.max_ns)
     }
 
-    /// A percentile from 0 to 100, in nanoseconds; none if fewer than ten samples lie beyond it.
+    /// Returns a percentile from 0 to 100, in nanoseconds; none if fewer than ten samples lie
+    /// beyond it.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let recording = self.recording()?;
         is_trustworthy(percentile, recording.histogram.len()).then(|| {

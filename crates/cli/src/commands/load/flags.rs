@@ -25,8 +25,8 @@ use crate::reports::ReportFile;
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
     /// Open N connections, each with one request in flight [default: 50]; with --rate, open all of
-    /// them before the first request [default: one second's arrivals, at least 64 and at most 1000,
-    /// divided by --streams]
+    /// them before the first request [default: the number of arrivals in one second, at least 64
+    /// and at most 1000, divided by --streams]
     #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub connections: Option<u32>,
     /// Measure for this long [default: 10s; with --stage, the duration of all stages]
@@ -38,8 +38,8 @@ pub struct ShapeFlags {
     /// Send the load for this long before the measurement begins [default: 1s; with -n, none]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<HumanDuration>,
-    /// Send requests at this rate, whether or not responses arrive; latency counts from the time at
-    /// which each request was due
+    /// Send requests at this rate, whether or not responses arrive; latency counts from the time
+    /// when each request was due
     #[arg(short, long, value_name = "PER-SECOND", value_parser = rate)]
     pub rate: Option<f64>,
     /// Change the rate linearly to reach this value at the end
@@ -49,7 +49,7 @@ pub struct ShapeFlags {
     /// :step, change it at once and keep it for TIME (repeatable)
     #[arg(long = "stage", value_name = "TARGET:TIME")]
     pub stages: Vec<Stage>,
-    /// Space the arrivals evenly, or randomly like those of many independent users
+    /// Space the arrivals evenly, or randomly, like requests from many independent users
     #[arg(long, requires = "rate", default_value = "uniform", value_parser = one_of(&SPREADS))]
     pub arrivals: Spread,
     /// Queue at most N arrivals while no connection is free; drop and count the others
@@ -63,25 +63,25 @@ pub struct ShapeFlags {
     pub timeout: HumanDuration,
 }
 
-/// The requests, and the checks of their responses.
+/// The requests, and the checks on their responses.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
     /// Use this request method [default: GET; with a body, POST]
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
     pub method: Option<String>,
-    /// Send this header (repeatable); otherwise, only Host and the headers that frame the body are
-    /// sent
+    /// Send this header in addition to Host and the headers that frame the body (repeatable)
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub headers: Vec<String>,
     /// Send this body: text, @FILE, or @- for standard input
     #[arg(long, visible_alias = "data", value_name = "TEXT|@FILE")]
     pub body: Option<String>,
-    /// Fill {{NAME.COLUMN}} in path, headers and body from this file, where NAME is the name of the
-    /// file, for example users.csv or users.jsonl (repeatable). Write {{ "{{" }} for literal braces
+    /// Fill {{NAME.COLUMN}} in path, headers and body from this file, for example users.csv or
+    /// users.jsonl, where NAME is the name of the file without its extension (repeatable). Write
+    /// {{ "{{" }} for literal braces
     #[arg(long = "data-file", value_name = "FILE")]
     pub data_files: Vec<PathBuf>,
-    /// How to pick a row of the data files for each request
+    /// Choose the rows of the data files for the requests in this order
     #[arg(long, requires = "data_files", default_value = "in-turn", value_parser = one_of(&PICKS))]
     pub pick: Pick,
     /// Request the paths in this file from the host of the URL: one per line, optionally with a
@@ -103,7 +103,7 @@ pub struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// All bounds of the load, in their order.
+    /// Returns all bounds, in the order of the flags.
     pub fn bounds(&self) -> impl Iterator<Item = &Bound> {
         self.thresholds.iter().flat_map(|Bounds(bounds)| bounds)
     }
@@ -136,7 +136,7 @@ pub struct ConnectionFlags {
     #[arg(long, conflicts_with_all = ["http2", "requests_per_connection", "connection_rate", "think",
         "method", "headers", "body", "data_files", "path_file", "user", "checks"])]
     pub handshakes: bool,
-    /// Connect to this Unix socket; the URL gives the Host header and the path
+    /// Connect to this Unix socket; the URL determines the Host header and the path
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "sources"])]
     pub unix_socket: Option<PathBuf>,
     /// Close each connection after N requests and open a new one
@@ -145,7 +145,7 @@ pub struct ConnectionFlags {
     /// Open this many connections per second at the start [default: all at once]
     #[arg(long, value_name = "PER-SECOND", value_parser = rate)]
     pub connection_rate: Option<f64>,
-    /// Use this address for a host and port, like --resolve of curl (repeatable)
+    /// Use this address for a host and port, like curl's --resolve (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     pub resolve: Vec<Resolve>,
     /// Connect from this local address; several are used in turn (repeatable)
@@ -157,7 +157,7 @@ pub struct ConnectionFlags {
 }
 
 impl ConnectionFlags {
-    /// The protocol by its name in ALPN; `none` if connections are only opened.
+    /// Returns the ALPN name of the protocol, or `none` if the load only opens connections.
     pub fn protocol(&self) -> &'static str {
         match (self.handshakes, self.http2) {
             (true, _) => NO_PROTOCOL,
@@ -191,7 +191,7 @@ const PROXIES: [Named<ProxyProtocol>; 2] = [
     ("v2", "The binary format", ProxyProtocol::V2),
 ];
 
-/// TLS, for `https://`.
+/// The TLS settings for `https://`.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsFlags {
@@ -226,7 +226,7 @@ fn tls_version(text: &str) -> Result<Version, String> {
 }
 
 impl TlsFlags {
-    /// The first flag that was given.
+    /// Returns the first TLS flag that was given.
     pub fn first_given(&self) -> Option<&'static str> {
         let given = [
             (self.insecure, "--insecure"),
@@ -243,7 +243,7 @@ impl TlsFlags {
     }
 }
 
-/// The load generator.
+/// The cores, the event loop and the machines of the load generator.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load generator")]
 pub struct EngineFlags {
@@ -258,13 +258,13 @@ pub struct EngineFlags {
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
     /// Send the load from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
-    /// without --cores, each uses all its cores
+    /// without --cores, each machine uses all of its cores
     #[arg(long, value_name = "PLACES", value_delimiter = ',')]
     pub agents: Vec<Place>,
 }
 
 impl EngineFlags {
-    /// The number of workers: one for each core.
+    /// Returns the number of workers: one per core in --cores, or one.
     pub fn workers(&self) -> u32 {
         let cores = self.cores.as_ref().map_or(0, |cores| cores.0.len());
         u32::try_from(cores).unwrap_or(u32::MAX).max(1)

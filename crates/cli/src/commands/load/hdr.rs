@@ -41,7 +41,8 @@ impl HdrFile {
         Ok(HdrLog { log, error: None })
     }
 
-    /// Writes the last bytes.
+    /// Flushes the file. If writing the log has already failed, returns the error in `written`
+    /// instead.
     pub fn finish(mut self, written: Result<(), HistogramError>) -> Result<(), Failure> {
         let flushed = written.and_then(|()| self.out.flush().map_err(HistogramError::Io));
         flushed.map_err(|error| unwritable(FLAG, &self.path, error))
@@ -56,7 +57,7 @@ pub struct HdrLog<'a> {
 
 impl HdrLog<'_> {
     /// Writes the times of one second. An error must not stop the load, so [`HdrLog::end`] returns
-    /// the first one.
+    /// the first error.
     pub fn write(&mut self, interval: &Interval) {
         let began = Duration::from_secs(interval.second.into());
         let length = Duration::from_secs(1);
@@ -73,7 +74,7 @@ impl HdrLog<'_> {
         }
     }
 
-    /// Ends the log, and returns the first error.
+    /// Ends the log and returns the first error.
     pub fn end(self) -> Result<(), HistogramError> {
         self.error.map_or(Ok(()), Err)
     }

@@ -8,7 +8,7 @@ use gatebench_report::format::{grouped, quantity, three_figures};
 
 use super::figures::{Figures, Times};
 
-/// A bound, and the verdict on it.
+/// A bound and the verdict on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The bound as written.
@@ -86,7 +86,7 @@ fn time(statistic: Statistic, times: &Times) -> Result<f64, String> {
     })
 }
 
-/// A count, and the total that it is part of.
+/// Returns a count and the total that it is part of.
 fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
     let counts = figures.counts();
     match what {

@@ -68,8 +68,8 @@ pub fn has_cores_to_spare(workers: usize) -> bool {
     are_spared(workers, online, allowed, is_time_limited)
 }
 
-/// Cores that only other processes may use also count, because those processes run there. Limited
-/// CPU time, however, must not be spent on waiting.
+/// Reports whether the workers leave a core for other processes. Cores that only other processes
+/// may use also count, unless the CPU time is limited: polling would then use up that time.
 fn are_spared(workers: usize, online: usize, allowed: usize, is_time_limited: bool) -> bool {
     let used_by_all = if is_time_limited { allowed } else { online };
     used_by_all > workers && allowed >= workers

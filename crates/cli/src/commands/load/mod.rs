@@ -53,7 +53,7 @@ const EXAMPLES: &str = "\
 Examples:
   gatebench load http://127.0.0.1:8080/ping                      50 connections for 10 s
   gatebench load -c 64 -d 30s http://127.0.0.1:8080/ping         how high is the throughput?
-  gatebench load --rate 2000 --report load.html URL              write the latency as an HTML page
+  gatebench load --rate 2000 --report load.html URL              write a report as an HTML page
   gatebench load --rate 100 --ramp-to 5000 -d 60s URL            where is the knee?
   gatebench load -n 100 -c 4 --check status=200 URL              does it work at all?
   gatebench load -X PUT -H 'Content-Type: application/json' --body @order.json URL
@@ -172,7 +172,7 @@ impl Load {
             data: Arc::new(self.data()?),
             warm_up: timing.warm_up,
             measure: timing.measure,
-            // Every request either gets a response or times out.
+            // The drain is as long as the timeout, so every request gets a response or times out.
             drain: self.shape.timeout.0,
             // Each agent decides this for its own machine.
             spin: !self.engine.agents.is_empty() || machine::has_cores_to_spare(cores.len().max(1)),
@@ -314,7 +314,7 @@ impl Load {
         Ok(())
     }
 
-    /// Removes the report files that nothing was written to.
+    /// Removes the report files that are still empty.
     fn remove_empty_reports(&self) {
         for ReportFile { path, .. } in &self.output.reports {
             if fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() == 0) {
@@ -335,7 +335,7 @@ impl Load {
     }
 }
 
-/// The failure to write the file that a flag names.
+/// Returns the failure for a file that a flag names but that cannot be written.
 fn unwritable(flag: &str, path: &Path, error: impl Display) -> Failure {
     Failure::said(
         Exit::Environment,
@@ -379,7 +379,7 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
     }
 }
 
-/// Returns the description of an error, and its remedy in terms of this command line.
+/// Returns the description of an error and its remedy, with the flags of this command that apply.
 fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
     let remedy = match (reason.remedy(), flags_against(reason)) {
         (Some(remedy), Some(flags)) => format!("{remedy} ({flags})"),
@@ -393,7 +393,7 @@ fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
     (reason.what(), remedy)
 }
 
-/// The flags that remedy a TLS error.
+/// Returns the flags that remedy a TLS error.
 fn flags_against(reason: &ConnectError) -> Option<&'static str> {
     let ConnectError::Tls(error) = reason else {
         return None;

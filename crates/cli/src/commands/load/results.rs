@@ -17,21 +17,20 @@ pub struct Results<'a> {
     pub target: String,
     /// The load as text.
     pub load: String,
-    /// The protocol by its name in ALPN.
+    /// The ALPN name of the protocol, or [`NO_PROTOCOL`].
     pub protocol: &'static str,
     /// True if requests are sent at a rate.
     pub open: bool,
-    /// Cores of the workers; none if they are not pinned.
+    /// Cores of the workers; empty if they are not pinned.
     pub cores: &'a [usize],
     /// The results of each agent, if agents sent the load.
     pub agents: Option<&'a ByAgent>,
-    /// All figures.
     pub figures: Figures<'a>,
     /// The state of the machine during the load.
     pub machine: MachineFacts,
     /// The reasons why the figures do not support every conclusion.
     pub cautions: Vec<Caution>,
-    /// The thresholds.
+    /// The thresholds, each with its verdict.
     pub judged: Vec<Judged>,
     /// True if a threshold applies to the checks.
     pub judges_checks: bool,
@@ -51,7 +50,7 @@ impl Results<'_> {
         self.machine.steal_ns as f64 / available_ns.max(1) as f64
     }
 
-    /// The unit of counts.
+    /// The noun for counts, in the singular.
     pub fn unit(&self) -> &'static str {
         if self.sends_requests() {
             "request"

@@ -13,8 +13,9 @@ use crate::failure::Failure;
 
 /// The default number of connections of a closed load, as in hey and oha.
 const CONNECTIONS: u32 = 50;
-/// The minimum and the maximum number of connections of an open load. They suffice for a target
-/// that stalls for a second, and stay below the usual limits on connections.
+/// The minimum and the maximum of the default number of connections of an open load. Within these
+/// bounds, the connections suffice for a target that stalls for a second. The maximum is below the
+/// usual limits on connections.
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
 const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
 const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);
@@ -24,7 +25,6 @@ const DURATION_OF_REQUESTS: HumanDuration = HumanDuration::from_millis(24 * 3_60
 /// The schedule of a load.
 #[derive(Debug, PartialEq)]
 pub struct Timing {
-    /// The shape, closed or open.
     pub shape: Shape,
     /// The warm-up, whose results are discarded.
     pub warm_up: Duration,
@@ -38,7 +38,7 @@ impl Timing {
         matches!(self.shape, Shape::Open(_))
     }
 
-    /// The number of requests after which the load ends.
+    /// The number of requests that end the load, if it was given.
     pub fn requests(&self) -> Option<u64> {
         match &self.shape {
             Shape::Closed(closed) => closed.requests_max,
@@ -130,7 +130,8 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
 }
 
 impl ShapeFlags {
-    /// The load that the flags describe, with at least one connection for each worker.
+    /// Derives the schedule from the flags. If -c is not given, there is at least one connection
+    /// for each worker.
     pub fn timing(&self, connections: &ConnectionFlags, workers: u32) -> Result<Timing, Failure> {
         let shape = match self.rate {
             Some(rate) => Shape::Open(self.open(rate, connections, workers)),
@@ -228,7 +229,8 @@ impl ShapeFlags {
         }
     }
 
-    /// The number of connections that suffice for the arrivals of one second.
+    /// Returns the number of connections that suffices for the arrivals of one second, within
+    /// [`CONNECTIONS_AT_RATE`].
     fn connections_at(&self, rate: f64, streams: u32) -> u32 {
         let rates = self.stages.iter().map(|stage| stage.target);
         let highest = rates.chain(self.ramp_to).fold(rate, f64::max);

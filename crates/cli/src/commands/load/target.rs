@@ -46,7 +46,7 @@ impl Asked {
     }
 }
 
-/// Reads URLs, headers and body.
+/// Builds the requests from the URLs and flags. Reads the files that the flags name.
 pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
     let (site, paths) = site_and_paths(urls, flags.path_file.as_deref())?;
     let mut headers = header::parse(&flags.headers).map_err(|what| {
@@ -167,7 +167,7 @@ fn body(text: &str) -> Result<Body, Failure> {
         .map_err(|error| Failure::words("--body", format!("cannot read {path}: {error}"), remedy))
 }
 
-/// Finds the site and prepares the connections to it.
+/// Finds the site's address and prepares the connections to it.
 pub fn target(
     asked: &Asked,
     connections: &ConnectionFlags,

@@ -10,7 +10,7 @@ use super::agents::ByAgent;
 use super::figures::Figures;
 use super::live::{Seen, Silence};
 
-/// A silence in which fewer arrivals than this were due may be coincidental.
+/// A silence may be a coincidence if fewer arrivals than this were due in it.
 const DUE_MIN: f64 = 4.0;
 /// The maximum number of silences that are listed.
 const SILENCES_LISTED: usize = 3;
@@ -18,9 +18,8 @@ const SILENCES_LISTED: usize = 3;
 /// A reason why the figures do not support every conclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {
-    /// The value in JSON.
+    /// The value of `limit` in JSON.
     pub word: String,
-    /// The sentence.
     pub message: String,
     pub remedy: String,
 }
@@ -44,7 +43,8 @@ impl From<Reason> for Caution {
     }
 }
 
-/// Returns all reasons why a load is limited: the findings of the gates of a run, and silences.
+/// Returns all reasons why a load is limited: the findings of the gates that also judge runs, and
+/// silences.
 pub fn cautions(
     figures: &Figures<'_>,
     seen: &Seen,
@@ -81,7 +81,9 @@ fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Cau
         };
         Caution {
             word: "silence".into(),
-            message: format!("No response arrived in these seconds: {stretches}{more}."),
+            message: format!(
+                "No response arrived in these periods (seconds of the measurement): {stretches}{more}."
+            ),
             remedy: "Check the target's log for restarts and pauses at that time.".into(),
         }
     })

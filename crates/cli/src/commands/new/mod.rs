@@ -81,7 +81,7 @@ impl NewGateway {
         terminal::say(&format!(
             "{name}/gateway.yaml    how to find, start and stop the gateway, and its features\n\
              {name}/{config}    a template of its configuration\n\n\
-             It is a plain proxy that uses {like}. `gatebench check gateway ./{name}` verifies that it works. \
+             The gateway is a plain proxy that uses {like}. `gatebench check gateway ./{name}` verifies that it works. \
              Change one thing at a time."
         ))
     }
@@ -123,10 +123,10 @@ fn installed() -> Result<Like, Failure> {
     Ok(found.unwrap_or(Like::Nginx))
 }
 
-/// Returns the folder for the same gateway in a container image.
+/// Returns the gateway.yaml for the same gateway in a container image.
 fn in_image(like: Like, image: &str) -> String {
     let container = format!(
-        "# gatebench does not pull the image. The program in the image is `binary`; the entrypoint is not run.\n\
+        "# gatebench does not pull the image. `binary` is the program in the image; the entrypoint is not run.\n\
          container: {{image: \"{image}\", program: /usr/sbin/NAME}}\nfiles:"
     );
     let own = format!("[{}]", like.name());

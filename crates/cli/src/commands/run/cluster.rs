@@ -38,8 +38,8 @@ pub struct ClusterArgs {
     /// objects
     #[arg(long, value_name = "[CONTEXT/]NAMESPACE", conflicts_with_all = ["gateway_on", "pid", "null", "keep_awake", "upstream_on", "redis_on"])]
     pub kubernetes: Option<Namespace>,
-    /// Read CPU and memory of the attached gateway in its pod, from a container that is added to
-    /// it (see docs/guide/KUBERNETES.md)
+    /// Measure the CPU time and memory of the attached gateway from a container that is added to
+    /// its pod (see docs/guide/KUBERNETES.md)
     #[arg(
         long,
         value_name = "NAMESPACE/SELECTOR",
@@ -51,13 +51,13 @@ pub struct ClusterArgs {
     /// turn
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "kubernetes")]
     upstreams: u32,
-    /// The image of the gateway [default: that of its folder]
+    /// The image of the gateway [default: the one that its folder names]
     #[arg(long, value_name = "IMAGE", requires = "kubernetes")]
     image: Option<String>,
     /// The image of the upstream, the load generators, and the container of --attach-pod
     #[arg(long, value_name = "IMAGE", default_value = AGENT_IMAGE)]
     agent_image: String,
-    /// The image of the pod with Redis, which has `redis-server` on its PATH
+    /// The image of the Redis pod; the image must have `redis-server` on its PATH
     #[arg(long, value_name = "IMAGE", default_value = REDIS_IMAGE, requires = "kubernetes")]
     redis_image: String,
     /// Labels of the gateway's node (KEY=VALUE), and taints to tolerate (KEY=VALUE:NoSchedule)
@@ -69,34 +69,35 @@ pub struct ClusterArgs {
     /// Labels and taints of the nodes that send the load
     #[arg(long, value_name = "LABEL|TAINT,...", requires = "kubernetes")]
     agent_node: Option<NodeChoice>,
-    /// Limit each pod that sends the load to this number of CPUs [default: request 1, no limit]
+    /// Limit each pod that sends the load to this number of CPUs [default: no limit, but a
+    /// request of 1 CPU]
     #[arg(long, value_name = "CPUS", value_parser = values::cpu_millis, requires = "kubernetes")]
     agent_cpus: Option<u32>,
     /// Limit each pod that sends the load to this amount of memory
     #[arg(long, value_name = "BYTES", value_parser = values::bytes, requires = "kubernetes")]
     agent_memory: Option<u64>,
-    /// The seccomp profile of the upstream and the load generators, a file on the nodes; for nodes
-    /// whose default profile forbids io_uring
+    /// Run the upstream and the load generators with this seccomp profile, a file on the nodes;
+    /// needed if the default profile of the nodes forbids io_uring
     #[arg(long, value_name = "FILE", requires = "kubernetes")]
     seccomp_profile: Option<String>,
-    /// Print TestRuns for the k6 operator, which send the load to the gateway at --attach, instead
-    /// of running; needs --engine k6
+    /// Print TestRuns for the k6 operator instead of sending the load; the TestRuns send it to the
+    /// gateway at --attach; needs --engine k6
     #[arg(long, requires_all = ["kubernetes", "attach", "engine"])]
     pub testrun: bool,
     /// The image of k6 in TestRuns
     #[arg(long, value_name = "IMAGE", default_value = K6_IMAGE, requires = "testrun")]
     k6_image: String,
-    /// How long a pod may wait for a node; clusters that add nodes on demand need longer
+    /// Let each pod wait this long for a node; clusters that add nodes on demand need longer
     #[arg(long, value_name = "TIME", default_value_t = SCHEDULE, value_parser = duration, requires = "kubernetes")]
     schedule_within: HumanDuration,
-    /// The time after which a pod ends by itself if it has lost its connection to gatebench
+    /// Let each pod end by itself this long after it has lost its connection to gatebench
     #[arg(long, value_name = "TIME", default_value_t = ALONE, value_parser = duration, requires = "kubernetes")]
     pods_alone: HumanDuration,
 }
 
 impl ClusterArgs {
-    /// Returns the pod of the attached gateway, if one is named. The context is that of
-    /// `--kubernetes`.
+    /// Returns the pod of the attached gateway, if one is named. kubectl looks for the pod in the
+    /// context of `--kubernetes`.
     pub fn attached_pod(&self) -> Option<AttachedPod> {
         let context = self.kubernetes.as_ref().and_then(|it| it.context.clone());
         self.attach_pod.clone().map(|pod| AttachedPod {
@@ -173,7 +174,7 @@ impl ClusterArgs {
 }
 
 /// Prints the objects of a run as YAML that `kubectl create` accepts. A container that is added to
-/// an existing pod is a comment.
+/// an existing pod appears only in a comment.
 ///
 /// # Errors
 /// Writing to the terminal failed.
@@ -182,7 +183,7 @@ pub fn print(plan: &ClusterPlan, attached: Option<&AttachedPod>) -> Result<(), F
     let written = objects.iter().map(write_yaml);
     let yaml = Vec::from_iter(written).join("---\n");
     let mut head = format!(
-        "# In a run, the ConfigMap owns all other objects, and `{DRY_RUN}` is the name of the run.\n"
+        "# In a run, the ConfigMap owns all other objects, and the run's name replaces `{DRY_RUN}`.\n"
     );
     if let Some(attached) = attached {
         head += &format!("# In addition, {}.\n", attached.addition());

@@ -14,7 +14,7 @@ use gatebench_runner::Interrupt;
 use crate::commands::serve::words_next_to;
 use crate::terminal;
 
-/// The interval at which `--serve-keep` checks for Ctrl-C.
+/// The interval between checks for Ctrl-C with `--serve-keep`.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The page options that all measuring commands share.
@@ -38,8 +38,8 @@ pub struct Companion {
 }
 
 impl ServeArgs {
-    /// Starts the page of the run in this directory and prints its URL. If this fails, it only
-    /// prints a warning, because the run does not need the page.
+    /// Starts a server for the page of the run in this directory, and prints the page's URL. A
+    /// failure causes only a warning, because the run does not need the page.
     pub fn start(self, dir: &Path) -> Option<Companion> {
         if !self.serve && !self.serve_keep {
             return None;
@@ -48,7 +48,7 @@ impl ServeArgs {
         match &started {
             Some(companion) => terminal::complain(&format!("page: {}", companion.url)),
             None => terminal::complain(
-                "warning: cannot start the page of the run\n  → run `gatebench serve` in \
+                "warning: cannot serve the page of the run\n  → run `gatebench serve` in \
                  another terminal",
             ),
         }

@@ -82,7 +82,7 @@ pub fn to_its_end(
     conducted
 }
 
-/// Writes the report's files, prints the report and returns the exit code.
+/// Prints the report, writes its files, and returns the findings with the exit code.
 fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     let findings = reports::findings(dir)?;
     // The report is printed before it is written, because the disk may be full.
@@ -110,8 +110,8 @@ fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     Ok(Conducted { findings, exit })
 }
 
-/// Reports whether the directory has trials of this run. It may be missing, or may belong to
-/// another run.
+/// Reports whether the directory has trials of this run. The directory may be missing, or may
+/// belong to another run.
 fn has_trials(error: &RunnerError, dir: &Path) -> bool {
     let refused = matches!(
         error,

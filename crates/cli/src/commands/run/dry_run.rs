@@ -89,7 +89,7 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
     lines.join("\n")
 }
 
-/// The container that the run adds to the pod of an attached gateway.
+/// Describes the container that the run adds to the pod of an attached gateway.
 fn attached(variant: &Variant) -> Option<String> {
     match variant {
         Variant::Attached { pod, .. } => Some(format!("pod      {}", pod.as_ref()?.addition())),
@@ -97,7 +97,7 @@ fn attached(variant: &Variant) -> Option<String> {
     }
 }
 
-/// The scenarios that a gateway does not support, with the missing features.
+/// Lists for each gateway the scenarios that it does not support, with the missing features.
 fn skipped(prepared: &Prepared) -> impl Iterator<Item = String> {
     prepared.gateways.iter().filter_map(|(label, gateway)| {
         let scenarios = prepared.plan.scenarios.iter();
@@ -115,7 +115,8 @@ fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }
 
-/// The common load, and the loads of individual scenarios with the scenarios' names.
+/// Describes the common load, and then the loads of individual scenarios, each followed by the
+/// scenario's name.
 fn loads(plan: &Plan) -> Vec<String> {
     let line = |phase: &Phase| {
         let shape = loads::in_words(&phase.shape);
@@ -138,7 +139,7 @@ fn loads(plan: &Plan) -> Vec<String> {
 /// The maximum number of groups that are listed for a scenario; the others are only counted.
 const GROUPS_MAX: usize = 8;
 
-/// The groups of a scenario with their shares of each load; empty for a single group.
+/// Lists the groups of a scenario with their shares of each load; empty for a single group.
 fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let groups = scenario.groups();
     if groups.len() < 2 {

@@ -18,8 +18,8 @@ const TERRAFORM: &str = "terraform:";
 /// The options for hosts from an inventory or from Terraform.
 #[derive(Debug, Args)]
 pub struct HostsArgs {
-    /// Run on these hosts: an inventory, saved output of `terraform output -json`, or the outputs
-    /// of a Terraform or OpenTofu folder (docs/guide/KUBERNETES.md)
+    /// Run on the hosts that this source lists: an inventory, saved output of `terraform output
+    /// -json`, or the outputs of a Terraform or OpenTofu folder (docs/guide/KUBERNETES.md)
     #[arg(long, value_name = "terraform:DIR|FILE", conflicts_with_all = ["gateway_on", "agents", "upstream_on", "attach", "kubernetes"])]
     pub hosts: Option<String>,
     /// Create the hosts before the run with `init` and `apply`, after showing the plan and asking
@@ -29,7 +29,7 @@ pub struct HostsArgs {
     /// Destroy the hosts after the run, after showing the plan and asking for confirmation
     #[arg(long, requires = "hosts")]
     destroy: bool,
-    /// Do not ask for confirmation of --provision and --destroy
+    /// Carry out --provision and --destroy without asking for confirmation
     #[arg(long, requires = "hosts")]
     yes: bool,
 }
@@ -131,7 +131,7 @@ impl HostsArgs {
     }
 }
 
-/// The host of the gateways, and the address at which it reaches an upstream on this machine.
+/// Returns the gateways' host, and the address that it uses to reach an upstream on this machine.
 pub fn elsewhere(hosts: &Hosts) -> Elsewhere {
     Elsewhere {
         upstream_address: address_here(hosts),
@@ -139,7 +139,8 @@ pub fn elsewhere(hosts: &Hosts) -> Elsewhere {
     }
 }
 
-/// The places of the load generators and the upstream, where they are not this machine.
+/// Returns the places of the load generators and the upstream. A list is empty if all its places
+/// would be this machine.
 pub fn places(hosts: &Hosts) -> Places {
     let place = |host: &Host| match is_here(host) {
         true => Place::Here,
@@ -158,7 +159,7 @@ pub fn places(hosts: &Hosts) -> Places {
     }
 }
 
-/// The address of an upstream that runs on this machine.
+/// Returns the upstream's address if the upstream runs on this machine.
 fn address_here(hosts: &Hosts) -> Option<IpAddr> {
     let upstream = hosts.upstream.as_ref().filter(|it| is_here(it));
     upstream.and_then(|it| it.address)
@@ -171,7 +172,7 @@ fn is_here(host: &Host) -> bool {
     address.is_some_and(|address| TcpListener::bind((address, 0)).is_ok())
 }
 
-/// Asks a question on the terminal.
+/// Asks a question on the terminal. True if the user types `yes`.
 fn agrees(question: &str) -> Result<bool, Failure> {
     terminal::complain(&format!("{question} Type yes to continue:"));
     let mut line = String::new();

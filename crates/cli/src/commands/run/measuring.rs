@@ -30,7 +30,7 @@ pub struct Measuring {
     /// Print the plan and exit
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the findings as JSON, or the plan with --dry-run
+    /// Print the findings (with --dry-run, the plan) as JSON
     #[arg(long)]
     pub json: bool,
     /// Print all figures and notes, not only the first screen
@@ -46,7 +46,7 @@ pub struct Measuring {
 
 impl Measuring {
     /// Plans the selection, or the missing trials of the run to resume. Runs the plan within the
-    /// budget, reports the result and returns the exit code. With `--dry-run`, it only prints the
+    /// budget, reports the result and returns the exit code. With `--dry-run`, only prints the
     /// plan.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Measuring {
         })
     }
 
-    /// Returns the plan of the selection for a cluster; none if it does not run in one.
+    /// Returns the plan of the selection for a cluster; none if the selection does not run in one.
     ///
     /// # Errors
     /// A name is unknown, or a gateway has no image.
@@ -125,7 +125,7 @@ impl Measuring {
             return Err(Failure::words(
                 format!("--out {}", dir.display()),
                 "a resumed run already has a directory",
-                "omit it",
+                "omit --out",
             ));
         }
         let dir = self.dir()?;
@@ -146,10 +146,10 @@ impl Measuring {
         })
     }
 
-    /// The run directory given on the command line.
+    /// Returns the run directory given on the command line.
     ///
     /// # Errors
-    /// The name is that of an output.
+    /// The argument of `--out` names a kind of output, but has no target.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         match &self.dir {
             Some(dir) => Ok(Some(dir.clone())),
@@ -157,8 +157,7 @@ impl Measuring {
         }
     }
 
-    /// Runs the plan and reports the results. With `--dry-run`, it prints the plan and returns
-    /// none.
+    /// Runs the plan and reports the results. With `--dry-run`, prints the plan and returns none.
     ///
     /// # Errors
     /// The error that ended the run, after the results so far have been reported.

@@ -49,10 +49,12 @@ Examples:
   gatebench run api-key --engine k6 --script mine.js
   gatebench run --resume gatebench-runs/tour-20260102T030405Z
 
-Exit code: 1 if a trial failed because of a gateway, if parity was lost, or if responses failed
-their checks; 3 if a trial could not be stored; 4 if no completed trial of a gateway is valid; 0
-otherwise. Trials that are limited, or invalid while others are valid, are marked in the report
-but do not change the exit code, because a run gives no verdict.";
+Exit code: 1 if a trial failed because of a gateway, an upstream or a load generator, if a gateway
+restarted, if parity was lost, if responses failed their checks or too many requests got no
+response, or if a threshold of your script was missed; 3 if a trial failed because of the machine or
+could not be stored; 4 if all completed trials of the gateways are invalid; 0 otherwise. Limited
+trials, and invalid trials among valid ones, are marked in the report but do not change the exit
+code.";
 
 /// Start gateways, verify their policies, measure them and report the results
 #[derive(Debug, Args)]
@@ -70,7 +72,8 @@ pub struct Run {
     /// upstream`
     #[arg(long, value_name = "URL")]
     attach: Option<String>,
-    /// Read CPU and memory of the attached gateway from this process and its descendants
+    /// The process ID of the attached gateway; CPU time and memory are those of this process and
+    /// its descendants
     #[arg(long, requires = "attach")]
     pid: Option<u32>,
     /// Measure this scenario (name or file; repeatable) instead of those of the suite
@@ -89,12 +92,12 @@ pub struct Run {
     /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Shorten the run to minutes: at most 3 blocks, phases of at most 2 s (the default for suites
-    /// that reproduce a document)
+    /// Shorten the run to minutes: at most 3 blocks, phases of at most 2 s; suites that reproduce a
+    /// document already take minutes and are not shortened
     #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
-    /// Verify in seconds that everything works, without measuring: one block, in which one user of
-    /// each group sends each request once
+    /// Verify in seconds that everything works, without measuring: in one block, one user of each
+    /// group sends each request once
     #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
     /// Use the durations, ramps and users of the document that the suite reproduces (see `gatebench
@@ -104,8 +107,8 @@ pub struct Run {
     /// Omit the trials without a gateway, and the suite's null gateway
     #[arg(long, alias = "no-floor")]
     no_direct: bool,
-    /// Also measure the null gateway, which only copies bytes; subtract its added latency from that
-    /// of a gateway to get the cost of the gateway itself
+    /// Also measure the null gateway, which only copies bytes; the report then shows each gateway's
+    /// added latency minus that of the null gateway, which is the cost of the gateway itself
     #[arg(long, conflicts_with_all = ["attach", "as_published"])]
     null: bool,
     /// Repeat each fixed-rate load while a thread keeps the gateway's cores from going idle
@@ -128,7 +131,7 @@ pub struct Run {
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
     /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
-    /// each uses all its cores. With --kubernetes, send them from N pods on N nodes [default: 1]
+    /// each uses all of its cores. With --kubernetes, send them from N pods on N nodes [default: 1]
     #[arg(long, value_name = "PLACES|N")]
     agents: Option<AgentsAt>,
     /// Run the upstream on this host over ssh; with several hosts, the targets of a scenario are
@@ -260,7 +263,7 @@ impl Run {
         Ok(selection.completed()?)
     }
 
-    /// The number of pods that send the load in a cluster.
+    /// Returns the number of pods that send the load in a cluster.
     fn pods(&self) -> Result<u32, Failure> {
         match (&self.agents, &self.cluster.kubernetes) {
             (_, None) | (None, _) => Ok(1),
@@ -273,7 +276,7 @@ impl Run {
         }
     }
 
-    /// The places of the load generators, the upstream and Redis.
+    /// Returns the places of the load generators, the upstream and Redis.
     fn places(&self, hosts: Option<&Hosts>) -> Result<Places, Failure> {
         let named = hosts.map(hosts::places).unwrap_or_default();
         let agents = match (&self.agents, &self.cluster.kubernetes) {
@@ -282,7 +285,7 @@ impl Run {
             (Some(AgentsAt::Pods(number)), None) => {
                 return Err(Failure::words(
                     "--agents",
-                    format!("{number} is not a place; only --kubernetes accepts a number"),
+                    format!("a number of pods ({number}) requires --kubernetes"),
                     "name the places: `here`, or hosts as for ssh",
                 ));
             }
@@ -306,7 +309,7 @@ impl Run {
         })
     }
 
-    /// The host on which the gateways run; none if they run on this machine.
+    /// Returns the host that the gateways run on; none if they run on this machine.
     fn elsewhere(&self, hosts: Option<&Hosts>) -> Option<Elsewhere> {
         if let Some(hosts) = hosts {
             let named = hosts::elsewhere(hosts);
@@ -334,7 +337,7 @@ impl Run {
         }
     }
 
-    /// The external load generator, if one is chosen.
+    /// Returns the external load generator, if one is chosen.
     fn engine(&self) -> Result<Option<GeneratorChoice>, Failure> {
         let Some(generator) = self.engine else {
             return match self.script {

@@ -1,4 +1,4 @@
-//! Parsers of the values of `gatebench run`, and the default directory of a run.
+//! Parsers for the option values of `gatebench run`, and a run's default directory.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -28,7 +28,7 @@ fn free(dir: &Path) -> PathBuf {
         .unwrap_or_else(|| dir.to_owned())
 }
 
-/// The description of `--at` with the number of connections.
+/// Returns the help text of `--at`, which contains the number of connections.
 pub(super) fn help_of_at() -> String {
     format!(
         "Also measure latency at these shares of each gateway's own saturation, for example \
@@ -36,15 +36,15 @@ pub(super) fn help_of_at() -> String {
     )
 }
 
-/// The maximum number of pods, which exceeds the number of nodes of the largest clusters.
+/// The maximum number of pods, which is far more than a load needs.
 const PODS_MAX: u32 = 1_000;
 
 /// The value of `--agents`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AgentsAt {
-    /// This number of pods.
+    /// The number of pods, with --kubernetes.
     Pods(u32),
-    /// These places.
+    /// The machines, without --kubernetes.
     Places(Vec<Place>),
 }
 
@@ -60,7 +60,7 @@ impl FromStr for AgentsAt {
     }
 }
 
-/// Reads a whole percentage, `50%`.
+/// Parses a whole percentage, `50%`.
 pub(super) fn percent(word: &str) -> Result<u32, String> {
     let digits = word.trim().strip_suffix('%');
     let percent = digits.and_then(|digits| digits.parse::<u32>().ok());
@@ -74,7 +74,7 @@ const CPU_MILLIS_MIN: u32 = 10;
 /// The maximum number of CPUs, which exceeds that of the largest machines.
 const CPUS_MAX: f64 = 4_096.0;
 
-/// Reads a number of CPUs, `0.5`.
+/// Parses a number of CPUs, `0.5`.
 pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
     let cpus: f64 = word
         .parse()
@@ -83,11 +83,11 @@ pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
     if (0.0..=CPUS_MAX).contains(&cpus) && millis >= f64::from(CPU_MILLIS_MIN) {
         Ok(millis as u32)
     } else {
-        Err("a control group needs at least 0.01 CPU: write 0.01 or more".into())
+        Err("write at least 0.01 CPU and at most 4096 CPUs".into())
     }
 }
 
-/// Reads an amount of memory, `256M`, in binary units.
+/// Parses an amount of memory, `256M`, in binary units.
 pub(super) fn bytes(word: &str) -> Result<u64, String> {
     let word = word.to_ascii_lowercase();
     let word = word
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn cpus_may_be_fractions_and_memory_needs_a_unit() {
         assert_eq!(cpu_millis("0.5"), Ok(500));
         assert_eq!(cpu_millis("16"), Ok(16_000));
         for wrong in ["0", "-1", "x", "inf", "nan", "1e9"] {

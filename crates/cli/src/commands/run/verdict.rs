@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Returns the exit code of the run in `dir`, and the failures of gateways in completed trials.
-/// Failed trials were reported when they ended.
+/// Failed trials are not among them, because they were reported when they ended.
 pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
     let mut complaints = complaints(findings, &run.manifest().plan);
@@ -74,8 +74,8 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
         .collect()
 }
 
-/// Returns one failure for each crossed threshold of a user's script, by scenario, variant and
-/// phase.
+/// Returns one failure for each threshold of a user's script that was missed, by scenario, variant
+/// and phase.
 fn thresholds(run: &Run) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let mut complaints = Vec::new();

@@ -42,7 +42,6 @@ enum Action {
 }
 
 impl Spec {
-    /// Runs the action.
     pub fn run(self) -> Result<Exit, Failure> {
         match self.action {
             Action::Run(command) => command.run(),
@@ -91,8 +90,8 @@ impl ListSpecifications {
     }
 }
 
-/// Returns those of the named specifications, or of all known specifications, that have one of the
-/// tags. The mistakes in all files are reported together.
+/// Returns the named specifications, or all known ones, but only those that have one of the tags.
+/// The mistakes in all files are reported together.
 fn chosen(
     words: &[String],
     tags: &[String],

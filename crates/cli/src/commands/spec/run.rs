@@ -25,12 +25,12 @@ Examples:
   gatebench spec run single-route --engine wrk --gateway nginx
 
 Each specification is a run with its own directory. Within a specification, the versions take turns
-in random order, and each version repeats its load (`runs:`) in the same process. Before each load,
-gatebench waits for the machine to become quiet (`settle:`). It repeats a failed trial up to
+in random order, and the load of each version is repeated in the same process (`runs:`). Before each
+load, gatebench waits for the machine to become quiet (`settle:`). It repeats a failed trial up to
 `retries:` times.
 
-The exit code is the worst of all runs (see `gatebench run --help`); a failed trial that succeeded
-when repeated does not count.";
+The exit code is that of the worst run (see `gatebench run --help`). A failed trial that succeeded
+when it was repeated does not count as failed.";
 
 /// Run specifications for one or more versions of a gateway, and combine the results
 #[derive(Debug, Args)]
@@ -47,8 +47,8 @@ pub struct RunSpecifications {
     #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
     /// Use this commit, branch or tag of your repository, cloned and built separately (repeatable);
-    /// --gateway is then the gateway's folder in the repository, or NAME@PREFIX with the prefix of
-    /// the program in each clone
+    /// --gateway is then the gateway's folder in the repository, or NAME@PREFIX, where PREFIX is
+    /// the program's prefix in each clone
     #[arg(long = "git", value_name = "REF", requires = "gateways")]
     references: Vec<String>,
     /// Build each commit with this shell command, in the root of its clone
@@ -97,7 +97,7 @@ impl RunSpecifications {
         Ok(worst(exits))
     }
 
-    /// The versions for `start_gateway`.
+    /// Returns the versions for `start_gateway`; with --git, builds them first.
     fn versions(&self) -> Result<Vec<Side>, Failure> {
         if self.references.is_empty() {
             return Ok(self.gateways.iter().map(|it| Side::named(it)).collect());
@@ -106,7 +106,7 @@ impl RunSpecifications {
             return Err(Failure::words(
                 "--git",
                 "commits can be combined with only one gateway, but several are named",
-                "name its folder in your repository: --gateway ./gateway",
+                "name one gateway's folder in your repository: --gateway ./gateway",
             ));
         };
         let references: Vec<&str> = self.references.iter().map(String::as_str).collect();

@@ -22,8 +22,8 @@ import sys
 import threading
 import time
 
-PORT, BEHAVIOUR = sys.argv[1], sys.argv[2]
-KIND, _, VALUE = BEHAVIOUR.partition(":")
+PORT, BEHAVIOR = sys.argv[1], sys.argv[2]
+KIND, _, VALUE = BEHAVIOR.partition(":")
 if PORT == "check":
     sys.exit("faulty: " + VALUE.replace("-", " ") if KIND == "refuse" else 0)
 if KIND == "exit":

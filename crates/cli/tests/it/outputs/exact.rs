@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::server::{Server, is_there};
 use crate::bench::Bench;
 
-/// The number of requests that ended, by gateway, block and phase, from the trials' records.
+/// Returns the number of requests that ended per gateway, block and phase, according to the trials'
+/// records.
 pub fn recorded(bench: &Bench, run: &str) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     for trial in bench.kept_trials(run) {
@@ -30,7 +31,7 @@ pub fn recorded(bench: &Bench, run: &str) -> BTreeMap<String, f64> {
     all
 }
 
-/// The counts of [`recorded`], from a server.
+/// Returns the same counts as [`recorded`], according to a server.
 fn received(server: &Server) -> BTreeMap<String, f64> {
     let query = "sum by (gateway, block, phase) (max_over_time(k6_http_reqs_total[15m]))";
     let key = |labels: &Value| {
@@ -41,7 +42,7 @@ fn received(server: &Server) -> BTreeMap<String, f64> {
     all.map(|(labels, value)| (key(&labels), value)).collect()
 }
 
-/// All series of a server.
+/// Returns all series of a server.
 fn series(server: &Server) -> BTreeSet<String> {
     let parameters = [
         ("match[]", "{__name__=~\".+\"}"),
@@ -64,7 +65,7 @@ fn every_request_arrives_and_a_past_run_becomes_the_same_series() {
     let url = server.url("/api/v1/write");
     let words = format!("run suite.yaml --dir run --out prometheus={url} --tag team=a");
     let session = bench.start(&words);
-    bench.wait_for("series while the run goes on", || {
+    bench.wait_for("series during the run", || {
         (!server.now("k6_http_reqs_total{team=\"a\"}").is_empty()).then_some(())
     });
     let finished = session.wait();
@@ -127,7 +128,7 @@ fn a_killed_server_does_not_affect_the_run() {
     let url = server.url("/api/v1/write");
     let session = bench.start(&format!("run suite.yaml --dir run --out prometheus={url}"));
     // A series that has ended counts as well: on a busy machine, a trial may already be over.
-    bench.wait_for("series while the run goes on", || {
+    bench.wait_for("series during the run", || {
         (!server.now("count_over_time(k6_vus[10m])").is_empty()).then_some(())
     });
     server.kill();

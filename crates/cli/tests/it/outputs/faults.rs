@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::bench::{Bench, Finished};
 use crate::serving::Serving;
 
-/// How a server fails.
+/// The behavior of a failing server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// Accepts a connection and never responds.
@@ -21,7 +21,7 @@ enum Fault {
     Status(u16),
     /// Responds with 413 to bodies larger than this.
     TooLarge(usize),
-    /// Resets each connection that has sent data.
+    /// Resets each connection on which it has received a request.
     Resets,
 }
 
@@ -98,7 +98,7 @@ fn serve(mut stream: TcpStream, fault: Fault, is_over: &AtomicBool) {
     let _ = stream.write_all(response.as_bytes());
 }
 
-/// Reads a request and returns the bytes of its body.
+/// Reads a request and returns the number of bytes in its body.
 fn body_bytes(stream: &mut TcpStream) -> Option<usize> {
     let mut request = Vec::new();
     let mut chunk = [0; 4096];
@@ -118,7 +118,7 @@ fn body_bytes(stream: &mut TcpStream) -> Option<usize> {
     }
 }
 
-/// The lines of standard error that begin with `warning: output`.
+/// Returns the lines of standard error that begin with `warning: output`.
 fn warnings(finished: &Finished) -> Vec<&str> {
     let lines = finished.stderr.lines();
     lines
@@ -217,7 +217,10 @@ fn a_mistake_in_an_output_is_reported_before_anything_starts() {
     let bench = Bench::new();
     for (words, says) in [
         ("--out prometheus=localhost", "'localhost' is not a URL"),
-        ("--out statsd=http://h", "'statsd' is not a kind of output"),
+        (
+            "--out statsd=http://h",
+            "the kind of output 'statsd' is unknown",
+        ),
         (
             "--out influxdb=http://u:hidden@h/k6",
             "K6_INFLUXDB_PASSWORD",
@@ -234,7 +237,7 @@ fn a_mistake_in_an_output_is_reported_before_anything_starts() {
         ),
         (
             "--out jsonl=x --tag gateway=x",
-            "gatebench sets 'gateway' itself",
+            "gatebench sets the label 'gateway' itself",
         ),
     ] {
         let run = bench.gatebench(&format!("run suite.yaml {words}"));

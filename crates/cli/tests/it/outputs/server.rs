@@ -16,7 +16,7 @@ use crate::engines::installed;
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Reports whether a server is installed; CI requires it.
+/// Reports whether a server is installed. In CI, a missing server fails the test.
 pub fn is_there(program: &str) -> bool {
     let is_there = installed(program);
     assert!(
@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A Prometheus server with these additional flags.
+    /// Starts a Prometheus server with these additional flags.
     pub fn prometheus(flags: &[&str]) -> Self {
         Self::start("/-/ready", |port, folder| {
             fs::write(folder.join("prometheus.yml"), "global: {}\n").unwrap();
@@ -48,7 +48,7 @@ impl Server {
         })
     }
 
-    /// A Prometheus server that accepts remote writes with native histograms.
+    /// Starts a Prometheus server that accepts remote writes with native histograms.
     pub fn receiver() -> Self {
         Self::prometheus(&[
             "--web.enable-remote-write-receiver",
@@ -112,7 +112,7 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Status and body of a GET; none if the server does not listen.
+    /// Sends a GET and returns status and body; none if the server does not listen.
     fn get(&self, path: &str) -> Option<(u16, String)> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
         let fields: [(&str, &[u8]); 2] = [("Host", b"localhost"), ("Connection", b"close")];
@@ -134,7 +134,7 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// The values of a PromQL query by label, for every second of the last 15 minutes.
+    /// Returns the series of a PromQL query, with a value for every second of the last 15 minutes.
     #[track_caller]
     pub fn series(&self, query: &str) -> Vec<Value> {
         let now = jiff::Timestamp::now().as_second();
@@ -149,7 +149,7 @@ impl Server {
         data["data"]["result"].as_array().unwrap().clone()
     }
 
-    /// The last values of a PromQL query by label.
+    /// Returns the labels and the last value of each series of a PromQL query.
     #[track_caller]
     pub fn now(&self, query: &str) -> Vec<(Value, f64)> {
         let data = self.json("/api/v1/query", &[("query", query)]);
@@ -160,7 +160,7 @@ impl Server {
             .collect()
     }
 
-    /// The rows of an InfluxQL query in the database `k6`, all series together.
+    /// Returns the rows of an InfluxQL query in the database `k6`, all series together.
     #[track_caller]
     pub fn rows(&self, query: &str) -> Vec<Value> {
         let data = self.json("/query", &[("db", "k6"), ("q", query)]);
@@ -194,7 +194,7 @@ fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// The queries of a dashboard, with its variables filled in.
+/// Returns the queries of a dashboard, with its variables filled in.
 pub fn queries(list: &str, variables: &[(&str, &str)]) -> Vec<String> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
     let fill = |line: &str| {

@@ -21,7 +21,7 @@ use crate::turns::turn;
 const TAB: char = '\u{E004}';
 const ENTER: char = '\u{E007}';
 
-/// The source of axe-core.
+/// Reads the source of axe-core.
 fn axe() -> String {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share");
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(home, PathBuf::from);
@@ -92,7 +92,7 @@ fn pages_are_accessible_on_a_desktop_and_a_phone_in_both_color_schemes() {
         }
     }
     browser.open(&format!("http://{}/run/day-03/", site.host()));
-    // `%PDF-1`.
+    // `%PDF-1` in Base64.
     assert_eq!(browser.print(), "JVBERi0x");
 }
 

@@ -88,7 +88,7 @@ fn a_soak_of_a_day_is_drawn_within_200_ms() {
     assert!(again < Duration::from_millis(200) * SLOWNESS, "{again:?}");
     assert!(bytes < 512 << 10, "{bytes} bytes");
 
-    // The second day adds only about a sixtieth of the first.
+    // The second day adds only about a sixtieth of the size of the first.
     for second in 86_400..172_800_u32 {
         live.write(&LiveEvent::Second(LiveSecond {
             phase: "soak".into(),

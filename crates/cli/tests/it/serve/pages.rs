@@ -11,7 +11,8 @@ use super::site::{Site, links};
 use crate::history::common::runs::{slower, write_run};
 use crate::history::nights;
 
-/// Two runs of ten blocks, a day apart. In the second run, haproxy needs 1.5 times the CPU time.
+/// Writes two runs of ten blocks, a day apart. In the second run, haproxy needs 1.5 times the CPU
+/// time.
 pub(super) fn two_runs() -> TempDir {
     let folder = TempDir::new().unwrap();
     for (day, factor) in [("02", 1.0), ("03", 1.5)] {
@@ -41,7 +42,11 @@ fn three_clicks_lead_to_a_raw_file_and_the_download_is_the_report() {
     let site = Site::start(folder.path(), &[]);
     let list = site.page("/");
     let runs = links(&list, "/run/");
-    assert_eq!(runs, ["/run/day-03/", "/run/day-02/"], "the newest first");
+    assert_eq!(
+        runs,
+        ["/run/day-03/", "/run/day-02/"],
+        "the newest run comes first"
+    );
     for words in ["finished", "nginx 1.22.1", "2026-01-03 03:04:05 UTC"] {
         assert!(list.contains(words), "{words}:\n{list}");
     }
@@ -68,7 +73,10 @@ fn three_clicks_lead_to_a_raw_file_and_the_download_is_the_report() {
 
     let share = site.get("/run/day-03/report.html");
     let page = fs::read_to_string(folder.path().join("gatebench-runs/day-03/report.html"));
-    assert!(share.body == page.unwrap(), "not the same bytes");
+    assert!(
+        share.body == page.unwrap(),
+        "the download differs from report.html"
+    );
     let disposition = share.header("content-disposition").unwrap();
     assert_eq!(disposition, "attachment; filename=\"day-03.html\"");
 }

@@ -1,4 +1,4 @@
-//! Access to the pages, and the restrictions on them.
+//! Restrictions on access to the pages, and on the pages themselves.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::site::Site;
 use crate::history::common::runs::write_run;
 
-/// A folder with a one-block run, and files that no page may show.
+/// Creates a folder with a one-block run and files that no page may show.
 fn folder() -> TempDir {
     let root = TempDir::new().unwrap();
     let runs = root.path().join("runs");
@@ -91,7 +91,10 @@ fn only_the_cookie_for_the_token_opens_a_page() {
         cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"),
         "{cookie}"
     );
-    assert!(!cookie.contains(token), "the cookie is another secret");
+    assert!(
+        !cookie.contains(token),
+        "the cookie must not contain the token"
+    );
 
     let other = Site::start(folder.path(), &["runs"]);
     let foreign = other
@@ -112,7 +115,11 @@ fn only_the_cookie_for_the_token_opens_a_page() {
         }
     }
     let old = format!("/?token={}", other.token());
-    assert_eq!(site.get(&old).status, 403, "a token of another server");
+    assert_eq!(
+        site.get(&old).status,
+        403,
+        "the token belongs to another server"
+    );
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn other_sites_can_only_link_to_a_page() {
     assert_eq!(status("same-origin", "cors", "empty"), 200);
     assert_eq!(status("none", "navigate", "document"), 200);
     assert_eq!(status("cross-site", "navigate", "document"), 200);
-    // Another port on this machine is the same site.
+    // For a browser, another port on this machine belongs to the same site.
     for other in ["cross-site", "same-site"] {
         assert_eq!(status(other, "no-cors", "image"), 403, "{other}");
         assert_eq!(status(other, "cors", "empty"), 403, "{other}");
@@ -195,7 +202,7 @@ fn every_response_has_the_security_headers() {
     ] {
         assert!(policy.contains(rule), "{policy}");
     }
-    // The policy forbids styles and scripts in elements, so there must be none.
+    // The policy forbids inline styles and scripts, so there must be none.
     for response in &responses[..2] {
         assert!(!response.body.contains(" style=") && !response.body.contains("<style"));
         assert!(!response.body.contains("<script>") && !response.body.contains(" onclick"));
@@ -253,8 +260,8 @@ fn clients_have_limits() {
     let site = site(&folder);
     let long = format!("X: {}", "x".repeat(20_000));
     assert_eq!(site.request("GET", "/", &[&long]).status, 431);
-    // There are more incomplete requests than connections. They time out, and then a complete
-    // request is served.
+    // There are more incomplete requests than connections that the server serves at the same time.
+    // They time out, and then a complete request is served.
     let half = (0..70).map(|_| {
         let mut stream = site.connect();
         stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();

@@ -1,4 +1,4 @@
-//! A `gatebench serve` process and a client of it.
+//! A `gatebench serve` process, with a client for its pages.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, which is killed on drop.
 pub struct Site {
-    /// The process; none if the test did not start it here.
+    /// The process; none if [`Site::start`] did not start it.
     child: Option<Child>,
     pub port: u16,
     /// The printed URL.
@@ -20,7 +20,7 @@ pub struct Site {
     pub cookie: String,
 }
 
-/// A status, the lines of the head, and the body as sent.
+/// The status, the head and the body of a response, as sent.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -59,7 +59,7 @@ impl Site {
         Duration::from_nanos(on_cpu.sum())
     }
 
-    /// The server at a printed URL, whose token becomes a cookie.
+    /// Connects to the server at a printed URL, and exchanges the token in the URL for a cookie.
     pub fn at(url: &str) -> Self {
         let (_, rest) = url.split_once("127.0.0.1:").unwrap();
         let (port, path) = rest.split_once('/').unwrap();
@@ -84,7 +84,7 @@ impl Site {
         self.url.split_once("token=").unwrap().1
     }
 
-    /// Sends text, and returns the response.
+    /// Sends text and returns the response.
     pub fn send(&self, text: &str) -> Response {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
@@ -177,12 +177,12 @@ impl Changes {
     }
 }
 
-/// The text of a page without superfluous escapes.
+/// Returns the text of a page without superfluous escapes.
 fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }
 
-/// The links of a page that contain this text.
+/// Returns the links of a page that contain this text.
 pub fn links(page: &str, words: &str) -> Vec<String> {
     let targets = page.split("href=\"").skip(1);
     let targets = targets.filter_map(|it| it.split('"').next());

@@ -1,4 +1,4 @@
-//! Runs that are started by a page.
+//! Runs that a page starts.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::site::{Response, Site};
 use super::webdriver::Browser;
 use crate::bench::Bench;
 
-/// A bench whose suite is among the choices.
+/// Creates a bench whose suite is one of the choices of the form.
 fn bench() -> Bench {
     let bench = Bench::new();
     let over = bench.path("over/scenarios/own");
@@ -25,7 +25,7 @@ fn site(bench: &Bench) -> Site {
     Site::start(&bench.path(""), &words)
 }
 
-/// The token of a new page.
+/// Returns the token of a new page.
 fn token(site: &Site) -> String {
     let page = site.page("/start?suite=small&gateway=reference&length=smoke");
     let (_, rest) = page.split_once("name=\"token\" value=\"").unwrap();
@@ -71,7 +71,7 @@ fn a_page_starts_the_run_that_it_shows() {
     assert_eq!(runs.len(), 1, "{runs:?}");
 }
 
-/// A browser chooses the `Origin` of a form by the page's referrer policy.
+/// The page's referrer policy determines which `Origin` a browser sends with a form.
 #[test]
 #[ignore = "needs Chromium: make test-full"]
 fn the_button_starts_a_run_in_a_browser() {

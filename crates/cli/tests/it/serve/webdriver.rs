@@ -84,7 +84,7 @@ impl Browser {
         browser
     }
 
-    /// Sends a command to the driver and returns its value.
+    /// Sends a command to the driver and returns the value in its response.
     #[track_caller]
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let body = if method == "GET" {
@@ -155,7 +155,7 @@ impl Browser {
         self.command("execute/async", json!({"script": script, "args": []}))
     }
 
-    /// The visible text of the page.
+    /// Returns the visible text of the page.
     #[track_caller]
     pub fn text(&self) -> String {
         let text = self.run("return document.body ? document.body.innerText : ''");
@@ -225,7 +225,7 @@ impl Browser {
         fs::write(path, bytes).unwrap();
     }
 
-    /// The messages of one of the browser's logs since the last call.
+    /// Returns the messages in one of the browser's logs since the last call.
     fn log(&self, kind: &str) -> Vec<Value> {
         let log = self.command("se/log", json!({"type": kind}));
         log.as_array().cloned().unwrap_or_default()
@@ -248,7 +248,7 @@ impl Browser {
             if message["method"] == "Network.requestWillBeSent" {
                 let url = message["params"]["request"]["url"].as_str().unwrap();
                 let is_own = url.starts_with(&format!("http://{host}/"));
-                // The browser's own first tab has other URLs.
+                // The browser's first tab also requests URLs that are not HTTP.
                 assert!(is_own || !url.starts_with("http"), "{url}");
             }
         }

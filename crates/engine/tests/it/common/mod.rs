@@ -6,7 +6,7 @@ use gatebench_engine::{Group, Load, Target};
 use gatebench_model::{Order, Request, Shape};
 use gatebench_net::{Backend, choose};
 
-/// A load of one group that sends one request and has no warm-up.
+/// Returns a load without a warm-up, whose only group sends only this request.
 pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -> Load {
     let group = Group {
         name: "all".into(),
@@ -32,7 +32,8 @@ pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -
     }
 }
 
-/// epoll, and io_uring if this kernel allows it; `GATEBENCH_REQUIRE_URING=1` requires io_uring.
+/// Returns epoll and, if this kernel allows it, io_uring. Panics without io_uring if
+/// `GATEBENCH_REQUIRE_URING=1` is set.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Uring, Backend::Epoll];

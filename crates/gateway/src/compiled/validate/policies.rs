@@ -1,4 +1,4 @@
-//! Checks the meaning of policies whose form is correct.
+//! Checks the meaning of policies that are correct in form.
 
 use gatebench_config::HumanDuration;
 use gatebench_model::policy::{
@@ -8,7 +8,7 @@ use gatebench_model::policy::{
 use super::Mistakes;
 use crate::message::is_token;
 
-/// Fields that no edit may change, because they determine the end and the recipient of a message.
+/// Fields that no edit may change, because they determine where a message ends or who receives it.
 const FRAMING: [&str; 7] = [
     "host",
     "connection",
@@ -24,11 +24,11 @@ fn is_framing(name: &str) -> bool {
 }
 
 fn framing(name: &str) -> String {
-    format!("\"{name}\" determines the end or the recipient of the message")
+    format!("the field \"{name}\" determines where the message ends or who receives it")
 }
 
 impl Mistakes {
-    /// Adds the mistakes in a policy that its compilation does not find.
+    /// Adds the mistakes in a policy that compiling it does not find.
     pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
@@ -54,7 +54,7 @@ impl Mistakes {
 
     fn header(&mut self, at: String, name: &str) {
         if !is_token(name) {
-            let message = format!("\"{name}\" is not a field name");
+            let message = format!("the field name \"{name}\" is invalid");
             self.add(at, message, "write a name such as \"X-Api-Key\"");
         }
     }
@@ -108,7 +108,7 @@ impl Mistakes {
         let renamed = edits.rename.iter().flat_map(|(from, to)| [from, to]);
         for name in names.chain(edits.add.keys()).chain(renamed) {
             if !is_token(name) {
-                let message = format!("\"{name}\" is not a field name");
+                let message = format!("the field name \"{name}\" is invalid");
                 self.add(at, message, "write a name such as \"X-Mine\"");
             } else if is_framing(name) {
                 self.add(at, framing(name), "remove the edit");
@@ -117,7 +117,7 @@ impl Mistakes {
         for value in edits.set.values().chain(edits.add.values()) {
             let is_value = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
             if value.trim() != value || !value.bytes().all(is_value) {
-                let message = format!("{value:?} cannot be the value of a field");
+                let message = format!("the value {value:?} is not allowed in a field");
                 self.add(at, message, "write visible ASCII on one line");
             }
         }

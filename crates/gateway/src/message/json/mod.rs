@@ -83,7 +83,8 @@ impl Editor<'_, '_> {
         Ok(members.at)
     }
 
-    /// Copies a member, whose text begins at `from` with the white space before it.
+    /// Copies a member with its edit. The member's text begins at `from`, with the white space
+    /// before it.
     fn member(
         &mut self,
         member: Member,
@@ -110,7 +111,7 @@ impl Editor<'_, '_> {
         Ok(())
     }
 
-    /// Returns the places for which an object has members, as a bit set.
+    /// Returns a bit set of the edited places that an object has members for.
     fn seen(&self, plan: &Plan, at: usize, depth: usize) -> Result<u64, NotJson> {
         let mut members = Parts::open(self.text, at, depth)?;
         let mut seen = 0;
@@ -169,7 +170,7 @@ impl Editor<'_, '_> {
     }
 }
 
-/// Reports whether an existing member is renamed to that name.
+/// Reports whether a member that occurs in the object is renamed to `name`.
 fn replaced(plan: &Plan, seen: u64, name: &[u8]) -> bool {
     (0..).zip(&plan.places).any(|(number, place): (u32, _)| {
         seen & 1 << number != 0
@@ -177,12 +178,12 @@ fn replaced(plan: &Plan, seen: u64, name: &[u8]) -> bool {
     })
 }
 
-/// The place after the comma that follows `at`, or after the closing bracket.
+/// Returns the position after the comma or closing bracket that follows `at`.
 fn after_comma(text: &[u8], at: usize) -> usize {
     (scan::space(text, at) + 1).min(text.len())
 }
 
-/// A name without its escapes, which almost never occur.
+/// Decodes the escapes in a name, which almost never has any.
 fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     if !raw.contains(&b'\\') {
         return Cow::Borrowed(raw);

@@ -5,20 +5,20 @@ use serde_json::Value;
 
 use crate::config::ConfigError;
 
-/// The edits of the members or items of one value.
+/// The edits to the members or items of one value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
     pub(super) places: Vec<Place>,
     pub(super) has_renames: bool,
 }
 
-/// A member or an item.
+/// A member or an item, with its edit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) name: String,
     /// The name as JSON, with quotes.
     pub(super) quoted: Vec<u8>,
-    /// The meaning of the name in an array (RFC 6901 section 4).
+    /// The array index that the name denotes (RFC 6901 section 4); `None` if it denotes none.
     pub(super) index: Option<Index>,
     pub(super) edit: Edit,
 }
@@ -71,7 +71,7 @@ impl Plan {
         let path = pointer.strip_prefix('/');
         let path = path.filter(|path| path.split('~').skip(1).all(is_escaped));
         let Some(path) = path else {
-            let message = format!("\"{pointer}\" does not name a member or an item");
+            let message = format!("the pointer \"{pointer}\" does not name a member or an item");
             let remedy = "write a JSON Pointer, as in \"/name\"";
             return Err(ConfigError::new(message, remedy));
         };
@@ -79,7 +79,7 @@ impl Plan {
             .split('/')
             .map(|token| token.replace("~1", "/").replace("~0", "~"))
             .collect();
-        let (last, parents) = tokens.split_last().expect("a split has a part");
+        let (last, parents) = tokens.split_last().expect("a split has at least one part");
         let clash = || {
             let message = format!("two edits affect \"{pointer}\" or a part of it");
             ConfigError::new(message, "keep one of them")
@@ -98,7 +98,7 @@ impl Plan {
         if let Edit::Rename { to, .. } = &edit {
             let same = |place: &Place| matches!(&place.edit, Edit::Rename { to: other, .. } if other == to);
             if plan.places.iter().any(same) {
-                let message = format!("two members get the name \"{to}\"");
+                let message = format!("two members are renamed to \"{to}\"");
                 return Err(ConfigError::new(message, "keep one of them"));
             }
             plan.has_renames = true;
@@ -132,8 +132,8 @@ impl Plan {
     }
 }
 
-/// Returns the place that a token names in an array: digits without a leading zero, or the place
-/// after the last item.
+/// Returns the place that a token names in an array. Digits without a leading zero name an item,
+/// and `-` names the place after the last item.
 fn index(token: &str) -> Option<Index> {
     let is_number =
         token == "0" || !token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit());

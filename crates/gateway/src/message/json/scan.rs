@@ -123,7 +123,7 @@ impl<'t> Parts<'t> {
         })
     }
 
-    /// The next member of an object.
+    /// Returns the positions of the next member of an object.
     pub(super) fn next_member(&mut self) -> Result<Option<Member>, NotJson> {
         let Some(start) = self.next_start(b'}')? else {
             return Ok(None);

@@ -4,8 +4,8 @@
 //! time. The same bytes therefore stay valid until the token expires: a cached token costs a hash
 //! and a comparison, and is neither parsed nor verified. The cache uses the monotonic clock; an
 //! entry is trusted for at most a minute, so that steps of the wall clock take effect. A worker
-//! keeps 1024 tokens per policy, of at most 8 KiB each; only verified tokens are added, and the
-//! oldest is removed.
+//! keeps at most 1024 tokens per policy, of at most 8 KiB each. Only verified tokens are added;
+//! when there is no room, the oldest token is removed.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -15,7 +15,7 @@ use crate::policy::credentials::equal_in_constant_time;
 /// The maximum number of tokens kept.
 const TOKENS_MAX: usize = 1024;
 
-/// The time for which a verification stays valid, in nanoseconds.
+/// The maximum time for which a verification is trusted, in nanoseconds.
 const BELIEVED_NS: u64 = 60_000_000_000;
 
 #[derive(Debug, Default)]
@@ -34,14 +34,15 @@ struct Entry {
 }
 
 impl Cache {
-    /// The consumer that a valid token names, if the cache contains the token.
+    /// Returns the consumer, if any, that a cached token names. The outer option is `None` if the
+    /// token is not cached or no longer trusted.
     pub(crate) fn find(&self, token: &[u8], now_ns: u64) -> Option<Option<u32>> {
         let entry = self.by_hash.get(&self.secret.hash_one(token))?;
         (now_ns < entry.until_ns && equal_in_constant_time(&entry.token, token))
             .then_some(entry.consumer)
     }
 
-    /// Keeps a token that stays valid for `left_ns` from now.
+    /// Caches a verified token, which stays valid for `left_ns` from now.
     pub(crate) fn keep(&mut self, token: &[u8], consumer: Option<u32>, now_ns: u64, left_ns: u64) {
         let hash = self.secret.hash_one(token);
         let entry = Entry {

@@ -1,4 +1,4 @@
-//! The keys of a policy, read from its settings. Any of them may have signed a token.
+//! Reads the keys of a policy from its settings. A token may be signed with any of the keys.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -24,7 +24,7 @@ enum Material {
     Rs256(RsaPublicKeyComponents<Vec<u8>>),
 }
 
-/// The keys of a policy.
+/// Prepares the keys of a policy.
 pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
     let written = policy.keys.iter().enumerate();
     let written = written
@@ -51,7 +51,7 @@ fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
             let RsaNumbers { n, e } = key.numbers().map_err(|wrong| {
                 let remedy = match wrong {
                     NoRsaKey::NoPem => "write the whole key, beginning with -----BEGIN PUBLIC KEY-----, as `openssl pkey -pubout` prints it",
-                    NoRsaKey::OtherKey => "write one, as `openssl rsa -pubout` prints it",
+                    NoRsaKey::OtherKey => "write the RSA public key that `openssl rsa -pubout` prints",
                 };
                 ConfigError::new(wrong.to_string(), remedy)
             })?;
@@ -60,8 +60,8 @@ fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
     }
 }
 
-/// Reads a JSON Web Key (RFC 7517, RFC 7518 section 6). Returns `None` for a key of another kind or
-/// purpose, because a published set may contain keys for other readers, and a reader skips
+/// Prepares a JSON Web Key (RFC 7517, RFC 7518 section 6). Returns `None` for a key of another kind
+/// or purpose, because a published set may contain keys for other readers, and a reader skips
 /// unsuitable keys (RFC 7517 section 5).
 fn from_jwk(jwk: &Value) -> Result<Option<Key>, ConfigError> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
@@ -111,8 +111,9 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
 }
 
 impl Key {
-    /// Reports whether this key signed the token. The key determines the algorithm, and the token
-    /// must state the same one, so that it cannot choose a weaker one (RFC 8725 section 3.1).
+    /// Reports whether this key signed the token. The key determines the algorithm. A token that
+    /// states a different algorithm is refused, so that a forger cannot choose a weaker one (RFC
+    /// 8725 section 3.1).
     pub(crate) fn signed(&self, token: &Token<'_>) -> bool {
         if let (Some(id), Some(named)) = (&self.id, &token.header.kid)
             && id != named

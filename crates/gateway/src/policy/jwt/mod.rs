@@ -21,7 +21,7 @@ pub(crate) struct Verifier {
     issuer: Option<String>,
     audience: Option<String>,
     leeway_s: f64,
-    /// The number of its cache in each worker.
+    /// The number of the policy's cache in each worker.
     pub(crate) cache: usize,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Verifier {
 pub(crate) struct Good {
     /// The consumer whose name is the token's `sub`.
     pub(crate) consumer: Option<u32>,
-    /// The time for which it stays valid, in nanoseconds.
+    /// The time for which the token stays valid, in nanoseconds.
     pub(crate) left_ns: u64,
 }
 
@@ -45,8 +45,8 @@ impl Verifier {
         })
     }
 
-    /// Reports whether a token is valid: found in the cache, or verified now. `Ok` contains the
-    /// consumer, if any.
+    /// Looks a token up in the cache, or verifies it. Returns the consumer, if any, that it names;
+    /// the outer option is `None` if the token is invalid.
     pub(crate) fn judge(
         &self,
         token: &[u8],
@@ -62,7 +62,7 @@ impl Verifier {
         Some(good.consumer)
     }
 
-    /// Verifies a token at a time in seconds since 1970: first its signature, then its claims.
+    /// Verifies a token's signature and then its claims. `now_s` is in seconds since 1970.
     fn verify(&self, token: &[u8], consumers: &Consumers, now_s: f64) -> Option<Good> {
         let token = Token::parse(token)?;
         if !self.keys.iter().any(|key| key.signed(&token)) {
@@ -84,19 +84,20 @@ impl Verifier {
         })
     }
 
-    /// Returns the time for which a token stays valid; none if it is invalid.
+    /// Returns the time for which a token stays valid, in nanoseconds; none if it has expired or is
+    /// not valid yet.
     fn left_ns(&self, claims: &Claims, now_s: f64) -> Option<u64> {
         if claims.nbf.is_some_and(|nbf| nbf > now_s + self.leeway_s) {
             return None;
         }
         let exp = claims.exp;
         let left_s = exp.map_or(f64::MAX, |exp| exp + self.leeway_s - now_s);
-        // A conversion from float to integer saturates at the bounds of the integer.
+        // Without `exp`, this saturates at the largest integer.
         (left_s > 0.0).then_some((left_s * 1e9) as u64)
     }
 }
 
-/// The current time in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 fn unix_s() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs_f64()

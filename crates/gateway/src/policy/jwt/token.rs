@@ -18,12 +18,13 @@ pub(crate) struct Token<'t> {
     pub(crate) signature: Vec<u8>,
 }
 
-/// The members of the header (RFC 7515 section 4.1) that matter here.
+/// The header parameters (RFC 7515 section 4.1) that matter here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     pub(crate) alg: String,
     pub(crate) kid: Option<String>,
-    /// Extensions that the reader must understand. This reader understands none.
+    /// Extensions that a recipient must understand. The gateway supports none, so it refuses tokens
+    /// with this parameter.
     crit: Option<serde::de::IgnoredAny>,
 }
 
@@ -38,7 +39,6 @@ pub(crate) struct Claims {
     pub(crate) nbf: Option<f64>,
 }
 
-/// The audience of a token.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Audience {
@@ -81,14 +81,14 @@ impl<'t> Token<'t> {
         })
     }
 
-    /// The claims; to be read only after the signature has been verified.
+    /// Parses the claims. Call this only after verifying the signature.
     pub(crate) fn claims(&self) -> Option<Claims> {
         let payload = URL_SAFE_NO_PAD.decode(self.payload).ok()?;
         object(&payload)
     }
 }
 
-/// Reads a JSON object. Serde would also fill a struct from an array, whose members have no names.
+/// Parses a JSON object. Serde would also fill a struct from an array, whose members have no names.
 fn object<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     let is_object = json.trim_ascii_start().first() == Some(&b'{');
     is_object.then(|| serde_json::from_slice(json).ok())?

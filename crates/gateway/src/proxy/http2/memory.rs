@@ -2,8 +2,9 @@
 //! the bound is exceeded.
 //!
 //! Two kinds of bytes are counted together. Bodies that policies need in full are kept until they
-//! are complete. Responses count as unread until the client has received them: queued at their
-//! streams, waiting for its windows, or queued for its socket. The bound applies to their sum.
+//! are complete. Responses count as unread until they are passed to the kernel: they may be queued
+//! at their streams, wait for the client's windows, or be queued for the socket. The bound applies
+//! to their sum.
 //!
 //! When the bound is exceeded, only the body of the oldest request is read further, so that this
 //! request can end. If the client leaves more bytes unread than one body may have, it is behind,
@@ -46,10 +47,10 @@ impl Held {
         self.queued = self.queued + now.queued - before.queued;
     }
 
-    /// Reports whether too much is held if `sent` bytes are unread in addition to those held for
-    /// the streams.
+    /// Reports whether the bytes held for the streams, plus `sent` unread bytes of the connection,
+    /// exceed the bound.
     fn is_full(self, sent: usize, limits: &Limits) -> bool {
-        // One body must fit.
+        // A single body of the maximum size must fit.
         let bound = limits.connection_collected_max.max(limits.collected_max);
         self.kept + self.queued + sent > bound
     }
@@ -68,7 +69,7 @@ fn oldest<'s>(streams: impl Iterator<Item = &'s Stream>) -> Option<u32> {
 }
 
 impl Multiplexed {
-    /// Returns the bytes that wait for the client's windows or are queued for its socket.
+    /// Returns the bytes that wait for the client's windows or are queued for the socket.
     fn sent_unread(&self) -> usize {
         self.server.unsent_bytes_of_all() + self.outbox.pending_bytes()
     }
@@ -105,7 +106,7 @@ impl Multiplexed {
         let oldest = self.oldest_keeper(&limits);
         for (slot, stream) in (0..).zip(&mut self.streams) {
             let Some(id) = stream.id else { continue };
-            // Each resumed stream may use up the room, so this is computed again for each.
+            // Each resumed stream may use up the room, so this is recomputed for every stream.
             let is_behind = self.held.is_behind(sent, &limits);
             let exchange = &stream.client.exchange;
             let waits = match exchange.phase {
@@ -135,7 +136,8 @@ impl Multiplexed {
         if !self.is_behind(limits) {
             return Some(keeper);
         }
-        // Otherwise one body after another would become an unread response.
+        // The body may be read further only if no older response is unread. Otherwise, one body
+        // after another would become an unread response.
         let queued = self.streams.iter();
         let queued = queued.filter(|stream| stream.held.queued > 0);
         let unread = [oldest(queued), self.server.oldest_unsent()];

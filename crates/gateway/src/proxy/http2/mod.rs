@@ -2,8 +2,8 @@
 //!
 //! Each stream is a [`Client`] whose connection is memory: it receives its request as HTTP/1.1, and
 //! its response is read as HTTP/1.1 and converted to frames. All other code is the same for both
-//! protocols. The cost is that each head is written and parsed one extra time in each direction;
-//! HTTP/1.1 clients do not pay it.
+//! protocols. The cost is that the head of each request and of each response is written and parsed
+//! one extra time. Requests from HTTP/1.1 clients do not have this cost.
 //!
 //! A stalled stream (its upstream accepts no more, or a policy needs the whole body) is paused by
 //! its own window; the others continue. The memory that a connection holds for its client is
@@ -27,9 +27,10 @@ use stream::Stream;
 /// The maximum number of concurrent requests on one connection.
 const STREAMS_MAX: u32 = 128;
 
-/// The number of requests that a client may cancel, or cause the gateway to cancel, beyond the
-/// number of those that ended normally: as many as it may have in flight. Each of these requests
-/// may have opened a connection to an upstream, whose accept queue other clients also need.
+/// The number by which the requests that a client cancels, or causes the gateway to cancel, may
+/// exceed those that end normally. It equals the maximum number of requests in flight. Each
+/// canceled request may have opened a connection to an upstream, whose accept queue other clients
+/// also need.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
 /// The maximum number of bytes that a client may send on a stream before they are processed.
@@ -39,10 +40,10 @@ const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 /// that the stream holds.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
-/// The time that a connection stays open after its last frame, for the client to read it.
+/// The time that a connection stays open after its last frame, so that the client can read it.
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// A connection and its streams.
+/// A client's connection, with a [`Client`] for each stream.
 #[derive(Debug)]
 pub(crate) struct Multiplexed {
     id: ConnId,
@@ -58,10 +59,10 @@ pub(crate) struct Multiplexed {
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The number of bytes of bodies that the client had received when its deadline started, if the
-    /// client leaves too much unread.
+    /// The number of body bytes that the client had received when its deadline started; `None`
+    /// unless the client leaves too much unread.
     behind_at: Option<u64>,
-    /// Buffer for the heads of responses.
+    /// The buffer for the heads of responses.
     block: Block,
     deadline: Deadline,
     state: State,
@@ -122,13 +123,13 @@ impl Multiplexed {
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
     }
 
-    /// Counts its pending requests as abandoned by the client.
+    /// Counts the pending requests as abandoned by the client.
     pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
         let pending = self.streams.iter().filter(|stream| stream.id.is_some());
         pending.for_each(|stream| stream.client.exchange.count_abandoned(core));
     }
 
-    /// The connections to targets that serve its requests.
+    /// Returns the target connections that serve the client's requests.
     pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
         let streams = self.streams.iter().filter(|stream| stream.id.is_some());
         streams.filter_map(|stream| stream.client.exchange.origin)
@@ -138,7 +139,7 @@ impl Multiplexed {
     pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if self.state == State::Open {
             self.read(core, bytes);
-            // A window may have grown.
+            // The bytes may have enlarged a window, so queued output can perhaps be sent.
             for slot in 0..self.streams.len() as u32 {
                 if self.has_queued(slot) {
                     self.stirred.push(slot);
@@ -151,7 +152,7 @@ impl Multiplexed {
     fn read<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
         loop {
-            // One receive may begin more requests than there is room for.
+            // The bytes that were received together may begin more requests than there is room for.
             let is_behind = self.is_behind(&core.limits);
             self.was_full |= is_behind;
             let event = match self.server.next(&mut input, self.outbox.queue()) {
@@ -240,7 +241,7 @@ impl Multiplexed {
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
         if owes_bytes && self.state == State::Open && core.is_draining() {
-            // The client has until the end of the drain.
+            // The client has time until the end of the drain.
             self.stir(core);
             return Fate::Keep;
         }
@@ -385,7 +386,8 @@ impl Multiplexed {
         }
     }
 
-    /// Queues the last bytes; the client then has a limited time to read them.
+    /// Gives up the pending requests. The client has a limited time to read the bytes queued so
+    /// far.
     fn end<I: Io>(&mut self, core: &mut Core<I>) {
         self.state = State::Closing;
         let busy = self.streams.iter_mut().filter(|it| it.id.is_some());

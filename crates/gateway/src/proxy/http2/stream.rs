@@ -12,14 +12,14 @@ use crate::client_ref::ClientRef;
 use crate::proxy::client::{Client, Fate, Phase};
 use crate::proxy::exchange::Core;
 
-/// The slot of a stream.
+/// A slot, which serves one stream after another.
 #[derive(Debug)]
 pub(super) struct Stream {
     client_ref: ClientRef,
-    /// None while there is no request.
+    /// `None` while there is no request.
     pub(super) id: Option<StreamId>,
     pub(super) client: Client,
-    /// Parses the response to the client.
+    /// Parses the HTTP/1.1 response that `client` writes.
     decoder: Decoder,
     /// The head while it is unknown whether a body follows; otherwise a spare buffer.
     head: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Stream {
     pub(super) fate: Fate,
     /// The response's last byte was passed to the connection.
     pub(super) has_response_ended: bool,
-    /// The client is paused.
+    /// True while the stream's window is not widened, so that the client pauses.
     pub(super) is_held: bool,
     /// The request waits in `head`, and no part of it has been passed to the client.
     pub(super) is_put_off: bool,
@@ -36,7 +36,7 @@ pub(super) struct Stream {
     pub(super) held: Held,
 }
 
-/// Larger buffers of a slot are not kept for the next request.
+/// A larger buffer is not kept for the slot's next request.
 const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {
@@ -66,13 +66,13 @@ impl Stream {
         self.held = held;
     }
 
-    /// Pauses or resumes the work that would hold more bytes here.
+    /// Pauses or resumes the work that would make this slot hold more bytes.
     pub(super) fn crowd<I: Io>(&mut self, waits: bool, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         let waited = exchange.crowd(waits, core.now_ns);
         if waits {
-            // Bytes that arrive later could complete the response before anything checks that it is
-            // paused.
+            // The upstream connection is paused now. Otherwise, bytes that arrive later could
+            // complete the response before its stream is checked.
             exchange.hold_off(core);
         }
         if waited && !waits && self.fate == Fate::Keep {
@@ -82,8 +82,9 @@ impl Stream {
         }
     }
 
-    /// Makes the next part of a request wait if the gateway itself would respond at the end of the
-    /// request while the client leaves too much unread.
+    /// Called for each part of a request that arrives while the client leaves too much unread:
+    /// defers a request whose head has not been passed to `client`, and pauses a request that the
+    /// gateway itself will respond to.
     pub(super) fn brake<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         if self.body.is_none() {
@@ -94,7 +95,7 @@ impl Stream {
         }
     }
 
-    /// Handles a head. If the request is deferred, the client gets it from [`Self::take_up`].
+    /// Handles a head. A deferred request is passed to `client` by [`Self::take_up`].
     pub(super) fn begin<I: Io>(
         &mut self,
         id: StreamId,
@@ -179,7 +180,7 @@ impl Stream {
         }
     }
 
-    /// Converts the response to the client to frames; reports whether there were any bytes.
+    /// Converts the queued part of the response to frames; returns true if there was any.
     pub(super) fn speak(
         &mut self,
         id: StreamId,
@@ -194,7 +195,7 @@ impl Stream {
         }
         let mut said = std::mem::take(self.client.exchange.outbox.queue());
         let mut input = said.as_slice();
-        // The gateway can read its own output, so the loop ends only when no bytes are left.
+        // The gateway's own output is valid, so the loop does not end early because of an error.
         while let Ok(Some(part)) = self.decoder.next(&mut input) {
             match part {
                 Part::Informational(status) => {
@@ -226,8 +227,8 @@ impl Stream {
         true
     }
 
-    /// Handles the end of the response. If the client has read its request completely, the client
-    /// can be reused.
+    /// Frees the slot after the end of the response. `client` is reused if it has read the whole
+    /// request; otherwise, it is replaced.
     pub(super) fn end<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         let may_go_on = exchange.phase == Phase::Idle && self.fate == Fate::Keep;
@@ -239,7 +240,7 @@ impl Stream {
         }
     }
 
-    /// Ends a request whose response no client waits for.
+    /// Ends a request whose response the client will not get, and frees the slot.
     pub(super) fn give_up<I: Io>(&mut self, core: &mut Core<I>) {
         self.client.exchange.count_abandoned(core);
         core.cancel(self.client.exchange.origin.take());

@@ -2,10 +2,10 @@
 
 use gatebench_net::http2::Head;
 
-/// How the end of a request's body is marked.
+/// The framing of a request's body in HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// By its length, in bytes; it may be 0.
+    /// The body has the stated length, or no length is stated and there is no body.
     Counted,
     Chunked,
 }
@@ -44,7 +44,7 @@ pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> 
     head.field("expect").map(|_| Body::Chunked)
 }
 
-/// Writes a target. An invalid target, which could end the line and the request, is replaced by a
+/// Writes a target. An invalid target, which could end the line and the request, is replaced with a
 /// string that the HTTP/1.1 parser refuses.
 fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     let is_fine = |byte: &u8| byte.is_ascii_graphic();

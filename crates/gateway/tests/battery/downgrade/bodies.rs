@@ -1,4 +1,4 @@
-//! Vectors with bodies whose Content-Length may differ from their DATA frames, with trailers, and
+//! Vectors with bodies whose Content-Length may contradict their DATA frames, with trailers, and
 //! with CONNECT.
 
 use super::{data, field, good, head, mark, refused, refused_late, request, vector, with, without};
@@ -19,7 +19,7 @@ fn layouts() -> [Layout; 6] {
     [
         layout("no DATA", "", Vec::new()),
         layout("empty DATA", "", vec![data(b"", END_STREAM)]),
-        layout("DATA of 5", "hello", vec![data(b"hello", END_STREAM)]),
+        layout("DATA of 5 bytes", "hello", vec![data(b"hello", END_STREAM)]),
         layout(
             "DATA of 3 and 2 bytes",
             "hello",

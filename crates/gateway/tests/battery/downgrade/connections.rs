@@ -1,5 +1,5 @@
-//! Vectors with unusual encodings of frames and header blocks, which must be read like the usual
-//! ones, and with errors that end the connection (RFC 9113 4 to 6, RFC 7541).
+//! Vectors with unusual but valid encodings of frames and header blocks, and with errors that end
+//! the connection (RFC 9113 4 to 6, RFC 7541).
 
 use super::{after, data, good, head, mark, refused, refused_late, request, vector};
 use crate::frames::{
@@ -23,7 +23,7 @@ fn body() -> Vec<u8> {
     data(b"hello", END_STREAM)
 }
 
-/// A header block in a HEADERS frame and this many CONTINUATION frames.
+/// Splits a header block into a HEADERS frame and this many CONTINUATION frames.
 fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     let pieces: Vec<&[u8]> = block
         .chunks(block.len().div_ceil(continuations + 1))
@@ -37,7 +37,7 @@ fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// Frames with a different encoding but the same meaning.
+/// Frames that encode the same valid request in different ways.
 pub fn frames_in_order() -> Vec<Vector> {
     let block = good_block();
     let padded = [&[3_u8][..], &block, &[0; 3]].concat();
@@ -190,7 +190,7 @@ fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Frames that arrive instead of the rest of a header block.
+/// Frames that interrupt a header block.
 fn interruptions() -> [(&'static str, Vec<u8>); 6] {
     let block = good_block();
     [
@@ -218,7 +218,7 @@ pub fn frames_out_of_order() -> Vec<Vector> {
         vector(name, &frames, Expect::refused())
     });
     let mut vectors: Vec<Vector> = wrong.chain(interrupted).collect();
-    // Streams are opened in ascending order, and only once.
+    // Stream numbers must be used in ascending order, and only once.
     let lower = [after(5), good_request()].concat();
     vectors.push(vector(
         "a stream number below the last one",
@@ -269,8 +269,7 @@ fn coded(name: &str, value: &str) -> Vec<u8> {
     [&[0, length(&name)][..], &name, &[length(&value)], &value].concat()
 }
 
-/// Header blocks that cannot be decoded end the connection (RFC 9113 4.3); others have the same
-/// meaning in any encoding.
+/// Unusual header blocks. Those that cannot be decoded end the connection (RFC 9113 4.3).
 pub fn blocks() -> Vec<Vector> {
     let block = good_block();
     let also = |more: &[u8]| [more, &block].concat();

@@ -18,7 +18,7 @@ fn either() -> Expect {
     Expect::either("hello")
 }
 
-/// A vector that consists of a head with these fields, and a body.
+/// A vector with these fields in its head, and a body.
 fn of(name: impl Into<String>, fields: &[Field], expect: Expect) -> Vector {
     vector(name, &request(fields), expect)
 }

@@ -41,7 +41,7 @@ fn good() -> Vec<Field> {
     fields.map(|(name, value)| field(name, value)).collect()
 }
 
-/// The field that identifies a request's vector.
+/// The field that identifies the vector that a request belongs to.
 fn mark() -> Field {
     field("v", MARK)
 }
@@ -98,7 +98,7 @@ fn after(stream: u32) -> Vec<u8> {
     )
 }
 
-/// A connection that carries these frames and then a further request.
+/// A vector that consists of these frames and a request after them.
 fn vector(name: impl Into<String>, frames: &[u8], expect: Expect) -> Vector {
     let bytes = [PREFACE, frames, &after(AFTER_STREAM)].concat();
     Vector::new(name, bytes, expect)

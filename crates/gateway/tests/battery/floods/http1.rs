@@ -35,7 +35,7 @@ pub(super) const FLOODS: &[Flood] = &[
     flood("an endless target", long_target, Ends::Cut),
 ];
 
-/// Sends a byte on each connection at intervals, until all have ended.
+/// Sends the byte on every connection at intervals, until all connections have ended.
 fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let begun = Instant::now();
     let mut open = Vec::new();
@@ -47,7 +47,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
             stream
                 .set_nonblocking(true)
                 .map_err(|error| error.to_string())?;
-            // The gateway sends bytes or closes the connection.
+            // True once the gateway has sent bytes or closed the connection.
             let has_ended = stream.peek(&mut [0]).is_ok();
             if !has_ended && stream.write_all(&[byte]).is_ok() {
                 open.push(stream);
@@ -81,7 +81,7 @@ fn slow_bodies(address: SocketAddr) -> Result<End, String> {
 
 fn slow_readers(address: SocketAddr) -> Result<End, String> {
     let streams = begun(address, 30, b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")?;
-    // This is longer than the gateway waits for the bytes.
+    // This is longer than the gateway waits for a client that does not read.
     std::thread::sleep(Duration::from_millis(800));
     all_end(streams)
 }
@@ -128,7 +128,7 @@ fn fleeting(address: SocketAddr) -> Result<End, String> {
     Ok(End::Served)
 }
 
-/// Sends a request whose response is 204 or an error, after which the connection ends.
+/// Sends a request that must get 204 or an error, after which the connection must end.
 fn asked(address: SocketAddr, request: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let (said, has_ended) = poured(&mut stream, request);

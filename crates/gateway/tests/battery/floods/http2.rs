@@ -11,11 +11,11 @@ use crate::frames::{
     request_fields, write_length,
 };
 
-/// The number of repetitions of an action that takes one or two frames.
+/// The number of times that an action of one or two frames is repeated.
 const MANY: u32 = 10_000;
 
-/// The number of streams whose responses of 4 MiB have to wait: if the gateway kept every response
-/// in full, they would exceed what it may hold.
+/// The number of streams whose responses of 4 MiB have to wait. If the gateway kept each response
+/// in full, its memory would grow by more than one flood is allowed to cost.
 const WAITING: u32 = 50;
 
 const fn cut(name: &'static str, attack: fn(SocketAddr) -> Result<End, String>) -> Flood {
@@ -113,7 +113,7 @@ fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     }
 }
 
-/// The same frames on successive new streams, up to the highest stream number.
+/// The same frames on this many successive new streams.
 fn on_streams(count: u32, frames: impl Fn(u32) -> Vec<u8>) -> Vec<u8> {
     let all = (0..count).map(|number| frames(2 * number + 1));
     all.collect::<Vec<_>>().concat()
@@ -125,8 +125,8 @@ fn rapid_reset(address: SocketAddr) -> Result<End, String> {
     sent(address, &frames)
 }
 
-/// Requests whose bodies have not been sent yet, each with a frame for which the gateway must reset
-/// its stream.
+/// Sends requests whose bodies are missing, each followed by a frame that makes the gateway reset
+/// the stream.
 fn made_to_reset(address: SocketAddr, wrong: impl Fn(u32) -> Vec<u8>) -> Result<End, String> {
     let frames = on_streams(MANY, |stream| {
         [post(stream, "/mock"), wrong(stream)].concat()
@@ -210,7 +210,7 @@ fn pong(address: SocketAddr) -> Result<End, String> {
 }
 
 fn settings(address: SocketAddr) -> Result<End, String> {
-    // As many settings as fit into a frame.
+    // Each frame contains a hundred settings.
     repeated(
         address,
         &frame(SETTINGS, 0, 0, &[0_u8, 3, 0, 0, 0, 1].repeat(100)),
@@ -243,7 +243,7 @@ fn go_away(address: SocketAddr) -> Result<End, String> {
     repeated(address, &frame(GOAWAY, 0, 0, &[0; 8]))
 }
 
-/// Opens a stream and sends these frames on it this many times.
+/// Opens a stream and sends this frame on it `count` times.
 fn on_one_stream(address: SocketAddr, frame: &[u8], count: usize) -> Result<End, String> {
     sent(
         address,
@@ -277,7 +277,7 @@ fn in_frames(block: &[u8]) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// One large entry in the dynamic table, and many one-byte references to it.
+/// Sends one large entry for the dynamic table, and many one-byte references to it.
 fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
     let mut block = block(&request_fields("GET", "/"));
     block.extend_from_slice(&[0x40, 1, b'x']);
@@ -323,8 +323,7 @@ fn half_a_preface(address: SocketAddr) -> Result<End, String> {
     }
 }
 
-/// Settings that allow the gateway to send this many bytes on each stream, and many requests for a
-/// long response.
+/// Sends settings that allow this many bytes on each stream, and many requests for a long response.
 fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, String> {
     let mut stream = open(address)?;
     let window = frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, bytes]);

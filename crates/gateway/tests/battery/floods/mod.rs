@@ -1,5 +1,5 @@
-//! Floods, which are input that costs a client little but could cost the gateway a lot. Each must
-//! end within bounded time, CPU time and memory, while another client is served.
+//! Floods: input that costs a client little but could cost the gateway a lot. Each must end within
+//! bounded time, CPU time and memory, while another client is served.
 //!
 //! HTTP/2 floods are limited by budgets, and their connections end with GOAWAY. Slow clients are
 //! limited by deadlines. Other floods cost the client as much work as the gateway.
@@ -31,12 +31,12 @@ const MEMORY_MAX: u64 = 64 << 20;
 /// One flood and its expected result.
 struct Flood {
     name: &'static str,
-    /// Returns the result, or a description of the failure.
+    /// Returns how the flood ended, or a description of the failure.
     attack: fn(SocketAddr) -> Result<End, String>,
     ends: Ends,
 }
 
-/// How a flood ended.
+/// The outcome of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The gateway refused the requests, or closed the connection.
@@ -45,7 +45,7 @@ enum End {
     Served,
 }
 
-/// The ways in which a flood may end.
+/// The permitted outcomes of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Cut,
@@ -120,7 +120,7 @@ fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbor) {
             neighbor.ask();
             neighbor
         });
-        // Needed after a panic too, because the scope would otherwise wait forever.
+        // A panic is caught, because the scope would otherwise wait for the neighbor forever.
         let end = std::panic::catch_unwind(|| (flood.attack)(address));
         is_over.store(true, Ordering::Release);
         (end, asking.join().unwrap())
@@ -179,7 +179,7 @@ fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     })
 }
 
-/// Checks that each connection ends within the time that a client has.
+/// Checks that the gateway ends each connection, so that none of them hangs.
 fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut said = Vec::new();

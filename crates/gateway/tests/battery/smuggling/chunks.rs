@@ -132,7 +132,7 @@ const TAILS: &[(&str, Fate)] = &[
     ),
 ];
 
-/// Each tail, also after a chunk whose data look like the last chunk and another request.
+/// Each tail, alone and after a chunk whose data looks like the last chunk and another request.
 pub fn tails() -> Vec<Vector> {
     let bait = "0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
     let whole = format!("{bait}hello");

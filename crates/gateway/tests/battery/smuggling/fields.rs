@@ -1,5 +1,5 @@
-//! Misspelled and duplicated versions of the fields that frame a body, with misplaced bytes, and
-//! with both fields together.
+//! Vectors in which the fields that frame a body contain misplaced bytes, are misspelled or
+//! duplicated, or contradict each other.
 
 use super::{Fate, post, shown};
 use crate::vector::{HIDDEN, Vector};
@@ -10,10 +10,10 @@ const ODD: [u8; 24] = [
     b'-', b':', b';', b'_', 0x7f, 0x80, 0x85, 0xa0, 0xff,
 ];
 
-/// The effect of a byte in a field line.
+/// The verdict on a byte at one position of a field line.
 type Rule = fn(u8) -> Fate;
 
-/// The effect of a byte in a name: the result is a different name, or not a name.
+/// The verdict on a byte in a name: the result is a different name, or not a name.
 fn in_name(byte: u8) -> Fate {
     if byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte) {
         Fate::Passed
@@ -22,7 +22,7 @@ fn in_name(byte: u8) -> Fate {
     }
 }
 
-/// The effect of a byte in a value (RFC 9110 5.5), where bytes outside ASCII are obsolete but
+/// The verdict on a byte in a value (RFC 9110 5.5), where bytes outside ASCII are obsolete but
 /// allowed.
 fn in_value(byte: u8) -> Fate {
     match byte {
@@ -32,7 +32,7 @@ fn in_value(byte: u8) -> Fate {
     }
 }
 
-/// The effect of a byte after the first one of a name, where a colon may end the name.
+/// The verdict on a byte after the first one of a name, where a colon may end the name.
 fn within_name(byte: u8) -> Fate {
     if byte == b':' {
         Fate::Passed
@@ -45,7 +45,7 @@ fn never(_: u8) -> Fate {
     Fate::Refused
 }
 
-/// A field with `@` at the position of a byte, and the effect of the byte there. The positions are
+/// A field line with `@` where a byte is inserted, and the rule for that byte. The positions are
 /// those of smuggler's mutations.
 const PLACES: [(&str, Rule); 10] = [
     ("NAME:@VALUE", never),
@@ -60,7 +60,7 @@ const PLACES: [(&str, Rule); 10] = [
     ("NAME: VALUE@\nX: X", never),
 ];
 
-/// The same for fields that do not frame a body.
+/// Positions of a byte in a field that does not frame a body.
 const INNER: [(&str, Rule); 2] = [("X@Y: a", within_name), ("X: a@b", in_value)];
 
 fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
@@ -69,8 +69,8 @@ fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
     parts.join(&byte)
 }
 
-/// One of two conflicting fields is mutated. If the mutated field is still the same field, the
-/// message contains both.
+/// Messages with a valid framing field and a mutation of the other one. If the mutation still
+/// counts as that field, the message contradicts itself.
 pub fn mutations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     let hidden = format!("0\r\n\r\n{HIDDEN}");
@@ -125,7 +125,7 @@ const CODINGS: &[&str] = &[
     "\r\n chunked",
 ];
 
-/// Repeated lines, of which some readers use the first and others the last.
+/// Repeated fields, of which some readers use the first and others the last.
 const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
@@ -137,7 +137,7 @@ const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nX: y\r\ntransfer-encoding: CHUNKED",
 ];
 
-/// Each coding alone, and with Content-Length before and after it, in both versions of HTTP.
+/// Each coding alone, before Content-Length and after it, over HTTP/1.1 and HTTP/1.0.
 pub fn transfer_encodings() -> Vec<Vector> {
     // Both framings end at the same place, so only the verdict distinguishes them.
     let body = b"5\r\nhello\r\n0\r\n\r\n";
@@ -224,7 +224,7 @@ const LENGTHS: &[(&str, Fate)] = &[
     ("340282366920938463463374607431768211461", Fate::Refused),
 ];
 
-/// Pairs of values on two lines.
+/// Values of Content-Length that are combined in pairs.
 const PAIRED: [&str; 10] = ["5", "05", "6", "0", "4", "5,5", "+5", "", "-1", "x"];
 
 pub fn content_lengths() -> Vec<Vector> {
@@ -254,7 +254,7 @@ pub fn content_lengths() -> Vec<Vector> {
     vectors
 }
 
-/// The length on which all elements of both lists agree, if they do (RFC 9110 8.6).
+/// Returns the length that all elements of both lists agree on, if they do (RFC 9110 8.6).
 fn agreed(values: [&str; 2]) -> Option<usize> {
     let elements = values.iter().flat_map(|value| value.split(','));
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
@@ -267,8 +267,8 @@ fn agreed(values: [&str; 2]) -> Option<usize> {
         .then(|| lengths[0])
 }
 
-/// Lookalikes that CGI and similar interfaces treat as the field itself, and names that are not
-/// lookalikes.
+/// Lookalikes of the framing fields, which CGI and similar interfaces treat as the fields
+/// themselves.
 const TWINS: &[&str] = &[
     "Content_Length: 60",
     "content_length: 0",

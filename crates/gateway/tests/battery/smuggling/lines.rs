@@ -8,7 +8,7 @@ const ENDS: [&str; 11] = [
     "\n", "\r", "\r\r\n", "\n\r", "\n\n", "\r\n\n", "\u{85}", "\u{2028}", "\x0b", "\x0c", "\\r\\n",
 ];
 
-/// Bytes before a request line, and whether it is then still valid (RFC 9112 2.2).
+/// Bytes before a request line, and the verdict on the request (RFC 9112 2.2).
 const PREFIXES: &[(&str, Fate)] = &[
     ("\r\n", Fate::Passed),
     ("\r\n\r\n", Fate::Either),
@@ -25,7 +25,7 @@ const PREFIXES: &[(&str, Fate)] = &[
     ("X\r\n", Fate::Refused),
 ];
 
-/// Heads with one line that does not end with CRLF.
+/// Heads in which one line does not end with CRLF.
 pub fn ends() -> Vec<Vector> {
     let lines = [
         "POST /v HTTP/1.1",
@@ -37,7 +37,7 @@ pub fn ends() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for at in [0, 1, 3, 4] {
         for end in ENDS {
-            // A valid empty line, and a body that begins with LF.
+            // This is a valid empty line and a body that begins with LF.
             if at == 4 && end == "\r\n\n" {
                 continue;
             }
@@ -126,7 +126,7 @@ const METHODS: &[(&str, Fate)] = &[
     ("GET\r\nX:", Fate::Refused),
 ];
 
-/// A request with this first line, and without a body.
+/// A request with this first line and this Host line, without a body.
 fn begun(line: &str, host: &str, expect: Expect) -> Vector {
     let bytes = format!("{line}\r\n{host}V: VVVVV\r\n\r\n{AFTER}");
     let name = format!("{} {}", shown(line.as_bytes()), shown(host.as_bytes()));
@@ -266,8 +266,8 @@ enum Way {
     Refused,
 }
 
-/// Targets (RFC 9112 3.2, RFC 3986). Targets that servers resolve to a path other than the one
-/// written are refused, because the written path selects the route.
+/// Targets (RFC 9112 3.2, RFC 3986). A target that some server resolves to a path other than the
+/// one written is refused, because the written path selects the route.
 const TARGETS: &[(&str, Way)] = &[
     ("/", Way::As("/")),
     ("/v", Way::As("/v")),

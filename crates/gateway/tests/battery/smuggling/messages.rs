@@ -1,5 +1,5 @@
-//! Unusual messages as a whole: methods with bodies, pipelined requests, other protocols, and
-//! requests that end too early.
+//! Messages that are unusual as a whole: methods with bodies, pipelined requests, other protocols,
+//! and requests that end too early.
 
 use super::post;
 use crate::vector::{AFTER, Expect, HIDDEN, Seen, Vector};
@@ -9,7 +9,7 @@ fn request(method: &str, target: &str, line: &str, body: &str) -> String {
     format!("{method} {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{line}\r\n{body}")
 }
 
-/// A body in each framing: its fields and its bytes.
+/// A body in each framing, as the framing field and the bytes on the wire.
 fn framings(body: &str) -> [(String, String); 2] {
     let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     [
@@ -18,7 +18,7 @@ fn framings(body: &str) -> [(String, String); 2] {
     ]
 }
 
-/// Every method may have a body, whether or not the body has a meaning; the framing is the same
+/// Requests with every method may have a body, even if it has no meaning; the framing is the same
 /// (RFC 9112 6). A body that looks like a request is still a body (the shapes known as CL.0 and
 /// 0.CL).
 pub fn framed() -> Vec<Vector> {
@@ -50,7 +50,8 @@ pub fn framed() -> Vec<Vector> {
     vectors
 }
 
-/// A number of consecutive requests, with and without bodies, and how the origin reads them.
+/// `count` consecutive requests, with and without bodies, and the requests that the origin must
+/// read.
 fn pipeline(count: usize) -> (String, Vec<Seen>) {
     let mut bytes = String::new();
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! HTTP/1.1 requests for which two readers could disagree on where they end (RFC 9112 11.2).
+//! HTTP/1.1 requests whose end two readers could place differently (RFC 9112 11.2).
 
 mod chunks;
 mod fields;
@@ -29,8 +29,8 @@ pub fn battery() -> Battery {
     Battery::of_one_route("HTTP/1.1 smuggling", tables.concat(), client::hear)
 }
 
-/// A POST with these lines between its other fields and the empty line, this body, and the
-/// following bytes.
+/// A vector that is a POST with these lines after its other fields, this body, and the usual
+/// request after it.
 fn post(name: impl Into<String>, lines: &[u8], body: &[u8], expect: Expect) -> Vector {
     let head = &b"POST /v HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n"[..];
     let bytes = [head, lines, b"\r\n\r\n", body, AFTER.as_bytes()].concat();
@@ -56,7 +56,7 @@ impl Fate {
     }
 }
 
-/// Shows invisible bytes by name in a table.
+/// Escapes invisible bytes for a vector's name.
 fn shown(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }

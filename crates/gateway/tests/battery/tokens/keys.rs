@@ -1,4 +1,4 @@
-//! Keys in fields and in queries, and passwords.
+//! API keys in header fields and in queries, and passwords.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

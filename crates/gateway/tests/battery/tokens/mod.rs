@@ -61,11 +61,11 @@ pub fn battery() -> Battery {
 enum Fate {
     In,
     Out,
-    /// The standards allow both.
+    /// The standards allow both decisions.
     Either,
 }
 
-/// A GET of this target with these lines, and the following bytes.
+/// A vector that is a GET of this target with these lines, and the usual request after it.
 fn get(name: impl Into<String>, target: &str, lines: &[u8], fate: Fate) -> Vector {
     let begin = format!("GET {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n");
     let bytes = [begin.as_bytes(), lines, b"\r\n", AFTER.as_bytes()].concat();

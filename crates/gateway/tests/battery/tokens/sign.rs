@@ -23,12 +23,12 @@ pub fn base64url(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The part of a token that is signed.
+/// Returns the part of a token that is signed.
 pub fn unsigned(header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
     format!("{}.{}", base64url(header), base64url(claims))
 }
 
-/// A token with any header, signed with this secret.
+/// Returns a token with this header and these claims, signed with this secret by HS256.
 pub fn signed(secret: &[u8], header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
     signed_by(hmac::HMAC_SHA256, secret, header, claims)
 }
@@ -44,12 +44,12 @@ pub fn signed_by(
     format!("{text}.{}", base64url(tag))
 }
 
-/// The token from which all others are derived.
+/// Returns the valid token that all others are derived from.
 pub fn good() -> String {
     signed(SECRET.as_bytes(), HEADER, CLAIMS)
 }
 
-/// The current time in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub fn now_s() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap().as_secs()
@@ -83,7 +83,7 @@ impl Rsa {
         )
     }
 
-    /// Like [`Self::signed`], but with a hash other than the one that the header states.
+    /// Signs with SHA-512 instead of the SHA-256 that RS256 requires.
     pub fn signed_with_sha512(&self, header: &str, claims: &str) -> String {
         let text = unsigned(header, claims);
         format!(

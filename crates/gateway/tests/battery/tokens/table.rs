@@ -1,4 +1,5 @@
-//! Tokens. RFC 8725 section 2 and published lists of attacks describe the tokens to refuse.
+//! Tables of tokens. RFC 8725 section 2 and published lists of attacks describe the tokens that
+//! must be refused.
 
 use ring::hmac::{HMAC_SHA384, HMAC_SHA512};
 
@@ -9,7 +10,7 @@ use super::sign::{
 use super::{Fate, bearing, get};
 use crate::vector::Vector;
 
-/// Correctly signed claims, and whether the gateway accepts them.
+/// Correctly signed claims, with the decision that the gateway must make.
 const CLAIM_TEXTS: &[(&str, Fate)] = &[
     (CLAIMS, In),
     (r#"{"iss":"me","aud":"api"}"#, In),
@@ -298,7 +299,7 @@ pub fn texts() -> Vec<Vector> {
         .collect()
 }
 
-/// The same signature with a bit set that is part of no byte (RFC 4648 3.5).
+/// Sets a padding bit after the last byte of an encoded signature (RFC 4648 3.5).
 fn trailing_bits(signature: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (all, last) = signature.split_at(signature.len() - 1);
@@ -366,7 +367,7 @@ pub fn lines() -> Vec<Vector> {
     vectors
 }
 
-/// Two keys that tokens refer to by name.
+/// Tokens that name one of two keys.
 pub fn named_keys() -> Vec<Vector> {
     let of = |secret: &str, kid: &str, fate: Fate| {
         let header = format!(r#"{{"alg":"HS256"{kid}}}"#);
@@ -396,7 +397,8 @@ pub fn named_keys() -> Vec<Vector> {
     ]
 }
 
-/// A public key is known to everybody, so it must not be accepted as a secret (RFC 8725 2.1).
+/// Tokens that use the public RSA key. Everybody knows it, so it must not be accepted as a secret
+/// (RFC 8725 2.1).
 pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     let header = r#"{"alg":"RS256"}"#;
     let (good, text) = (rsa.signed(header, CLAIMS), unsigned(header, CLAIMS));

@@ -72,7 +72,7 @@ pub fn upstream(kind: Kind, backend: Backend) -> Server<()> {
     upstream_over(kind, backend, None)
 }
 
-/// An upstream with this certificate.
+/// Starts an upstream that requires TLS and has this certificate.
 pub fn upstream_with_tls(kind: Kind, backend: Backend, certificate: &str, key: &str) -> Server<()> {
     let read = |path: &str| Pem::read(std::path::Path::new(path)).unwrap();
     let identity = Identity {
@@ -96,7 +96,7 @@ fn upstream_over(kind: Kind, backend: Backend, tls: Option<ServerSettings>) -> S
     })
 }
 
-/// A gateway with these routes in front of one upstream, named `origin`.
+/// Starts a gateway with these routes in front of one upstream, named `origin`.
 pub fn gateway(backend: Backend, targets: &[SocketAddr], routes: Value) -> Server<Totals> {
     gateway_with(backend, targets, routes, json!({}))
 }
@@ -121,7 +121,7 @@ pub fn gateway_with(
     serve(backend, &config)
 }
 
-/// A gateway with this configuration.
+/// Starts a gateway with this configuration.
 pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     let config = GatewayConfig::parse(&config.to_string()).unwrap();
     Server::start(move |stop, sender| {
@@ -130,7 +130,7 @@ pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     })
 }
 
-/// Serves while `act` runs, and until a graceful stop that `act` began has ended.
+/// Serves while `act` runs and, if `act` began a graceful stop, until that has ended.
 pub fn while_serving(
     backend: Backend,
     config: &GatewayConfig,
@@ -147,7 +147,8 @@ pub fn while_serving(
             })
         });
         let address = receiver.recv().unwrap();
-        // Needed if an assertion fails too, because the scope would otherwise wait forever.
+        // The gateway must be stopped even if an assertion fails; otherwise, the scope would wait
+        // forever.
         let outcome =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
         stop.store(true, Ordering::Relaxed);
@@ -159,18 +160,17 @@ pub fn while_serving(
     })
 }
 
-/// One route for all paths.
+/// Returns one route that matches all paths.
 pub fn all() -> Value {
     json!([{"name": "all", "path": "/", "upstream": "origin"}])
 }
 
-/// An upstream that a test controls: `act` gets each connection in turn, numbered from 0.
+/// Starts an upstream that a test controls: `act` gets each connection, numbered from 0.
 pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let act = Arc::new(act);
-    // The thread runs until the process ends, because a test that has its responses need not wait
-    // for the thread.
+    // The thread runs until the process ends, so tests need not wait for it.
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let act = Arc::clone(&act);
@@ -181,7 +181,7 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
     address
 }
 
-/// An origin that records the start line of every request, and responds with 200.
+/// Starts an origin that records the request line of every request and responds with 200.
 pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
@@ -193,7 +193,7 @@ pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
             };
             noted.lock().unwrap().push(line.to_owned());
             if field(&head, "Transfer-Encoding").is_some() {
-                // The rest of this connection is read as bytes, not as a request.
+                // Reads the chunked body, which ends with an empty chunk.
                 loop {
                     let more = peer.head();
                     if more.is_empty() {
@@ -213,7 +213,7 @@ pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     (address, seen)
 }
 
-/// A folder of certificates for one test, removed at its end.
+/// A folder of certificates for one test, deleted when dropped.
 pub struct Certificates(PathBuf);
 
 impl Certificates {
@@ -228,7 +228,7 @@ impl Certificates {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A self-signed certificate for this name, and its key.
+    /// Creates a self-signed certificate; returns the paths of its file and of its key's file.
     pub fn make(&self, name: &str, alternative: &str) -> (String, String) {
         let paths = (
             self.path(&format!("{name}.pem")),
@@ -313,7 +313,7 @@ impl Client {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: example\r\n\r\n"))
     }
 
-    /// Reads a head of a request or a response; empty if the peer has closed the connection.
+    /// Reads the head of a request or response; empty if the peer has closed the connection.
     pub fn head(&mut self) -> String {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

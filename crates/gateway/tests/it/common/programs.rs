@@ -1,4 +1,4 @@
-//! External programs whose output the tests compare with the gateway's.
+//! Runs external programs that the tests compare with the gateway.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

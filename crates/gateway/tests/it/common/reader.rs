@@ -19,22 +19,22 @@ const END_HEADERS: u8 = 4;
 /// The maximum length of a frame's payload, in bytes.
 const FRAME_BYTES: usize = 16_384;
 
-/// How long a test waits for expected bytes.
+/// The time limit for expected bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A connection, and the bytes received on its streams.
+/// A connection, with the number of bytes received on each stream.
 pub struct Reader {
     socket: TcpStream,
     input: Vec<u8>,
-    /// Bytes that each stream was allowed to send.
+    /// The number of bytes that the gateway may send on each stream.
     allowed: BTreeMap<u32, usize>,
-    /// Bytes of each body that has begun.
+    /// The number of bytes received of each body, for responses that have begun.
     pub bodies: BTreeMap<u32, usize>,
     /// Streams whose response is complete.
     pub whole: BTreeSet<u32>,
     /// Streams that the gateway has reset.
     pub reset: BTreeSet<u32>,
-    /// The code of GOAWAY.
+    /// The error code of GOAWAY, if it was received.
     pub go_away: Option<u32>,
     pub is_closed: bool,
 }
@@ -58,7 +58,7 @@ impl Reader {
             go_away: None,
             is_closed: false,
         };
-        // No bytes on a stream, and 1 GiB on the connection.
+        // Allows no bytes on a stream, and 1 GiB on the connection.
         reader.frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
         reader.widen(0, 1 << 30);
         reader
@@ -69,7 +69,8 @@ impl Reader {
         self.socket.write_all(&bytes).unwrap();
     }
 
-    /// Allows the gateway to send this many more bytes on a stream, or with 0 on the connection.
+    /// Allows the gateway to send this many more bytes on a stream, or on the connection if
+    /// `stream` is 0.
     pub fn widen(&mut self, stream: u32, bytes: u32) {
         *self.allowed.entry(stream).or_default() += bytes as usize;
         self.frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
@@ -82,11 +83,11 @@ impl Reader {
 
     /// Begins a request whose body of one byte follows; `has_length` adds a content-length.
     pub fn post(&mut self, stream: u32, path: &str, has_length: bool) {
-        // POST instead of GET.
+        // POST and http from the static table; `:authority` and `:path` by name.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         if has_length {
-            // `content-length` is entry 28.
+            // `content-length` is entry 28 of the static table.
             block.extend_from_slice(&[0x0f, 0x0d, 1, b'1']);
         }
         self.frame(HEADERS, END_HEADERS, stream, &block);
@@ -97,7 +98,7 @@ impl Reader {
         const JSON: &[u8] = b"application/json";
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
-        // `content-type` is entry 31.
+        // `content-type` is entry 31 of the static table.
         block.extend_from_slice(&[0x0f, 0x10, JSON.len() as u8]);
         block.extend_from_slice(JSON);
         self.frame(HEADERS, END_HEADERS, stream, &block);
@@ -122,9 +123,8 @@ impl Reader {
         self.frame(DATA, END_STREAM, stream, b"x");
     }
 
-    /// Sends requests on this many new streams, beginning with the given one. One write sends all
-    /// of them: a pause between them could let the first responses use up the room for the last
-    /// requests.
+    /// Sends requests on this many new streams, beginning with `first`, in one write. With pauses
+    /// between them, the first responses could use up the room for the last requests.
     pub fn get_all(&mut self, first: u32, count: u32, path: &str) {
         // GET and http from the static table; `:authority` and `:path` by name.
         let mut block = vec![0x82, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
@@ -135,7 +135,7 @@ impl Reader {
         self.socket.write_all(&frames).unwrap();
     }
 
-    /// Reads available bytes; reports whether there were any.
+    /// Reads available bytes; returns true if there were any.
     pub fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         match self.socket.read(&mut bytes) {

@@ -95,7 +95,7 @@ fn instances() -> Vec<String> {
     values.iter().map(Value::to_string).chain(texts).collect()
 }
 
-/// A document with an operation for each schema, and a case for every instance of each operation.
+/// A document with an operation for each schema, and a case for each operation and each instance.
 pub fn bodies(version: &str, are_responses: bool) -> (Value, Vec<Value>) {
     let mut paths = Map::new();
     let mut cases = Vec::new();

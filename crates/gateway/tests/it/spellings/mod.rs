@@ -1,5 +1,4 @@
-//! Other spellings of the path `/admin`, of which some are known to bypass gateways, and others are
-//! generated.
+//! Spellings of the path `/admin`. Some are known to bypass gateways, and others are generated.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +25,7 @@ pub const KNOWN: [&str; 19] = [
     "http://h/x/../admin",
 ];
 
-/// Numbers that look random but are the same in each run (xorshift64).
+/// Generates numbers that look random but are the same in each run (xorshift64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -44,7 +43,8 @@ impl Random {
 
 type Operator = fn(&mut Random, &str) -> String;
 
-/// The changes to a path, by name. A change that does not apply leaves the path unchanged.
+/// The changes to a path, each with its name. A change that does not apply leaves the path
+/// unchanged.
 pub const OPERATORS: [(&str, Operator); 21] = [
     ("double a slash", |random, path| {
         let more = random.one_of(&["//", "///"]);
@@ -75,7 +75,7 @@ pub const OPERATORS: [(&str, Operator); 21] = [
     ("insert an encoded slash", |random, path| {
         at_slash(random, path, 0, "/%2f")
     }),
-    ("turn a slash", |random, path| {
+    ("turn a slash into a backslash", |random, path| {
         at_slash(random, path, 1, "\\")
     }),
     ("turn a slash into an encoded backslash", |random, path| {
@@ -102,24 +102,24 @@ pub const OPERATORS: [(&str, Operator); 21] = [
     ("add a query", |random, path| {
         path.to_owned() + random.one_of(&["?", "?x=/../", "?a;b//"])
     }),
-    ("end otherwise", |random, path| {
+    ("add an ending", |random, path| {
         path.to_owned() + random.one_of(&["/", "//", "/.", "/x/..", "%2f"])
     }),
-    ("add a dot or a blank to a segment", |random, path| {
+    ("add a dot or a space to a segment", |random, path| {
         let end = random.one_of(&[".", "%20", ".%20", "%2E"]);
         after_segment(random, path, end)
     }),
-    ("add a byte that may end a text", |random, path| {
+    ("add a byte that may end the path", |random, path| {
         path.to_owned() + random.one_of(&["%00", "%00.png", "%3fx", "%23"])
     }),
     (
-        "hide a slash or a dot in UTF-8",
+        "hide a slash or a dot in overlong UTF-8",
         |random, path| match random.below(2) {
             0 => at_slash(random, path, 1, "%c0%af"),
             _ => path.replacen('.', "%c0%ae", 1),
         },
     ),
-    ("name the host", |random, path| {
+    ("prefix the scheme and the host", |random, path| {
         let host = random.one_of(&["http://h", "HTTP://h", "http://h:80"]);
         match path.starts_with('/') {
             true => host.to_owned() + path,
@@ -139,7 +139,7 @@ fn at_slash(random: &mut Random, path: &str, first: usize, text: &str) -> String
     [&path[..at], text, &path[at + 1..]].concat()
 }
 
-/// The index of the slash with which the path begins.
+/// Returns the index, among the slashes, of the one that begins the path.
 fn path_start(path: &str, slashes: &[usize]) -> usize {
     match path.starts_with('/') {
         true => 0,
@@ -179,7 +179,7 @@ fn encode(random: &mut Random, path: &str, is_it: fn(u8) -> bool, is_upper: bool
     [&path[..at], &encoded, &path[at + 1..]].concat()
 }
 
-/// This many different spellings, each made by up to four changes.
+/// Generates this many different spellings, each by up to four changes.
 pub fn generated(count: usize) -> Vec<String> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut found = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! The addresses on which Envoy listens. One of them is measured, and the others become Unix
-//! sockets of the trial.
+//! Replaces the addresses that Envoy listens on. One of them is measured, and the others become
+//! Unix sockets of the trial.
 
 use gatebench_config::Node;
 
@@ -8,7 +8,7 @@ use crate::wire::edits::Edits;
 use crate::wire::tree::{mappings, removable};
 use crate::wire::{CERTIFICATE, OTHER_PORT, PORT};
 
-/// The listener that is measured.
+/// The listeners of a configuration, one of which is measured.
 pub(super) struct Listeners {
     measured: usize,
     pub(super) has_tls: bool,
@@ -23,7 +23,7 @@ impl Listeners {
     /// Chooses the listener with the most routes to clusters.
     pub(super) fn of(root: &Node) -> Self {
         let routes = |index: &usize| routes::hints(all(root).get(*index)).len();
-        // On a tie, the first one is chosen.
+        // On a tie, choose the first one.
         let measured = (0..all(root).len()).rev().max_by_key(routes).unwrap_or(0);
         let chains = all(root).get(measured).map(|it| it.list("filter_chains"));
         let has_tls = |chain: &Node| chain.get("transport_socket").is_some();

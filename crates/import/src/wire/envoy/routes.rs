@@ -1,4 +1,4 @@
-//! The routes of a listener that lead to a cluster.
+//! Finds the routes of a listener that lead to a cluster.
 
 use gatebench_config::Node;
 

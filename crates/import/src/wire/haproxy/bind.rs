@@ -1,5 +1,5 @@
-//! The addresses on which HAProxy listens. One of them is measured, and the others become Unix
-//! sockets of the trial.
+//! Replaces the addresses that HAProxy listens on. One of them is measured, and the others become
+//! Unix sockets of the trial.
 
 use super::parse::{Keyword, Line, Section};
 use crate::wire::edits::Edits;
@@ -49,8 +49,8 @@ pub(super) struct Binds {
 }
 
 impl Binds {
-    /// Chooses the address of the frontend with the most routes. If it redirects to TLS, chooses an
-    /// address with TLS.
+    /// Chooses the address of the frontend with the most routes. If the frontend redirects to TLS,
+    /// chooses an address with TLS.
     pub(super) fn of(sections: &[Section]) -> Self {
         let is_tcp = |section: &Section| section.named("mode").any(|it| it.word(1) == "tcp");
         let mut defaults = sections.iter().filter(|it| it.kind() == "defaults");
@@ -79,7 +79,7 @@ impl Binds {
                 candidates.push((rank, Self { measured, has_tls }));
             }
         }
-        // On a tie, the first one is chosen.
+        // On a tie, choose the first one.
         let best = candidates.into_iter().rev().max_by_key(|it| it.0);
         best.map(|it| it.1).unwrap_or_default()
     }

@@ -14,9 +14,10 @@ use parse::{Keyword, Line, Section};
 
 const MOVED: &str = "files and sockets are in the folder of the trial";
 const LOG: &str = "logs are written to the folder of the trial";
+const LIMITS: &str = "otherwise, HAProxy may refuse to start for lack of file descriptors";
 const CHECK: &str = "gatebench's upstream sends different content";
 
-/// Lines of `global` that do not apply to a trial.
+/// Keywords of `global` that do not apply to a trial.
 const GLOBAL: [&str; 16] = [
     "chroot",
     "user",
@@ -36,7 +37,7 @@ const GLOBAL: [&str; 16] = [
     "setenv",
 ];
 
-/// Keywords of a server that need TLS, the PROXY protocol, names or other addresses.
+/// Keywords of `server` that require TLS, the PROXY protocol, host names or other addresses.
 const OF_SERVER: [Keyword; 28] = [
     ("ssl", 0),
     ("check-ssl", 0),
@@ -104,7 +105,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Returns the status with which a line refuses requests.
+/// Returns the status of the requests that a line refuses.
 fn deny_status(line: &Line) -> Option<u16> {
     let mut words = line.words.iter();
     let place = words.position(|word| word.text == "deny_status")?;
@@ -120,7 +121,7 @@ fn remove_section(section: &Section, edits: &mut Edits<'_>) {
 fn section_global(section: &Section, edits: &mut Edits<'_>) {
     if section.named("maxconn").next().is_some() {
         // Without this line, HAProxy refuses to start if it may not open enough file descriptors.
-        edits.insert(section.head.span.end, "\n    no strict-limits", OWN_PROCESS);
+        edits.insert(section.head.span.end, "\n    no strict-limits", LIMITS);
     }
     section.lines.iter().for_each(|line| global(line, edits));
 }
@@ -137,7 +138,7 @@ fn global(line: &Line, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces the word at this index, if the line has it.
+/// Replaces the word at this index if there is one.
 fn replace(line: &Line, place: usize, new: &str, why: &'static str, edits: &mut Edits<'_>) {
     if let Some(word) = line.words.get(place) {
         edits.replace(&word.span, new, why);

@@ -1,10 +1,10 @@
-//! HAProxy's lines with their sections and positions.
+//! Parses HAProxy configurations into sections of lines, with their positions.
 
 use std::ops::Range;
 
 use crate::wire::Word;
 
-/// A keyword of a line, with the number of its arguments.
+/// A keyword, with the number of its arguments.
 pub(super) type Keyword = (&'static str, usize);
 
 /// The keywords that begin a section.
@@ -30,7 +30,7 @@ const SECTIONS: [&str; 15] = [
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) words: Vec<Word>,
-    /// The whole line, without its end.
+    /// The whole line, without its line ending.
     pub(super) span: Range<usize>,
 }
 
@@ -43,18 +43,18 @@ impl Line {
         self.words.get(index).map_or("", |word| word.text.as_str())
     }
 
-    /// Reports whether a word is in the line.
+    /// Reports whether the line contains a word.
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|it| it.text == word)
     }
 
-    /// Returns the words from this index on; empty if the line has fewer.
+    /// Returns the words from this index on.
     pub(super) fn from(&self, index: usize) -> &[Word] {
         self.words.get(index..).unwrap_or_default()
     }
 
-    /// Finds these keywords among the words from this index on. Returns each with the range of
-    /// bytes of the keyword and its arguments.
+    /// Finds these keywords among the words from this index on. Returns each with the byte range of
+    /// the keyword and its arguments.
     pub(super) fn keywords(&self, index: usize, all: &[Keyword]) -> Vec<(Keyword, Range<usize>)> {
         let mut found = Vec::new();
         let mut words = self.from(index);
@@ -94,7 +94,7 @@ impl Section {
     }
 }
 
-/// Reads a document. Lines before the first section are dropped.
+/// Parses a document, without the lines before the first section.
 pub(super) fn parse(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! The conditions of the measured frontend that lead to a backend with servers.
+//! Finds the conditions under which the measured frontend leads to a backend with servers.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::parse::{Line, Section};
 use crate::wire::Word;
 use crate::wire::scenario::Hint;
 
-/// The host and the path that a condition requires of a request.
+/// The host and path that a condition requires of a request.
 #[derive(Clone, Debug, Default)]
 struct Demand {
     host: Option<String>,
@@ -52,7 +52,7 @@ fn has_server(section: &Section) -> bool {
     words.any(|word| section.named(word).next().is_some())
 }
 
-/// Returns the conditions of a section by name.
+/// Returns the named conditions of a section.
 fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     let mut all: BTreeMap<&str, Demand> = BTreeMap::new();
     for line in section.named("acl") {
@@ -65,7 +65,7 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     all
 }
 
-/// Returns what a test such as `path_beg -i /api` requires of a request.
+/// Returns the host or path that a test such as `path_beg -i /api` requires of a request.
 fn of_words(words: &[Word]) -> Demand {
     let mut demand = Demand::default();
     let mut words = words.iter().map(|word| word.text.as_str());
@@ -86,7 +86,8 @@ fn of_words(words: &[Word]) -> Demand {
     demand
 }
 
-/// Returns what a line's condition requires of a request, or `None` if that is not known.
+/// Returns the host and path that a line's condition requires of a request, or `None` if they are
+/// unknown.
 fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
     let mut demand = Demand::default();
     let words = line.from(2);

@@ -1,4 +1,4 @@
-//! Included files. Each is read once and becomes part of the text.
+//! Reads included files, each of them once, so that they become part of the text.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 8;
 /// The maximum number of included files.
 const FILES_MAX: usize = 500;
 
-/// The included files by the pattern that names them.
+/// The included files, by the pattern that names them.
 pub(super) struct Reader<'r> {
     read: ReadIncluded<'r>,
     files: BTreeMap<String, Vec<Source>>,
@@ -30,8 +30,8 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads all files that a file includes, and returns its directives with those of the included
-    /// files in place of `include`. A file that does not exist is omitted; the list of changes
-    /// shows this.
+    /// files in place of `include`. Files that do not exist are omitted, as the list of changes
+    /// shows.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(&source.directives, 0)
     }

@@ -1,5 +1,5 @@
-//! The addresses on which nginx listens. One of them is measured, and the others become Unix
-//! sockets of the trial.
+//! Replaces the addresses that nginx listens on. One of them is measured, and the others become
+//! Unix sockets of the trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ const SAME_PORT: &str = "another `listen` of this server already uses the port";
 /// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
 
-/// The ports of all servers, and the one that is measured.
+/// The ports of all servers, one of which is measured.
 pub(super) struct Listeners {
     measured: String,
     pub(super) has_tls: bool,
@@ -20,7 +20,7 @@ pub(super) struct Listeners {
     ports: Vec<String>,
 }
 
-/// The number of routes of a port's servers, and whether one of them uses TLS.
+/// The number of routes of all servers on a port, and true if any of the servers uses TLS there.
 #[derive(Default)]
 struct Port {
     routes: usize,
@@ -39,7 +39,7 @@ impl Listeners {
                 entry.has_tls |= has_tls;
             }
         }
-        // On a tie, prefers a port without TLS, because that changes less of the file.
+        // On a tie, prefer a port without TLS, because that changes less of the file.
         let rank = |port: &str, it: &Port| (it.routes, !it.has_tls, port == "80");
         let best = ports.iter().max_by_key(|all| rank(all.0, all.1));
         let (measured, has_tls) = match best {
@@ -83,7 +83,7 @@ impl Listeners {
         if ports.is_empty()
             && let Some(first) = server.first()
         {
-            // Without `listen`, a server uses port 80.
+            // A server without `listen` uses port 80.
             let new = match self.measured == "80" {
                 true => LISTENER.to_owned(),
                 false => self.socket("80"),
@@ -108,7 +108,7 @@ impl Listeners {
 }
 
 /// Returns all directives with this name in the `http` block, and those at the top level of a file
-/// that belongs inside one.
+/// that belongs inside an `http` block.
 pub(super) fn in_http<'d>(
     whole: &'d [Directive],
     name: &'d str,
@@ -118,7 +118,7 @@ pub(super) fn in_http<'d>(
     top.chain(http.flat_map(move |http| http.named(name)))
 }
 
-/// Returns the ports of a server, and whether each uses TLS.
+/// Returns the ports of a server, each with true if it uses TLS.
 fn listens(server: &Directive) -> Vec<(String, bool)> {
     let listen = |it: &Directive| {
         let address = it.args().first().filter(|_| !it.has_arg("quic"))?;

@@ -16,7 +16,7 @@ use crate::error::ImportError;
 use listen::Listeners;
 use parse::Directive;
 
-/// Directives for directories in which nginx keeps temporary data.
+/// Directives that set the directories for nginx's temporary data.
 const TEMPORARY: [&str; 5] = [
     "client_body_temp_path",
     "proxy_temp_path",
@@ -65,8 +65,8 @@ pub(super) fn wire(
     };
     Ok(OwnConfig {
         language: Language::Nginx,
-        // If root starts nginx, its workers must run as root too, because another user cannot
-        // access the folder of the trial.
+        // If root starts nginx, the workers must also run as root, because no other user can access
+        // the folder of the trial.
         text: format!("daemon off;\nuser root;\n{template}"),
         changes,
         environment: BTreeMap::new(),
@@ -75,7 +75,7 @@ pub(super) fn wire(
     })
 }
 
-/// Returns the status of requests that exceed a limit, if there is a limit.
+/// Returns the status of requests that exceed the limit, if there is one.
 fn beyond(directives: &[Directive]) -> Option<u16> {
     let find = |name: &'static str| find(directives, name);
     let is_limited = find("limit_req").or(find("limit_conn")).is_some();
@@ -93,13 +93,13 @@ fn find<'d>(directives: &'d [Directive], name: &str) -> Option<&'d Directive> {
     directives.iter().find_map(of)
 }
 
-/// Wraps a file that belongs inside `http`, so that it is a complete configuration.
+/// Wraps a file that belongs inside `http` to make it a complete configuration.
 fn wrapped_in_http(template: &str) -> String {
     let directories = temporary(|_| true);
     format!("events {{}}\nhttp {{{directories}\n{template}\n}}\n")
 }
 
-/// Returns directives that set the directories of a trial.
+/// Returns the wanted directives of [`TEMPORARY`], set to directories of the trial.
 fn temporary(is_wanted: impl Fn(&str) -> bool) -> String {
     let wanted = TEMPORARY.iter().filter(|name| is_wanted(name));
     wanted
@@ -136,8 +136,8 @@ struct Wiring<'w> {
 }
 
 impl Wiring<'_> {
-    /// Returns the file as a template, with its changes. `blocks` are the names of the enclosing
-    /// blocks.
+    /// Returns the file as a template, with its changes. `blocks` contains the names of the
+    /// enclosing blocks.
     fn file(&mut self, source: &Source, blocks: &[&str]) -> (String, Vec<Change>) {
         let mut edits = Edits::new(&source.file, &source.text);
         self.block(&source.directives, blocks, &mut edits);
@@ -201,8 +201,8 @@ impl Wiring<'_> {
         edits.insert(*open, lines, MOVED);
     }
 
-    /// Replaces or removes the user's certificates, which may be absent here and whose keys are
-    /// secret.
+    /// Replaces or removes the user's certificates, which may not exist on this machine and whose
+    /// keys are secret.
     fn tls(&self, directive: &Directive, edits: &mut Edits<'_>) {
         let has_path = self.listeners.has_tls && !directive.args().is_empty();
         match directive.name() {

@@ -1,4 +1,4 @@
-//! Directives of nginx with their positions.
+//! Parses nginx directives, with their positions.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 32;
 #[derive(Clone, Debug)]
 pub(super) struct Directive {
     pub(super) words: Vec<Word>,
-    /// The bytes from its name to its semicolon or closing brace.
+    /// The bytes from the name to the semicolon or closing brace.
     pub(super) span: Range<usize>,
     /// The block, and the position after its opening brace.
     pub(super) block: Option<(usize, Vec<Directive>)>,
@@ -24,7 +24,7 @@ impl Directive {
         self.words.first().map_or("", |word| word.text.as_str())
     }
 
-    /// The words after the name.
+    /// Returns the words after the name.
     pub(super) fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -38,18 +38,18 @@ impl Directive {
         self.args().iter().any(|it| it.text == word)
     }
 
-    /// The directives of its block.
+    /// Returns the directives in the block.
     pub(super) fn children(&self) -> &[Directive] {
         self.block.as_ref().map_or(&[], |(_, children)| children)
     }
 
-    /// The directives with this name in its block.
+    /// Returns the directives in the block that have this name.
     pub(super) fn named<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Directive> {
         self.children().iter().filter(move |it| it.name() == name)
     }
 }
 
-/// Parses a document. Also returns the mistakes in it.
+/// Parses a document, and also returns its mistakes.
 pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut parser = Parser {
         text,
@@ -131,7 +131,7 @@ impl Parser<'_> {
                 }
                 Some(Token::Open(open)) => return Some(self.opened(start, open, words, depth)),
                 None => {
-                    // The end of the text, or the closing brace of the enclosing block.
+                    // This is the end of the text, or the closing brace of the enclosing block.
                     let first = words.into_iter().next();
                     let (name, span) = first
                         .map_or_else(|| (String::new(), start..self.at), |it| (it.text, it.span));

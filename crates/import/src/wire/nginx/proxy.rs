@@ -1,4 +1,4 @@
-//! Addresses of upstreams.
+//! Replaces the addresses of upstreams.
 
 use super::listen::in_http;
 use super::parse::Directive;
@@ -50,7 +50,7 @@ pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edit
         (false, _) => format!("{scheme}://{new_authority}"),
     };
     let why = if scheme == "https" { PLAIN } else { UPSTREAM };
-    // The word is quoted, because a variable may contain a space.
+    // Quote the word, because a variable may contain a space.
     edits.replace(&word.span, format!("\"{new}\""), why);
 }
 
@@ -60,7 +60,7 @@ fn authority_end(rest: &str) -> usize {
         return rest.len();
     }
     let slash = rest.find('/').unwrap_or(rest.len());
-    // A variable at the beginning is the host; a later one may be the path.
+    // A variable at the beginning is the host, and a later one may be the path.
     let mut variables = rest.match_indices('$').map(|it| it.0);
     slash.min(variables.find(|at| *at > 0).unwrap_or(rest.len()))
 }

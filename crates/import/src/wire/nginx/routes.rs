@@ -1,4 +1,4 @@
-//! The locations that lead to an upstream.
+//! Finds the locations that lead to an upstream.
 
 use super::listen::{Listeners, in_http};
 use super::parse::Directive;
@@ -39,7 +39,7 @@ fn hint(location: &Directive, host: Option<String>) -> Option<Hint> {
     }
 }
 
-/// Returns the server name that requests must have, or `None` if any name is accepted.
+/// Returns the server name that requests must use, or `None` if any name is accepted.
 fn host(server: &Directive) -> Option<String> {
     let names = server.named("server_name").flat_map(Directive::args);
     let mut names = names.map(|word| word.text.as_str());

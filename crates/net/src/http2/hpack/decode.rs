@@ -29,7 +29,7 @@ impl Decoder {
         }
     }
 
-    /// The peer acknowledged the setting of the table's size.
+    /// Limits the table to the size in our settings, once the peer has acknowledged them.
     pub(crate) fn limit_table(&mut self, bytes: u32) {
         self.table_limit = bytes;
         self.update_due = self.table.size_max > bytes as usize;
@@ -39,7 +39,8 @@ impl Decoder {
     /// Decodes a complete block into `fields`, which must be the same object each time and enforces
     /// its own limits.
     ///
-    /// Successive responses are often identical. `fields` then already contains their fields.
+    /// Successive responses are often identical. Nothing is decoded then, because `fields` already
+    /// contains their fields.
     pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         if block == self.repeatable && !block.is_empty() {
             return Ok(());
@@ -53,7 +54,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Returns whether the block changed the table.
+    /// Decodes the fields of a block. Returns whether the block changed the table.
     fn decode_fields(&mut self, block: &[u8], fields: &mut Fields) -> Result<bool, HpackError> {
         let mut rest = block;
         let mut changes_table = self.update_sizes(&mut rest)?;
@@ -114,7 +115,7 @@ impl Decoder {
     }
 
     /// Reads a field whose value, and perhaps name, are literals (RFC 7541 6.2). Returns the
-    /// positions in `fields` at which it begins and at which its name ends.
+    /// positions in `fields` where the field begins and where its name ends.
     #[inline]
     fn literal(
         &self,

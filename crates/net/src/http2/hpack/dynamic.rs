@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::http2::fields::FieldKind;
 
-/// The size that an entry has in addition to its bytes (RFC 7541 4.1).
+/// The size that is added to the bytes of each entry (RFC 7541 4.1).
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 32;
 
 /// Fields from earlier blocks, the newest first.
@@ -48,7 +48,7 @@ impl DynamicTable {
         self.evict_to(size_max);
     }
 
-    /// Name, value and kind of an entry; 0 is the newest.
+    /// Returns the name, value and kind of an entry; entry 0 is the newest.
     pub(crate) fn get(&self, index: usize) -> Option<(&[u8], &[u8], FieldKind)> {
         let entry = self.entries.get(index)?;
         let bytes = &self.bytes[entry.start..entry.start + entry.name_len + entry.value_len];

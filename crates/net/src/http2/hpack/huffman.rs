@@ -84,7 +84,8 @@ const fn canonical() -> Canonical {
 /// fit in them.
 const LOOKUP_BITS: usize = 12;
 
-/// The one or two symbols with which the next bits begin; `None` if the first code is longer.
+/// The one or two symbols whose codes are at the beginning of the next bits. There are none if the
+/// first code is longer than [`LOOKUP_BITS`].
 #[derive(Clone, Copy)]
 struct Lookup {
     symbols: [u8; 2],

@@ -29,8 +29,8 @@ pub enum HpackError {
     /// 7541 5.2).
     #[error("a string in a header block is not a valid Huffman code")]
     Huffman,
-    /// The fields exceed even the larger bound up to which oversized fields are decoded to keep the
-    /// table in step (RFC 7541 7.3).
+    /// The fields exceed even the larger bound for oversized fields, which are decoded only to keep
+    /// the table in step (RFC 7541 7.3).
     #[error("the fields of a header block exceed {limit} bytes")]
     ListTooLarge { limit: usize },
     /// A dynamic table larger than our settings allow (RFC 7541 6.3).

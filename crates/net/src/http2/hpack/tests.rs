@@ -70,7 +70,7 @@ fn integers_of_appendix_c_1() {
 }
 
 #[test]
-fn integers_beyond_32_bits_and_cut_ones_are_errors() {
+fn truncated_integers_and_those_beyond_32_bits_are_errors() {
     for (bytes, error) in [
         (
             &[0xff, 0x81, 0xff, 0xff, 0xff, 0x0f][..],

@@ -75,7 +75,7 @@ fn malformed_chunks() {
 }
 
 #[test]
-fn the_largest_chunk_size_is_taken() {
+fn the_largest_chunk_size_is_accepted() {
     let transcript = chunked("ffffffffffffffff\r\nabc");
     assert_eq!(transcript.error, None);
     assert_eq!(transcript.said.last(), Some(&Said::Body(b"abc".to_vec())));

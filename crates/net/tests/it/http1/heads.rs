@@ -154,7 +154,7 @@ fn another_protocol_is_detected_before_a_head_is_full() {
 }
 
 #[test]
-fn statuses_a_server_responds_with() {
+fn errors_have_response_statuses() {
     let cases = [
         (FieldName, 400),
         (LengthAndEncoding, 400),

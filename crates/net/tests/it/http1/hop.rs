@@ -3,7 +3,7 @@
 use gatebench_net::http1::{Decoder, Event, Limits, hop};
 
 #[test]
-fn fields_of_one_connection() {
+fn fields_of_one_connection_are_recognized() {
     let options: [&[u8]; 2] = [b"close, X-Secret", b" x-other "];
     let hops = [
         "Connection",
@@ -32,7 +32,7 @@ fn fields_of_one_connection() {
 }
 
 #[test]
-fn lookalikes_of_fields_are_those_of_cgi() {
+fn names_that_cgi_confuses_are_alike() {
     let alike = [
         ("Transfer_Encoding", "transfer-encoding"),
         ("X_User", "X-User"),
@@ -56,7 +56,7 @@ fn lookalikes_of_fields_are_those_of_cgi() {
 }
 
 #[test]
-fn fields_that_a_proxy_forwards() {
+fn a_proxy_forwards_the_other_fields() {
     let mut input = &b"GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nConnection: x-a\r\nX-B: 2\r\n\
         Content-Length: 0\r\nTE: trailers\r\nConnection: keep-alive, TE\r\nX-C: 3\r\n\r\n"[..];
     let mut decoder = Decoder::requests(Limits::default());

@@ -88,7 +88,7 @@ fn nothing_is_read_after_the_last_message() {
 }
 
 #[test]
-fn reset_reads_another_connection() {
+fn a_decoder_can_be_reset_for_another_connection() {
     let mut decoder = Decoder::responses(Limits::default());
     assert_eq!(decoder.role(), Role::Response);
     for _ in 0..2 {

@@ -21,7 +21,7 @@ fn request(target_len: usize, fields: &str) -> String {
 }
 
 #[test]
-fn bytes_of_a_head() {
+fn the_size_of_a_head_is_limited() {
     let overhead = request(0, "").len();
     let fits = request(64 - overhead, "");
     assert_eq!(fits.len(), 64);
@@ -52,14 +52,14 @@ fn the_limit_of_a_head_does_not_apply_to_its_body() {
 }
 
 #[test]
-fn number_of_fields() {
+fn the_number_of_fields_is_limited() {
     assert_eq!(requests(SMALL, request(1, "A: 1\r\nB: 2\r\n")).error, None);
     let over = requests(SMALL, request(1, "A: 1\r\nB: 2\r\nC: 3\r\n"));
     assert_eq!(over.error, Some(TooManyFields { limit: 3 }));
 }
 
 #[test]
-fn number_of_fields_has_a_ceiling() {
+fn the_limit_of_fields_has_a_maximum() {
     let limits = Limits {
         fields: usize::MAX,
         ..Limits::default()
@@ -76,7 +76,7 @@ fn number_of_fields_has_a_ceiling() {
 }
 
 #[test]
-fn bytes_of_a_body() {
+fn the_size_of_a_body_is_limited() {
     let limits = Limits {
         head_bytes: 1024,
         ..SMALL
@@ -107,7 +107,7 @@ fn bytes_of_a_body() {
 }
 
 #[test]
-fn bytes_around_chunks() {
+fn chunk_lines_and_trailers_are_limited() {
     let limits = Limits {
         head_bytes: 1024,
         ..SMALL
@@ -129,7 +129,7 @@ fn bytes_around_chunks() {
 }
 
 #[test]
-fn number_of_informational_responses() {
+fn the_number_of_informational_responses_is_limited() {
     let response = |count: usize| {
         "HTTP/1.1 103 \r\n\r\n".repeat(count) + "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n"
     };

@@ -30,7 +30,7 @@ impl Read for Slow<'_> {
 }
 
 #[test]
-fn bodies_end_where_their_framing_says() {
+fn the_framing_determines_the_end_of_a_body() {
     let counted = "HTTP/1.1 200 OK\r\nContent-Length: 2";
     assert_eq!(body(counted, b"abc").unwrap(), "ab");
     assert_eq!(body("HTTP/1.1 200 OK", b"abc").unwrap(), "abc");
@@ -77,7 +77,7 @@ fn a_stream_may_be_slow_and_interrupted() {
 }
 
 #[test]
-fn empty_and_foreign_input_is_an_error() {
+fn empty_or_foreign_input_is_an_error() {
     let kind = |bytes: &[u8]| {
         ResponseReader::new(bytes, false)
             .read_head()

@@ -171,7 +171,7 @@ fn a_body_on_any_method_is_framed_by_its_fields() {
 }
 
 #[test]
-fn host_of_a_request() {
+fn a_request_has_one_valid_host() {
     // RFC 9112 3.2.
     let cases: &[(&str, &str, Option<ProtocolError>)] = &[
         ("1.1", "Host: example.com\r\n", None),
@@ -216,7 +216,7 @@ fn host_of_a_request() {
 }
 
 #[test]
-fn expectation_of_a_request() {
+fn expect_is_ignored_in_http_1_0() {
     // RFC 9110 10.1.1: case-insensitive, ignored in HTTP/1.0.
     let cases = [
         ("1.1", "Expect: 100-continue\r\n", true),

@@ -63,7 +63,7 @@ impl Transcript {
                 assert_eq!(
                     decoder.next(&mut &b"x"[..]).unwrap_err(),
                     error,
-                    "errors stay"
+                    "the error persists"
                 );
                 transcript.error = Some(error);
                 break;

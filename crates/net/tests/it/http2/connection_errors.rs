@@ -25,7 +25,7 @@ fn client() -> End<Client> {
     client
 }
 
-/// The error of an end, which GOAWAY must name.
+/// Returns the error that ended the connection, and asserts that GOAWAY carries its code.
 fn error_of<C>(end: &End<C>) -> ProtocolError {
     let error = end.error.unwrap();
     let (kind, stream, payload) = last_frame(&end.out);
@@ -71,23 +71,23 @@ fn the_first_bytes_are_the_preface() {
 }
 
 #[test]
-fn a_server_recognises_a_client_by_its_first_bytes() {
+fn a_server_recognizes_a_client_by_its_first_bytes() {
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     for seen in 0..preface.len() {
-        assert_eq!(Server::recognises(&preface[..seen]), None);
+        assert_eq!(Server::recognizes(&preface[..seen]), None);
         let other = [&preface[..seen], b"?"].concat();
-        assert_eq!(Server::recognises(&other), Some(false));
+        assert_eq!(Server::recognizes(&other), Some(false));
     }
-    assert_eq!(Server::recognises(preface), Some(true));
+    assert_eq!(Server::recognizes(preface), Some(true));
     assert_eq!(
-        Server::recognises(&[preface, &b"more"[..]].concat()),
+        Server::recognizes(&[preface, &b"more"[..]].concat()),
         Some(true)
     );
-    assert_eq!(Server::recognises(b"POST / HTTP/1.1\r\n"), Some(false));
+    assert_eq!(Server::recognizes(b"POST / HTTP/1.1\r\n"), Some(false));
 }
 
 #[test]
-fn an_http1_server_is_recognised() {
+fn an_http1_server_is_recognized() {
     let mut client = End::client(Settings::default(), Limits::default());
     client.feed(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(client.error, Some(ProtocolError::Http1Response));
@@ -195,7 +195,7 @@ fn ended_streams_get_no_frames() {
 }
 
 #[test]
-fn numbers_of_streams_are_odd_and_ascend() {
+fn stream_numbers_are_odd_and_ascending() {
     let code = ErrorCode::PROTOCOL_ERROR;
     let error = |stream, last| ProtocolError::StreamNumber { stream, last };
     server_fails(&[get(2)], error(2, 0), code);

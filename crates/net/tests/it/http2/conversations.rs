@@ -18,7 +18,7 @@ fn usual() -> (End<Client>, End<Server>) {
     pair(Settings::default(), Limits::default())
 }
 
-/// The bytes of the bodies of a stream.
+/// Returns the bytes of a stream's body.
 fn body_of(said: &[Said], number: u32) -> Vec<u8> {
     let bodies = said.iter().filter_map(|said| match said {
         Said::Body(stream, bytes) if *stream == number => Some(&bytes[..]),
@@ -222,7 +222,7 @@ fn an_early_response_ends_the_request() {
 }
 
 #[test]
-fn a_server_states_its_limit_of_streams() {
+fn a_server_announces_its_stream_limit() {
     let limits = Limits {
         streams: 2,
         ..Limits::default()

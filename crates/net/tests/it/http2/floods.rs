@@ -46,7 +46,7 @@ fn assert_bounded(flood: Flood, limit: u32, mut frames: impl FnMut(u32) -> Vec<u
 }
 
 #[test]
-fn frames_without_work() {
+fn frames_that_do_no_work_are_limited() {
     for frame in [
         settings(&[]),
         frame(PING, 0, 0, &[0; 8]),
@@ -61,7 +61,7 @@ fn frames_without_work() {
 
 /// Until a client receives the reset of a stream, it may still send on that stream.
 #[test]
-fn headers_of_a_stream_that_was_reset() {
+fn headers_of_reset_streams_are_limited() {
     let trailers = frame(HEADERS, END_HEADERS | END_STREAM, 3, OK);
     let mut server = server();
     server.feed(&[get(3), window_update(3, 0)].concat());
@@ -78,13 +78,13 @@ fn headers_of_a_stream_that_was_reset() {
 }
 
 #[test]
-fn empty_data() {
+fn empty_data_frames_are_limited() {
     assert_bounded(Flood::EmptyData, 5, |_| frame(DATA, 0, 1, b""));
     assert_bounded(Flood::EmptyData, 5, |_| frame(DATA, PADDED, 1, &[1, 0]));
 }
 
 #[test]
-fn streams_opened_and_reset() {
+fn streams_that_the_client_resets_are_limited() {
     assert_bounded(Flood::Resets, 4, |at| {
         let number = 2 * at + 3;
         [get(number), reset(number, ErrorCode::CANCEL)].concat()
@@ -93,7 +93,7 @@ fn streams_opened_and_reset() {
 
 /// A client can also force the server to reset streams.
 #[test]
-fn streams_that_the_server_has_to_reset() {
+fn streams_that_the_server_must_reset_are_limited() {
     assert_bounded(Flood::Resets, 4, |at| {
         let number = 2 * at + 3;
         [get(number), window_update(number, 0)].concat()

@@ -114,7 +114,7 @@ struct Connection {
     stream: UnixStream,
     client: Client,
     out: Vec<u8>,
-    /// By the index of the request, which corresponds to its stream number.
+    /// The responses by request index, which follows from the stream number.
     responses: Vec<Response>,
     gone: Option<ErrorCode>,
 }
@@ -276,7 +276,7 @@ fn with_server(body: impl FnOnce(SocketAddr)) {
             on_listening: |address| sender.send(address).unwrap(),
         };
         scope.spawn(|| run(None, serve).unwrap().unwrap());
-        /// Stops it even if `body` panics, because the scope waits for the server.
+        /// Stops the server even if `body` panics, because the scope waits for the server.
         struct Stop<'s>(&'s AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {

@@ -250,7 +250,7 @@ fn bodies_have_their_announced_length() {
 }
 
 #[test]
-fn the_other_errors_of_streams() {
+fn other_errors_reset_only_their_stream() {
     let most = (1 << 31) - 1;
     let half_closed = [get(1), frame(DATA, 0, 1, b"x")];
     let overflow = [post(1), window_update(1, most)];
@@ -273,7 +273,7 @@ fn the_other_errors_of_streams() {
 }
 
 #[test]
-fn the_window_of_a_stream_is_kept_and_topped_up() {
+fn the_window_of_a_stream_is_enforced_and_topped_up() {
     let mut server = server();
     server.feed(&post(1));
     let data = frame(DATA, 0, 1, &[0; 10_000]);

@@ -86,7 +86,7 @@ pub(super) struct End<C> {
     pub(super) said: Vec<Said>,
     pub(super) out: Vec<u8>,
     pub(super) error: Option<ProtocolError>,
-    /// The streams of the heads.
+    /// The stream of each head.
     pub(super) streams: Vec<StreamId>,
 }
 
@@ -169,7 +169,7 @@ impl<C: Connection> End<C> {
                 Err(error) => {
                     self.error = Some(error);
                     let again = self.connection.next(&mut &b"x"[..], &mut Vec::new());
-                    break assert_eq!(again.unwrap_err(), error, "errors stay");
+                    break assert_eq!(again.unwrap_err(), error, "the error persists");
                 }
             }
         }

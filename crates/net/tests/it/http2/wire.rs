@@ -58,7 +58,7 @@ pub(super) fn post(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &[0x83, 0x84, 0x86])
 }
 
-/// A literal field without indexing or Huffman.
+/// A literal field without indexing or Huffman coding.
 pub(super) fn literal(name: &str, value: &str) -> Vec<u8> {
     let length = |text: &str| u8::try_from(text.len()).unwrap();
     let mut bytes = vec![0, length(name)];

@@ -19,7 +19,7 @@ const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub struct Serve<'s, F> {
     /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,
-    /// Set from outside to stop it.
+    /// Set from outside to stop the server.
     pub stop: &'s AtomicBool,
     /// Receives the listening addresses.
     pub on_listening: F,

@@ -70,7 +70,7 @@ fn an_altered_record_is_an_error_on_both_sides() {
 }
 
 #[test]
-fn http_without_tls_is_recognised() {
+fn http_without_tls_is_recognized() {
     let (client, server) = contexts(|_, _| ());
     let mut out = Vec::new();
     let mut session = Session::client(&client, &mut out).unwrap();

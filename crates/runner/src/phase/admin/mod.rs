@@ -36,7 +36,7 @@ const SLICE: Duration = Duration::from_millis(50);
 /// The maximum number of characters of a wrong response that are reported.
 const SHOWN_CHARS: usize = 400;
 
-/// Runs the rounds of the scenario. Returns none if the scenario has no rounds, or if there is no
+/// Runs the rounds of the scenario. Returns `None` if the scenario has no rounds, or if there is no
 /// admin interface. The first call that gets no response or has no effect ends the rounds with a
 /// warning, not an error, because earlier measurements are still valid.
 pub(crate) fn rounds(
@@ -106,7 +106,7 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(admin) = &record.admin else {
         return Vec::new();
     };
-    let under = format!("the admin interface under '{}'", record.name);
+    let under = format!("the admin interface in phase '{}'", record.name);
     let failed = admin.failure.as_ref().map(|failure| {
         format!(
             "{under}: {failure}; read the gateway's log, and correct the call under `admin:` in its folder"
@@ -191,8 +191,8 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
-    // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy refuses
-    // every host except this one.
+    // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy accepts
+    // only this host.
     let fields: [(&str, &[u8]); 2] = [
         ("Host", b"127.0.0.1"),
         ("Content-Type", b"application/json"),

@@ -15,10 +15,10 @@ use crate::phase::watch::Shared;
 /// The maximum sleep between checks for the end of the load.
 const NAP_NS: u64 = 20_000_000;
 
-/// The calls of a phase, and their interval.
+/// The calls that are made to an admin interface during a phase.
 pub(crate) struct Calling<'a> {
     calls: AdminCalls,
-    /// The number of other routes.
+    /// The number of the scenario's routes, not counting the one that the calls change.
     routes: u64,
     every_ns: u64,
     measure_ns: u64,
@@ -26,7 +26,8 @@ pub(crate) struct Calling<'a> {
 }
 
 impl<'a> Calling<'a> {
-    /// Returns the calls of a phase; none if the scenario has none, or there is no admin interface.
+    /// Returns the calls of a phase; `None` if the scenario makes no calls, or there is no admin
+    /// interface.
     pub(crate) fn of(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Self> {
         let every = context.scenario.admin.as_ref()?.under_load_every?;
         Some(Self {
@@ -39,8 +40,8 @@ impl<'a> Calling<'a> {
     }
 
     /// Makes the calls that are due during the measurement, the first one after one interval.
-    /// Counts the calls that could not be made in time, and completes the last round, so that no
-    /// route remains.
+    /// Counts the calls that could not be made in time, and completes the last round, so that the
+    /// created route does not remain.
     pub(crate) fn run(&self, shared: &Shared) -> AdminLoadRecord {
         let mut record = AdminLoadRecord {
             routes: self.routes,

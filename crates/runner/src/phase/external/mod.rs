@@ -80,7 +80,7 @@ fn asked(context: &TrialContext<'_>) -> Scenario {
     scenario
 }
 
-/// Warnings about a phase whose load came from an external load generator.
+/// Returns warnings about a phase whose load came from an external load generator.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(external) = &record.external else {
         return Vec::new();
@@ -93,14 +93,14 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
         .filter(|count| **count > 0.0);
     let unchecked = unchecked.map(|count| {
         format!(
-            "{count} responses in '{}' had a status of 400 or above, and {} made no checks; verify that these statuses are intended",
+            "{count} responses in phase '{}' had a status of 400 or above, and {} made no checks; verify that these statuses are intended",
             record.name, external.engine
         )
     });
     crossed
         .map(|(threshold, _)| {
             format!(
-                "the threshold '{threshold}' of the script failed in '{}'; read its figures in trial.json",
+                "the threshold '{threshold}' of the script failed in phase '{}'; read its figures in trial.json",
                 record.name
             )
         })
@@ -121,7 +121,7 @@ struct DrivenPhase<'a> {
 /// Samples that were taken while a load generator ran.
 struct Watched {
     /// Samples of gateway, upstream and machine, from before the load generator's start to after
-    /// its end. The usage of the load generator counts as that of this process.
+    /// its end. The usage of the load generator is added to the usage of this process.
     moments: Vec<Moment>,
     /// Samples of the load generator's processes.
     engine: Vec<Sample>,
@@ -134,8 +134,8 @@ impl DrivenPhase<'_> {
         self.engine
             .order(&self.url, &self.scenario, self.loading.phase, part, threads)
             .map_err(|refusal| {
-                // The order was tested with the plan, so only a plan that was changed later fails
-                // here.
+                // The order was tested when the plan was made, so only a plan that was changed
+                // later fails here.
                 self.failed(Culprit::Engine, refusal.message, refusal.remedy)
             })
     }
@@ -304,8 +304,8 @@ impl DrivenPhase<'_> {
 impl Watched {
     fn sample(&mut self) {
         let mut moment = self.samplers.sample();
-        // Otherwise, the time of the load generator would count as that of a process outside the
-        // run.
+        // Without this addition, the load generator's CPU time would count as CPU time of a process
+        // outside the run.
         moment.own.cpu_ns += self.engine.last().map_or(0, |sample| sample.cpu_ns);
         self.moments.push(moment);
     }

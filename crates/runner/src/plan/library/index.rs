@@ -12,7 +12,7 @@ use crate::error::RunnerError;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
-/// The extension of all these files.
+/// The extension of all files in a library.
 const EXTENSION: &str = "yaml";
 /// The maximum depth of folders below an overlay directory, which limits the search in a large
 /// unrelated directory.
@@ -33,12 +33,12 @@ const SCENARIO: &str = "scenario";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
-    /// The names of the scenarios, if the name is that of a family.
+    /// The names of the family's scenarios, if the name is the name of a family.
     pub(super) members: Vec<String>,
 }
 
-/// The names of all files of a kind: the embedded ones, and those below `overlay`, which replace
-/// them.
+/// Returns the names of all files of a kind. Files below `overlay` replace embedded files of the
+/// same name.
 pub(super) fn names<T: Document>(
     overlay: Option<&Path>,
 ) -> Result<BTreeMap<String, Place>, RunnerError> {
@@ -194,8 +194,9 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// Returns the assumed kind of a file without any of the keys: that of its folder, or a scenario if
-/// the file is at the top. Files in other folders belong to a scenario and have no kind.
+/// Returns the assumed kind of a file without any of the keys. It is the kind of the file's folder,
+/// or a scenario if the file is at the top. Files in other folders belong to a scenario and have no
+/// kind.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;
     if parent == folder {

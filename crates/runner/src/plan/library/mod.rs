@@ -1,5 +1,5 @@
-//! Scenarios, load profiles and suites: embedded in the program, in an overlay directory, or given
-//! by path.
+//! Finds scenarios, load profiles and suites that are embedded in the program, in an overlay
+//! directory, or given by path.
 
 mod index;
 
@@ -14,7 +14,7 @@ use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 use crate::error::RunnerError;
 use index::Place;
 
-/// The suite in a folder that `gatebench import` wrote.
+/// The name of the suite's file in a folder that `gatebench import` wrote.
 const SUITE_FILE: &str = "suite.yaml";
 
 /// Finds scenarios, loads and suites by name or path. The structure of an overlay directory does
@@ -41,7 +41,8 @@ impl Source {
         }
     }
 
-    /// The folder: as in the repository if it is embedded, otherwise in the file system.
+    /// The folder that contains the file: in the repository if the file is embedded, otherwise in
+    /// the file system.
     pub fn folder(&self) -> String {
         let folder = self.path().parent().unwrap_or(Path::new(""));
         folder.display().to_string()
@@ -124,8 +125,8 @@ impl Document for Published {
 }
 
 impl Library {
-    /// Creates a library of the embedded files and those of `overlay`, which replace embedded files
-    /// of the same name.
+    /// Creates a library of the embedded files and the files of `overlay`. A file of `overlay`
+    /// replaces the embedded file of the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
     }
@@ -195,7 +196,7 @@ impl Library {
         self.find(word, Path::new(""))
     }
 
-    /// The document with this name, or at a path relative to `base`.
+    /// Returns the document with this name, or at a path relative to `base`.
     pub(crate) fn find<T: Document>(
         &self,
         word: &str,
@@ -210,7 +211,7 @@ impl Library {
         let names: Vec<&str> = found.iter().map(|it| it.document.name()).collect();
         Err(RunnerError::words(
             format!(
-                "'{word}' names {} {}s, but only one fits here",
+                "the argument '{word}' names {} {}s, but only one is allowed here",
                 names.len(),
                 T::TITLE
             ),
@@ -321,8 +322,8 @@ fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     }
 }
 
-/// Returns the document with this name, or those of a family, each from the file that defines it;
-/// none if there is no such name.
+/// Returns the document with this name, or the documents of the family with this name, each from
+/// the file that defines it; `None` if there is no such name.
 fn named<T: Document>(
     names: &BTreeMap<String, Place>,
     word: &str,
@@ -343,7 +344,7 @@ fn named<T: Document>(
     Ok(Some(documents))
 }
 
-/// The document with this name from a file that may describe several.
+/// Returns the document with this name from a file that may describe several documents.
 fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, RunnerError> {
     let mut documents = open::<T>(&place.source, name)?;
     if documents.len() > 1 {

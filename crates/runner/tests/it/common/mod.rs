@@ -1,4 +1,4 @@
-//! Runs with real processes.
+//! Helpers for runs with real processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, measure: 200ms}\n";
 
-/// The same phases with warm-ups. With a gateway, each takes up to two seconds.
+/// The phases of [`LOAD`] with warm-ups. With a gateway, each takes up to two seconds.
 pub const WARMED_UP: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
@@ -80,7 +80,7 @@ impl Bench {
         self.path("run")
     }
 
-    /// A copy of the reference gateway's folder under this name, with changed files.
+    /// Copies the reference gateway's folder under this name, with changed files. Returns the path.
     pub fn gateway(&self, name: &str, change: impl Fn(&str, String) -> String) -> String {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
         let folder = self.path(name);
@@ -93,7 +93,7 @@ impl Bench {
         folder.display().to_string()
     }
 
-    /// A plan with one block of these scenarios and gateways.
+    /// Prepares a plan with one block of these scenarios and gateways.
     pub fn prepare(&self, scenarios: &[&str], gateways: &[&str]) -> Prepared {
         let selection = Selection {
             words: scenarios.iter().map(ToString::to_string).collect(),

@@ -1,18 +1,17 @@
-//! Tests the coverage of the intervals if the curve is logistic.
+//! Tests the coverage of the intervals when the gateway's curve is truly logistic.
 
 use super::*;
 use gatebench_stats::capacity::SUSTAINED_PROBABILITY;
 use gatebench_stats::simulate::Noise;
 
-/// A gateway whose steps hold according to a logistic law, on a machine that disturbs some of the
-/// steps.
+/// A gateway whose steps hold according to a logistic law, on a machine that disturbs some steps.
 #[derive(Clone, Copy)]
 struct Truth {
     /// The width of the law, as a share of the rate.
     steps: f64,
     /// The standard deviation of the processes' middles.
     processes: f64,
-    /// The share of steps that are disturbed, independent of their outcome.
+    /// The share of steps that are disturbed, regardless of their outcome.
     disturbed: f64,
 }
 
@@ -26,8 +25,8 @@ struct Covered {
     steps: usize,
 }
 
-/// The number of disturbed attempts at a step before the one that counts. It is at most two, and
-/// the disturbance is independent of the outcome.
+/// Draws the number of disturbed attempts, at most two, at a step before the one that counts. The
+/// disturbance is independent of the outcome.
 pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
     (0..2).take_while(|_| noise.uniform() < share).count()
 }
@@ -35,7 +34,7 @@ pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
 const MIDDLE: f64 = 20_000.0;
 
 impl Truth {
-    /// The sustained rate, found by bisection on the law.
+    /// Finds the sustained rate by bisection on the law.
     fn sustained(&self) -> f64 {
         let (mut low, mut high) = (0.0, 2.0);
         for _ in 0..60 {
@@ -76,19 +75,19 @@ impl Truth {
     fn coverage(self, runs: u64) -> Coverage {
         let results: Vec<Covered> = (0..runs).map(|seed| self.covered(seed)).collect();
         let count = |is: fn(&Covered) -> bool| results.iter().filter(|it| is(it)).count();
-        let answered = count(|it| it.sustained.is_some());
+        let sustaining = count(|it| it.sustained.is_some());
         let sustained = count(|it| it.sustained == Some(true));
         let half = count(|it| it.half);
         let steps = results.iter().map(|it| it.steps).sum::<usize>() as f64 / runs as f64;
         println!(
-            "steps {} processes {} disturbed {}: intervals contain the sustained rate in {sustained} of \
-             {answered} runs, the half rate in {half} of \
-             {runs}, in {steps:.0} steps",
+            "width of steps {}, width of processes {}, share disturbed {}: intervals contain the \
+             sustained rate in {sustained} of {sustaining} runs, and the half rate in {half} of \
+             {runs} runs, with {steps:.0} steps per run",
             self.steps, self.processes, self.disturbed
         );
         Coverage {
-            answered: answered as f64 / runs as f64,
-            sustained: sustained as f64 / answered.max(1) as f64,
+            sustaining: sustaining as f64 / runs as f64,
+            sustained: sustained as f64 / sustaining.max(1) as f64,
             half: half as f64 / runs as f64,
         }
     }
@@ -96,18 +95,18 @@ impl Truth {
 
 /// The widths of the law.
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
-/// The standard deviations of the processes.
+/// The standard deviations of the processes' middles.
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
-/// The share of runs that find a sustained rate, the share of their intervals that contain the true
-/// one, and the share of intervals that contain the true half rate.
+/// Shares of runs: those that find a sustained rate (`sustaining`), those of them whose interval
+/// contains the true one, and those whose interval contains the true half rate.
 struct Coverage {
-    answered: f64,
+    sustaining: f64,
     sustained: f64,
     half: f64,
 }
 
-/// The mean coverage over all laws.
+/// Returns the mean coverage over all laws.
 fn coverage(runs: u64) -> Coverage {
     let laws = STEPS.iter().flat_map(|steps| {
         PROCESSES.iter().map(|processes| Truth {
@@ -119,7 +118,7 @@ fn coverage(runs: u64) -> Coverage {
     let shares: Vec<Coverage> = laws.map(|truth| truth.coverage(runs)).collect();
     let mean = |of: fn(&Coverage) -> f64| shares.iter().map(of).sum::<f64>() / shares.len() as f64;
     Coverage {
-        answered: mean(|it| it.answered),
+        sustaining: mean(|it| it.sustaining),
         sustained: mean(|it| it.sustained),
         half: mean(|it| it.half),
     }
@@ -128,11 +127,11 @@ fn coverage(runs: u64) -> Coverage {
 #[test]
 fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
-    // If the true share is 95 %, fewer than 46 of 54 occur three times in a thousand test runs.
+    // If the true share is 95 %, three test runs in a thousand cover fewer than 46 of 54.
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.85 && half > 0.85, "{sustained} {half}");
     // Without lapses, a sustained rate is almost always found.
-    assert!(found.answered > 0.8, "{}", found.answered);
+    assert!(found.sustaining > 0.8, "{}", found.sustaining);
 }
 
 #[test]
@@ -141,5 +140,5 @@ fn intervals_contain_every_logistic_truth() {
     let found = coverage(400);
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.94 && half > 0.94, "{sustained} {half}");
-    assert!(found.answered > 0.9, "{}", found.answered);
+    assert!(found.sustaining > 0.9, "{}", found.sustaining);
 }

@@ -5,19 +5,19 @@ use gatebench_stats::simulate::Noise;
 
 const MIDDLE: f64 = 20_000.0;
 
-/// The rates at which the first repeat of a run also measures, as shares of saturation.
+/// The rates, as shares of saturation, that the first repeat of a run also measures.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
 /// The behavior of a gateway.
 #[derive(Clone, Copy)]
 struct Law {
-    /// The width of the curve of its steps, as a share of the rate.
+    /// The width of the steps' curve, as a share of the rate.
     width: f64,
     /// The share of steps that miss regardless of the rate.
     lapses: f64,
 }
 
-/// The result of a search for a rate that is held with a probability of 95 %.
+/// The conclusion of a search for a rate that holds with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Said {
     /// No rate is sustained.
@@ -49,7 +49,7 @@ fn searched(law: Law, seed: u64) -> (Plan, Vec<Vec<Tried>>) {
     (plan, repeats)
 }
 
-/// The numbers of searches that refuse, doubt and state a sustained rate of a gateway.
+/// Counts the searches by their conclusion, in the order of [`Said`].
 fn said(law: Law, runs: u64) -> [u64; 3] {
     let mut counts = [0; 3];
     for seed in 0..runs {
@@ -66,7 +66,7 @@ fn said(law: Law, runs: u64) -> [u64; 3] {
         counts[said as usize] += 1;
     }
     println!(
-        "width {}, {} lapse: refused, doubted, stated {counts:?}",
+        "width {}, share of lapses {}: refused, doubted and sustained {counts:?}",
         law.width, law.lapses
     );
     counts
@@ -118,7 +118,7 @@ fn the_share_of_lapses_is_in_its_interval() {
         };
         held += usize::from((lapses.interval.low..=lapses.interval.high).contains(&law.lapses));
     }
-    // If the true share is 95 %, fewer than 25 of 30 occur once in 300 test runs.
+    // If the true share is 95 %, one test run in 300 covers fewer than 25 of 30.
     assert!(held >= 25, "{held}");
 }
 

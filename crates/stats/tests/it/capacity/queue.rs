@@ -1,26 +1,25 @@
-//! Tests the search that `gatebench capacity` performs, on a queue that is simulated request by
-//! request.
+//! Tests the search of `gatebench capacity` on a queue that is simulated request by request.
 
 use super::coverage::disturbed;
 use super::*;
 use gatebench_stats::capacity::SUSTAINED_PROBABILITY;
 use gatebench_stats::simulate::Noise;
 
-/// The number of requests per second that the server handles. Real servers handle more. All times
-/// are in proportion to this number, so the search is as hard as with a faster server and shorter
+/// The number of requests per second that the server handles. Real servers handle more, but all
+/// times scale with this number, so the search is as hard as with a faster server and shorter
 /// steps.
 const SERVICE_PER_SECOND: f64 = 2_000.0;
 
-/// The maximum response time of 99 of 100 requests: twelve service times, which would be 600 µs at
-/// 20,000 requests/s.
+/// The objective for the 99th percentile of the response time: twelve service times, which would be
+/// 600 µs at 20,000 requests/s.
 const SLO_S: f64 = 12.0 / SERVICE_PER_SECOND;
 
-/// The default length of a step of the command.
+/// The command's default step length.
 const STEP_S: f64 = 4.0;
-/// The default warm-up of a step.
+/// The command's default warm-up of a step.
 const WARM_UP_S: f64 = 1.0;
 
-/// The share of steps that are disturbed, independent of their outcome.
+/// The share of steps that are disturbed, regardless of their outcome.
 const DISTURBED: f64 = 0.3;
 
 /// Simulates requests that arrive as a Poisson process and are served one at a time, with
@@ -30,7 +29,7 @@ fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) 
     let arrivals = ((WARM_UP_S + measure_s) * rate) as usize;
     let discarded = (WARM_UP_S * rate) as usize;
     let mut times = Vec::with_capacity(arrivals);
-    // Each arrival waits for the work that remains at that time (D. V. Lindley 1952).
+    // Each arrival waits for the work that remains when it arrives (D. V. Lindley 1952).
     let mut waits = 0.0_f64;
     for arrival in 0..arrivals {
         let response = waits + noise.exponential() / service_per_second;
@@ -43,8 +42,8 @@ fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) 
     *times.select_nth_unstable_by(index, f64::total_cmp).1
 }
 
-/// The rate at which the 99th percentile equals the objective in the long run. The response times
-/// of an M/M/1 queue are exponentially distributed with rate μ − λ.
+/// Returns the rate at which the 99th percentile equals the objective in the long run. The response
+/// times of an M/M/1 queue are exponentially distributed with rate μ − λ.
 fn long_run_knee() -> f64 {
     SERVICE_PER_SECOND - 100_f64.ln() / SLO_S
 }
@@ -57,8 +56,8 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// The rates at which a step of any process holds with 95 % and 50 % probability. They are
-/// estimated from several steps at each of a series of rates, each with a different process.
+/// Estimates the rates at which a step of any process holds with 95 % and 50 % probability, from
+/// several steps at each of a series of rates, each step with a different process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();
@@ -86,8 +85,8 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Returns the number of runs whose interval contains the sustained rate, or which correctly find
-/// none, and the number of runs whose interval contains the half rate. Also prints them.
+/// Prints and returns two numbers of runs: those whose interval contains the sustained rate or that
+/// correctly find none, and those whose interval contains the half rate.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);
@@ -125,7 +124,7 @@ fn the_formula_is_that_of_the_simulated_queue() {
 #[test]
 fn the_intervals_of_a_simulated_queue_contain_its_sustained_rate() {
     let (sustained, half) = coverage(20, 0.02, 100);
-    // If the true share is 95 %, fewer than 16 of 20 occur once in 400 test runs.
+    // If the true share is 95 %, one test run in 400 covers fewer than 16 of 20.
     assert!(sustained >= 16 && half >= 16, "{sustained} {half}");
 }
 

@@ -30,7 +30,7 @@ const MODELS: [(&str, Nights); 4] = [
     }),
 ];
 
-/// The number of unchanged series, of `runs`, that have an alarm on any night.
+/// Returns how many of `runs` unchanged series have an alarm on any night.
 fn false_alarms(model: Nights, runs: usize) -> usize {
     let mut noise = Noise::seeded(31);
     let alarms = |_: &usize| {
@@ -40,8 +40,9 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// The numbers of nights until a step of `step` standard deviations, which occurs after 20 nights,
-/// is reported. `series` series share the false alarms. In ascending order; missed steps come last.
+/// Returns the numbers of nights until a step of `step` standard deviations, which occurs after 20
+/// nights, is reported. The numbers ascend, and missed steps come last. `series` series share the
+/// false alarms.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)
@@ -61,7 +62,7 @@ fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usiz
 fn at_most_five_percent_of_unchanged_series_have_an_alarm_on_any_night() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 40);
-        // If the true share is 5 %, more than 5 of 40 occur once in seventy test runs.
+        // If the true share is 5 %, one test run in seventy finds more than 5 of 40.
         assert!(wrong <= 5, "{name}: {wrong} of 40");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests leaks that do not last the whole time.
+//! Tests leaks that are active during only a part of the series.
 use super::*;
 
 const HOURS: f64 = 24.0;
@@ -7,8 +7,8 @@ const BOUND_PER_HOUR: f64 = 4.0;
 /// Returns the growth in MiB up to a time in hours.
 type Grown<'a> = &'a dyn Fn(f64) -> f64;
 
-/// The numbers of verdicts on days of growing memory: leak, no leak, growing lately, and
-/// undetermined for another reason.
+/// Counts the verdicts on days of growing memory: leak, no leak, growing lately, and undetermined
+/// for another reason.
 fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     let (mut noise, mut found) = (Noise::seeded(22), [0; 4]);
     for seed in 0..runs {
@@ -34,17 +34,18 @@ fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     found
 }
 
-/// A leak of this many MiB per hour that begins after a share of the time.
+/// Returns the growth of a leak of this many MiB per hour that begins after a share of the time.
 fn from(share: f64, per_hour: f64) -> impl Fn(f64) -> f64 {
     move |hour| per_hour * (hour - share * HOURS).max(0.0)
 }
 
-/// A step of this many MiB after each period of this many hours.
+/// Returns the growth in steps of this many MiB, each after a period of this many hours.
 fn each(hours: f64, grows_by: f64) -> impl Fn(f64) -> f64 {
     move |hour| grows_by * (hour / hours).floor()
 }
 
-/// A step of this many MiB with each of the reloads, which occur at these shares of the time.
+/// Returns the growth in steps of this many MiB, one at each reload. Reloads occur at these shares
+/// of the time.
 fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
     move |hour| {
         let past = shares.iter().filter(|share| **share * HOURS <= hour);

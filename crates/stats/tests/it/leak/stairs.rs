@@ -10,9 +10,9 @@ const BOUND_PER_HOUR: f64 = 4.0;
 /// The number of readings of a run, independent of its length.
 const READINGS: usize = 240;
 
-/// A staircase, in which the leak fills an arena before the next one is allocated. `filled` is the
-/// share of the first arena that is full at the beginning. Other pages add up to `noise` MiB at
-/// random.
+/// A staircase: the leak fills an arena before the next one is allocated. `filled` is the share of
+/// the first arena that is full at the beginning. Other pages add a random amount of at most
+/// `noise` MiB.
 fn staircase(hours: f64, leak: f64, filled: f64, noise: f64, seed: u64) -> Vec<Sample> {
     let mut random = Noise::seeded(seed ^ 0x57a1);
     let step_seconds = hours * 3_600.0 / (READINGS - 1) as f64;
@@ -34,8 +34,8 @@ fn judged(found: &[Sample], step: f64, seed: u64) -> Growth {
     growth(found, rule).unwrap()
 }
 
-/// A leak above the bound that does not fill the arena in `hours` hours, and the share of the arena
-/// that is full at the beginning.
+/// Draws a leak above the bound that does not fill the arena in `hours` hours, and the share of the
+/// arena that is full at the beginning.
 fn unseen(hours: f64, noise: &mut Noise) -> (f64, f64) {
     let most = ARENA / hours;
     let leak = 1.02 * BOUND_PER_HOUR + (0.98 * most - 1.02 * BOUND_PER_HOUR) * noise.uniform();
@@ -63,7 +63,8 @@ fn a_leak_whose_step_has_not_occurred_yet_is_never_no_leak() {
                 // Noise may make a series appear more correlated than it is.
                 let is_named = because == Because::Steps;
                 assert!(is_named || noise > 0.0, "{case}");
-                // At 4 MiB/h, an arena is filled in 16 hours. The windows add a sixtieth.
+                // At 4 MiB/h, an arena fills up in 16 hours. The time needed is a sixtieth longer,
+                // because of the windows.
                 let needed = needed / 3_600.0;
                 assert!(needed > 15.9 && (needed < 18.0 || !is_named), "{case}");
                 let of_step = 0.999 * ARENA / hours;

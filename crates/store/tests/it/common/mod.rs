@@ -1,4 +1,4 @@
-//! A run of one gateway, for the tests.
+//! Creates runs of one gateway for the tests.
 
 use gatebench_model::Trial;
 use gatebench_store::{

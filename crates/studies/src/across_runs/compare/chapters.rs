@@ -5,7 +5,7 @@ use gatebench_report::chapter::{
     TERMINAL, Text,
 };
 use gatebench_report::chart::forest::{Forest, Point};
-use gatebench_report::format::{UnitScale, capitalised, distinct, instant, ratio_and_interval};
+use gatebench_report::format::{UnitScale, capitalized, distinct, instant, ratio_and_interval};
 use gatebench_report::palette::Palette;
 use gatebench_report::{Tone, verdicts};
 use gatebench_stats::Verdict;
@@ -298,7 +298,7 @@ impl Row {
         let blocks = [found.baseline.blocks, found.candidate.blocks];
         Self {
             gateway: format!("{}{role}", found.place.gateway),
-            metric: capitalised(found.place.metric.title()),
+            metric: capitalized(found.place.metric.title()),
             baseline: scale.full(medians[0]),
             candidate: scale.full(medians[1]),
             ratio,

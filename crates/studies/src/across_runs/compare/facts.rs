@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 
-/// The result of a comparison.
+/// A run, judged against a baseline of one or several runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFindings {
     /// The judged run.
@@ -26,11 +26,12 @@ pub struct CompareFindings {
     /// The differences between the runs other than those between their figures, the most serious
     /// first.
     pub differences: Vec<RunDifference>,
-    /// Every scenario, gateway and metric that both sides have, the deciding ones first.
+    /// A cell for each scenario, gateway and metric that both sides measured; the deciding metric
+    /// comes first.
     pub cells: Vec<CellFindings>,
 }
 
-/// The kind of baseline.
+/// The kind of baseline, which determines the statistical method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompareMode {
@@ -47,15 +48,15 @@ pub struct RunLine {
     pub name: String,
     /// Name of the suite.
     pub suite: String,
-    /// When the run began.
+    /// Start of the run.
     pub created: Timestamp,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
-    /// Blocks whose trials are all on disk.
+    /// Blocks in which every trial ended without being interrupted.
     pub blocks: u32,
 }
 
-/// A difference between the runs.
+/// A difference between the runs other than in their figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
     /// The consequence of the difference for the comparison.
@@ -74,9 +75,9 @@ pub struct RunDifference {
 pub enum Weight {
     /// Nothing can be compared.
     Forbids,
-    /// A part is left out.
+    /// The affected part is left out, such as a scenario or a gateway.
     LeavesOut,
-    /// The difference may be the reason for different figures.
+    /// The difference may explain different figures.
     Caution,
     /// The subject of the comparison: another program, version, folder or setting of a gateway.
     Subject,
@@ -91,7 +92,7 @@ pub enum Weight {
 pub enum Control {
     /// Program, folder and settings are the same in both runs, so only the machine can differ.
     SameGateway,
-    /// There is no gateway.
+    /// The direct variant, which has no gateway.
     #[serde(rename = "floor")]
     Direct,
 }
@@ -104,7 +105,6 @@ pub struct Place {
     pub gateway: String,
     /// The kind of control; none if the gateway is judged.
     pub control: Option<Control>,
-    /// Name of the phase.
     pub phase: String,
     /// The load: `64 connections`, `5,000 requests/s`.
     pub load: String,
@@ -112,7 +112,7 @@ pub struct Place {
     pub metric: Metric,
     /// Unit of the estimates.
     pub unit: Unit,
-    /// The direction in which values improve.
+    /// The direction of improvement.
     pub direction: Direction,
     /// True for the metric that decides.
     pub primary: bool,
@@ -125,9 +125,9 @@ pub struct CellFindings {
     pub place: Place,
     /// The smallest effect that matters: 0.02 is two percent in either direction.
     pub smallest_effect: f64,
-    /// Blocks of the candidate.
+    /// The estimate from the candidate's blocks.
     pub candidate: Estimate,
-    /// Blocks of the baseline, or the values of its runs.
+    /// The estimate from the baseline's blocks or, if it has several runs, from their values.
     pub baseline: Estimate,
     /// The worse validity of the two sides.
     pub validity: Validity,

@@ -45,8 +45,9 @@ pub fn compare(
     whole(candidate, &[baseline], metric, judged, differences, notes)
 }
 
-/// Compares a run with several others. Runs on another machine or with another load cannot be
-/// compared; they are left out and named.
+/// Compares a run with several others. A run cannot be compared if it differs in the machine, the
+/// load generator, the accounting of CPU time or the number of the gateway's cores; such runs are
+/// left out and named.
 pub fn compare_with_baseline(
     baseline: &[RunSummary],
     candidate: &RunSummary,
@@ -133,8 +134,8 @@ fn run_error<'a>(sides: impl Iterator<Item = &'a Side>) -> f64 {
     (known.iter().sum::<f64>() / known.len().max(1) as f64).sqrt()
 }
 
-/// The deciding metrics form one family and the other metrics another; the controls form separate
-/// families.
+/// Judges all pairs. The deciding metrics form one family and the other metrics another; the
+/// controls form separate families.
 fn judge(all: Vec<Both>, mode: CompareMode) -> Vec<CellFindings> {
     let family = |it: &Both| (it.own.place.control.is_some(), !it.own.place.primary);
     let mut results: Vec<Option<Comparison>> = vec![None; all.len()];
@@ -274,7 +275,7 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let mut judged = of_kind(None);
     if judged.is_empty() {
-        // No gateway was changed, so the machine is compared with itself.
+        // No gateway was changed, so the unchanged gateways are judged.
         judged = of_kind(Some(Control::SameGateway));
     }
     let decision = if judged.iter().any(|it| it.result.verdict == Verdict::Worse) {

@@ -7,7 +7,7 @@ use gatebench_report::chapter::{
 };
 use gatebench_report::chart::lines::{Dot, Panel, Series};
 use gatebench_report::chart::{Names, Ticked, lines};
-use gatebench_report::format::{UnitScale, capitalised, distinct, instant};
+use gatebench_report::format::{UnitScale, capitalized, distinct, instant};
 use gatebench_report::palette::Palette;
 
 use super::facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
@@ -17,16 +17,16 @@ const METHODS: [&str; 1] = ["Changes over many runs"];
 
 /// The meaning of a change, for readers who do not know the method.
 const EXPLANATION: &str = "A change is reported if, at several looks in a row, random orders of \
-     the runs rarely show one as large (e-divisive, with whole blocks of runs reordered). Across \
-     all series and all looks, chance alone causes a report in at most 5 of 100 histories. The \
-     direct variant's change is removed first. Runs on another machine, or under another load, \
-     form a separate series.";
+     the runs rarely show a change at least this large (e-divisive; consecutive runs are reordered \
+     in groups). Across all series and all looks, chance alone causes a report in at most 5 of \
+     100 histories. The direct variant's change is removed first. Runs on another machine, or under \
+     another load, form a separate series.";
 
 const TRENDS: &str = "Each point is the median of a run's blocks, and the line through it is their \
      range; a thick line is the level between changes. A hollow point is not searched, because \
      something other than the gateway limited it or the gateway spoiled blocks of the run.";
 
-/// The maximum number of runs in a line of bars, which shows the latest ones.
+/// The maximum number of bars in a line. If there are more runs, only the latest are shown.
 const BARS_MAX: usize = 12;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -86,7 +86,7 @@ fn trends(found: &HistoryFindings) -> Chapter {
             let charts = of_gateway.iter();
             let charts = charts.filter_map(|(number, it)| chart(*number, it, found, &class));
             let blocks = vec![
-                Block::coloured_heading(&**gateway),
+                Block::colored_heading(&**gateway),
                 Block::charts("panels wide", charts),
             ];
             card.push(Block::row(format!("{class} trialrow"), blocks).on(PAGE));
@@ -155,7 +155,7 @@ fn chart(
         false => format!("{} · too few runs to detect a change", series.load),
     };
     Some(Chart {
-        caption: capitalised(series.metric.title()),
+        caption: capitalized(series.metric.title()),
         aside: aside.into(),
         notes: series.changes.iter().map(change).collect(),
         svg: trend(&format!("t{number}"), series, &found.runs, class)?,
@@ -230,7 +230,7 @@ fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) ->
     Some(chart.draw())
 }
 
-/// The level between two changes.
+/// Horizontal lines at the levels between the changes.
 fn levels(series: &SeriesFindings, class: &str) -> Vec<Series> {
     let level = |from: usize, to: usize, value: f64| Series {
         class: class.to_owned(),

@@ -18,20 +18,20 @@ pub struct HistoryFindings {
     pub series: Vec<SeriesFindings>,
 }
 
-/// A run, which contributes one point to each series.
+/// A run, which contributes at most one point to each series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRun {
-    /// The run's directory.
+    /// Name of the run's directory in the folder of runs.
     pub dir: String,
-    /// When the run began.
+    /// Start of the run.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
-    /// Blocks whose trials are all on disk.
+    /// Blocks in which every trial ended without being interrupted.
     pub blocks: u32,
-    /// The reason why the run is in no series; none if it may be in one.
+    /// The reason why the run is in no series; none if the run may be in a series.
     pub left_out: Option<String>,
 }
 
@@ -46,12 +46,12 @@ pub struct SeriesFindings {
     pub metric: Metric,
     /// Unit of all values.
     pub unit: Unit,
-    /// The direction in which values improve.
+    /// The direction of improvement.
     pub direction: Direction,
     /// A digest of the machine, load, scenario, load generator and size of the gateway; all runs of
     /// a series share it.
     pub conditions: String,
-    /// The runs in order.
+    /// The runs that measured the series, oldest first.
     pub points: Vec<SeriesPoint>,
     /// True if the series is long enough to detect a change.
     pub searched: bool,
@@ -59,7 +59,7 @@ pub struct SeriesFindings {
     pub changes: Vec<SeriesChange>,
 }
 
-/// A run in a series.
+/// One run's value in a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesPoint {
     /// The index of the run in the history, from 0.

@@ -1,5 +1,5 @@
-//! Runs over time: a series for each gateway, scenario and metric under the same conditions, and
-//! the changes in each.
+//! Builds a series for each gateway, scenario and metric from all runs under the same conditions,
+//! and searches each series for changes.
 
 mod chapters;
 pub mod facts;
@@ -19,17 +19,19 @@ use gatebench_store::{FileDigest, Run, Status, StoreError, Timestamp};
 use super::cells::geometric_mean;
 use super::compare::facts::{Control, Place};
 use super::differences::{json, machine_of, measured, unusual_accounting};
-use super::{RunSummary, cells, summarise};
+use super::{RunSummary, cells, summarize};
 use crate::common::facts::{Metric, Sentence};
 use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 
-/// The largest share of histories without a change in which any series may report one at any look.
+/// The largest share of unchanged histories in which a change may be reported, in any series and at
+/// any look.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The number of digits of the digest of conditions, which is enough to distinguish series.
+/// The number of digits that a digest of conditions is cut to, which is enough to distinguish
+/// series.
 const DIGITS: usize = 12;
 
-/// The smallest number of runs with which a change can be reported.
+/// The smallest number of runs in which a change can be found.
 pub const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
 
 /// The entry of a run in the index.
@@ -80,7 +82,8 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     gateways.into_iter().map(cell).chain(lost).collect()
 }
 
-/// The entry of a place that has no value because the gateway spoiled blocks of the run.
+/// The entry of a place where the gateway spoiled every block, so that there is no value. Entries
+/// with values are built on it.
 fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> CellEntry {
     let mut versions = run.findings.run.gateways.iter();
     let version = versions.find(|line| line.variant == place.gateway);
@@ -133,8 +136,8 @@ fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
 }
 
 /// Reads the new and changed runs of a folder into its index, and returns the entries of all runs,
-/// oldest first. `on_read` is called before each run is read, with its name, its number from 1 and
-/// the number of runs.
+/// oldest first. Before each run is read, `on_read` is called with the run's name, its number from
+/// 1, and the number of runs to read.
 ///
 /// # Errors
 /// Fails with [`StoreError::Io`] if the folder cannot be read, and with [`StoreError::Index`] if
@@ -152,11 +155,11 @@ pub fn updated(
     index.entries()
 }
 
-/// The index entry of a run. A run that cannot be read is kept with the reason, and is not read
-/// again until it changes.
+/// The index entry of a run. If the run cannot be read, the entry states the reason, and the run is
+/// not read again until it changes.
 fn read(folder: &Path, found: &Found) -> RunEntry {
     let dir = folder.join(&found.dir);
-    let summary = Run::open(&dir).and_then(|run| summarise(found.dir.as_str(), &run));
+    let summary = Run::open(&dir).and_then(|run| summarize(found.dir.as_str(), &run));
     match summary {
         Ok(summary) => entry(&summary, found.stamp.clone()),
         Err(error) => RunEntry {
@@ -172,7 +175,7 @@ fn read(folder: &Path, found: &Found) -> RunEntry {
     }
 }
 
-/// Returns the history of a folder of runs; `entries` must begin with the oldest.
+/// Returns the history of a folder of runs. The entries must be sorted, oldest first.
 pub fn history(entries: &[RunEntry]) -> HistoryFindings {
     let mut series = collect(entries);
     let long = |it: &SeriesFindings| usable(it).len() >= RUNS_MIN;
@@ -310,7 +313,7 @@ impl Searched<'_> {
         let run = |at: usize| dirs[points[at].run].to_owned();
         let told_with = run(self.places[alarm.told_with - 1]);
         let versions = match (&points[last].version, &points[first].version) {
-            (old, new) if old != new => format!(", with {old} becoming {new}"),
+            (old, new) if old != new => format!(", where the version changed from {old} to {new}"),
             _ => String::new(),
         };
         let per_cent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
@@ -362,7 +365,7 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     let searched = series.iter().filter(|it| it.searched).count();
     if found.is_empty() && searched > 0 {
         let text = format!(
-            "No change in {} across {}.",
+            "No change was found in {} across {}.",
             if searched == 1 {
                 "one series".into()
             } else {
@@ -389,8 +392,8 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
 /// The number of spoiled blocks and of all blocks, by the index of the run.
 type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
 
-/// Returns a sentence for each gateway that spoiled blocks of a scenario, with the latest run in
-/// which this happened.
+/// Returns a sentence for each gateway that spoiled blocks of a scenario. The sentence names the
+/// latest run with spoiled blocks.
 fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
     let mut seen: BTreeMap<(&str, &str), SpoiledByRun> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {

@@ -13,13 +13,12 @@ pub struct ComparisonFindings {
     pub candidate: String,
     /// Label of the variant that the candidate is compared with.
     pub baseline: String,
-    /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
     pub metric: Metric,
-    /// True for the metric that decides: CPU per request.
+    /// True for the metric that decides: CPU per request, unless an A/B test chooses another one.
     pub primary: bool,
-    /// The direction in which values improve.
+    /// The direction of improvement.
     pub direction: Direction,
     /// The smallest effect that matters: 0.02 is two percent in either direction.
     pub smallest_effect: f64,
@@ -37,7 +36,7 @@ pub struct ComparisonFindings {
 }
 
 impl ComparisonFindings {
-    /// The load of a scenario at which the metric was compared.
+    /// The scenario's load in the compared phase.
     pub(crate) fn load<'a>(&'a self, scenario: &'a ScenarioFindings) -> &'a str {
         scenario.load(&self.phase).unwrap_or(&self.phase)
     }

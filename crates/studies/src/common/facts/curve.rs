@@ -10,7 +10,6 @@ use super::PhaseKind;
 pub struct PercentileCurve {
     /// Label of the variant.
     pub variant: String,
-    /// Name of the phase.
     pub phase: String,
     /// The kind of the phase. A curve of a closed phase is labeled as latency at saturation.
     pub kind: PhaseKind,

@@ -8,12 +8,10 @@ use serde::Serialize;
 
 use super::ScenarioFindings;
 
-/// A group of a variant in a phase.
+/// The figures of a group for one variant and phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupFindings {
-    /// Name of the group.
     pub group: String,
-    /// Name of the phase.
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
@@ -59,19 +57,18 @@ pub struct PartEstimate {
 /// The slowest routes of a variant in a phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct SlowestRoutes {
-    /// Name of the phase.
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// The figure by which the routes are ranked.
+    /// The figure that ranks the routes.
     pub by: Slowness,
-    /// The number of routes from which the slowest were chosen.
+    /// The number of all routes, including those that are not listed.
     pub total: usize,
     /// The routes, the slowest first.
     pub routes: Vec<RouteFindings>,
 }
 
-/// The figure by which routes are ranked: the first one in this list that all routes have.
+/// The figure that ranks routes: the first one in this list that all routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {
@@ -86,7 +83,6 @@ pub enum Slowness {
 /// A route of a group: one of the requests that it sends.
 #[derive(Clone, Debug, Serialize)]
 pub struct RouteFindings {
-    /// Name of the group.
     pub group: String,
     /// Name of the request.
     pub route: String,
@@ -98,7 +94,6 @@ pub struct RouteFindings {
 /// The figures of an external load generator for a variant in a phase, over all completed trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalResults {
-    /// Name of the phase.
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
@@ -119,7 +114,7 @@ pub struct ExternalResults {
 /// A check of an external load generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExternalCheckResult {
-    /// The name, with the groups that contain the check.
+    /// The name, preceded by the groups that contain the check: `login › ok`.
     pub name: String,
     /// The number of times that the check passed; none if the load generator counts only failures.
     pub passed: Option<u64>,

@@ -1,4 +1,4 @@
-//! The facts about trials and scenarios from which the results of studies are computed.
+//! The facts about trials and scenarios that studies compute their results from.
 
 mod comparison;
 mod curve;

@@ -1,5 +1,5 @@
-//! General facts about the run and its trials: the judged, missing and failed ones, second by
-//! second.
+//! General facts about the run, and about its trials: those on disk, second by second, and the
+//! missing and failed ones.
 
 use gatebench_model::Placement;
 use gatebench_report::Validity;
@@ -14,9 +14,8 @@ pub struct RunFacts {
     /// Name of the suite.
     pub suite: String,
     pub title: String,
-    /// When the run began.
+    /// Start of the run.
     pub created: Timestamp,
-    /// The status of the run.
     pub status: Status,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
@@ -27,11 +26,11 @@ pub struct RunFacts {
     /// True if the run only tested that everything works.
     pub is_smoke: bool,
     pub blocks_planned: u32,
-    /// Blocks whose trials are all on disk.
+    /// Blocks in which every trial ended without being interrupted.
     pub blocks_complete: u32,
     /// Trials of the plan.
     pub trials_planned: u32,
-    /// Trials on disk, including failed and unsupported ones.
+    /// Trials on disk, including failed, unsupported and interrupted ones.
     pub trials_finished: u32,
     /// The cores of each component.
     pub placement: Placement,
@@ -49,26 +48,26 @@ pub struct GatewayLine {
     /// The name to display.
     pub title: String,
     pub version: String,
-    /// The absolute path of the program.
+    /// The absolute path of the program; empty for an attached gateway.
     pub binary: String,
     /// SHA-256 of the program in lowercase hex.
     pub sha256: String,
-    /// Notes for the reader.
+    /// Notes from the gateway folder.
     pub notes: Vec<String>,
 }
 
 /// One trial that is on disk.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialFindings {
-    /// Number, from 1.
+    /// Number of the trial, from 1.
     pub number: u32,
-    /// Block, from 1.
+    /// Number of the block, from 1.
     pub block: u32,
     pub scenario: String,
     pub variant: String,
     /// The trial's folder in the run directory, such as `trials/0001-proxy-json-nginx-b1`.
     pub folder: String,
-    /// When the trial began.
+    /// Start of the trial.
     pub started: Timestamp,
     pub duration_ns: u64,
     /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
@@ -85,7 +84,6 @@ pub struct TrialFindings {
 /// The seconds of a phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimelinePhase {
-    /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
     /// The start of the measurement, relative to the start of the trial.
@@ -120,9 +118,9 @@ pub struct TimelineSecond {
 /// A trial of the plan that is not on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissingTrial {
-    /// Number, from 1.
+    /// Number of the trial, from 1.
     pub number: u32,
-    /// Block, from 1.
+    /// Number of the block, from 1.
     pub block: u32,
     pub scenario: String,
     pub variant: String,

@@ -11,7 +11,7 @@ use super::Metric;
 pub struct Sentence {
     /// The sentence, with its final period.
     pub text: String,
-    /// How serious the statement is.
+    /// The severity of the statement.
     pub tone: Tone,
     /// The scenario that the sentence concerns; none for the whole run.
     pub scenario: Option<String>,

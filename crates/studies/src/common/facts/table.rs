@@ -10,12 +10,13 @@ use super::{
     ScenarioSummary, Sentence, SlowestRoutes, SpoiledBlock, WireFindings,
 };
 
-/// The facts that the variants of a scenario share, and a table for each phase.
+/// The findings of a scenario: its table, comparisons, curves and sentences.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScenarioFindings {
     pub name: String,
     pub title: String,
-    /// The first screen; none if the run was made for a study other than measuring.
+    /// The first screen; none for a smoke run, if nothing was measured, or for a study other than
+    /// measuring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<ScenarioSummary>,
     /// The loads, in order.
@@ -51,7 +52,7 @@ pub struct PhaseLine {
     pub name: String,
     /// The event that triggers a request.
     pub kind: PhaseKind,
-    /// `64 connections, 10s` or `5,000 requests/s, 10s`.
+    /// The load and its duration: `64 connections, 10s` or `5,000 requests/s, 10s`.
     pub label: String,
 }
 
@@ -61,20 +62,20 @@ pub struct PhaseLine {
 pub enum PhaseKind {
     /// The response to the previous request. This load measures capacity.
     Closed,
-    /// A user who has thought about the previous response. This load measures the work for that
-    /// many users.
+    /// A user who has thought about the previous response. This load measures the work that a given
+    /// number of such users causes.
     Paced,
     /// The clock. This load measures latency.
     Open,
     /// Any of these events, while the other gateways of the block have the same load. This load
-    /// measures CPU time in the same seconds.
+    /// measures the CPU time of all these gateways in the same seconds.
     SideBySide,
 }
 
 /// One variant in one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct VariantRow {
-    /// Label.
+    /// Label of the variant.
     pub variant: String,
     /// The component between the load generator and the upstream.
     pub kind: Variant,
@@ -94,7 +95,7 @@ pub struct VariantRow {
 }
 
 impl VariantRow {
-    /// A metric in the first phase of this kind that has the metric.
+    /// Returns a metric from the first phase of this kind that has it.
     pub fn metric(&self, kind: PhaseKind, metric: Metric) -> Option<&MetricFindings> {
         self.metrics
             .iter()
@@ -106,7 +107,6 @@ impl VariantRow {
         self.metric(kind, metric)?.estimate.as_ref()
     }
 
-    /// A metric in a phase.
     pub(crate) fn metric_in(&self, phase: &str, metric: Metric) -> Option<&MetricFindings> {
         let mut metrics = self.metrics.iter();
         metrics.find(|found| found.metric == metric && found.phase == phase)
@@ -132,7 +132,6 @@ impl ScenarioFindings {
         self.rows.iter().chain(&self.null)
     }
 
-    /// The row of a variant.
     pub(crate) fn row(&self, variant: &str) -> Option<&VariantRow> {
         self.rows.iter().find(|row| row.variant == variant)
     }
@@ -143,7 +142,7 @@ impl ScenarioFindings {
         Some(phase.load())
     }
 
-    /// Reports whether a load has a fixed rate.
+    /// Reports whether any load has a fixed rate.
     pub(crate) fn has_open(&self) -> bool {
         self.phase(PhaseKind::Open).is_some()
     }
@@ -164,20 +163,20 @@ pub(crate) fn row_of<'a>(
     found.row(variant)
 }
 
-/// The status of the trials of a row.
+/// The status of a variant's trials in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RowStatus {
     /// At least one trial was completed.
     Measured,
-    /// The gateway lacks policies of the scenario.
+    /// The gateway does not support some of the scenario's policies.
     NotSupported {
         /// The names of the policies.
         policies: Vec<String>,
     },
     /// No trial was completed, and at least one failed.
     Failed,
-    /// No trial is on disk.
+    /// No trial is on disk, or only interrupted trials are.
     Missing,
 }
 
@@ -198,7 +197,6 @@ impl RowStatus {
 /// One metric of a variant in one phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetricFindings {
-    /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
     pub metric: Metric,
@@ -213,7 +211,7 @@ pub struct MetricFindings {
     pub blocks: Vec<BlockValue>,
 }
 
-/// One block of a metric.
+/// A metric's value in one block.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockValue {
     /// Number of the block, from 1.
@@ -221,7 +219,6 @@ pub struct BlockValue {
     pub trial: u32,
     /// The value, in the metric's unit.
     pub value: f64,
-    /// The validity of this value.
     pub validity: Validity,
 }
 
@@ -286,12 +283,13 @@ pub enum Metric {
     GatewayRssAnonMax,
     /// The time from the start of the gateway until it is ready.
     GatewayStart,
-    /// Requests without a correct response, from the second of a change onward.
+    /// Requests without a response or with status 5xx, from the second of a change onward.
     ChangeErrors,
-    /// Requests without a correct response, and responses slower than the slowest before the
-    /// change.
+    /// The requests of [`Self::ChangeErrors`], and those whose responses were slower than all
+    /// responses before the change.
     ChangeAffected,
-    /// The longest response time, from the second of a change onward.
+    /// The longest time of any request, with or without a response, from the second of a change
+    /// onward.
     ChangeWorst,
     /// The time from a change, or from the end of a failure, to the first second that is like those
     /// before the change: without failed requests, and with a 99th percentile no higher than the
@@ -309,7 +307,7 @@ pub enum Metric {
     /// The latency that the gateway added in the whole seconds of the failure: 99th percentile. It
     /// excludes the time that the failing target took.
     FailureAdded,
-    /// The time for which the control plane was down.
+    /// The downtime of the control plane.
     ControlPlaneOutage,
     /// Requests without a response.
     Errors,

@@ -35,7 +35,7 @@ pub enum Aspect {
     Memory,
 }
 
-/// The validity gates.
+/// A validity gate. Each variant describes the finding that trips it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -47,12 +47,12 @@ pub enum Gate {
     EngineLate,
     /// Requests waited for a free connection because the gateway held all connections.
     ConnectionsHeld,
-    /// Throughput was close to that of the upstream alone.
+    /// Throughput was close to that without a gateway.
     #[serde(rename = "upstream_near_floor")]
     UpstreamNearDirect,
     /// Arrivals were dropped.
     ArrivalsDropped,
-    /// Fewer requests were sent than intended.
+    /// Fewer requests than intended were sent, or completed in time.
     RateNotAchieved,
     /// Responses failed their checks.
     ChecksFailed,
@@ -79,7 +79,7 @@ pub enum Gate {
     ClockSourceSlow,
     /// The frequency of the gateway's cores changed.
     FrequencyChanged,
-    /// The series has a trend.
+    /// A figure drifted during the phase.
     NotSteady,
     /// The phase was too short for a test of steady state.
     SteadinessUntested,
@@ -87,13 +87,13 @@ pub enum Gate {
     GatewayNotSaturated,
     /// Figures that must agree contradict each other.
     Inconsistent,
-    /// The figures are impossible by the rules of `gatebench audit`.
+    /// The figures are impossible according to the rules of `gatebench audit`.
     CannotBeTrue,
     /// The upstream received requests more than once.
     Retries,
     /// The gateway does not keep its connections to the upstream open.
     UpstreamConnections,
-    /// The gateway (or, without one, the upstream) closes clients' connections.
+    /// The gateway (or the upstream, if there is no gateway) closes clients' connections.
     ClientConnections,
     /// The gateway sends HTTP/1.0 to the upstream.
     UpstreamVersion,
@@ -190,7 +190,7 @@ pub struct SpoiledBlock {
     pub phase: Option<String>,
     /// The gate that tripped.
     pub gate: Gate,
-    /// The aspects for which the block has no value.
+    /// The aspects that the block has no value for.
     pub spoils: Vec<Aspect>,
     /// True if the gateway was certainly the cause; false if the machine or the load generator was
     /// also disturbed when a request was lost.
@@ -213,14 +213,14 @@ pub struct SpoiledSide {
 /// Blocks of a comparison that count against the side that spoiled them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledBlocks {
-    /// Spoiled by the judged side.
+    /// Blocks that the judged side spoiled.
     pub candidate: SpoiledSide,
-    /// Spoiled by the side with which the judged side is compared.
+    /// Blocks that the other side spoiled.
     pub baseline: SpoiledSide,
 }
 
 impl SpoiledBlocks {
-    /// True if no block was spoiled.
+    /// Reports whether no block was spoiled.
     pub fn is_empty(&self) -> bool {
         self.candidate.blocks.is_empty() && self.baseline.blocks.is_empty()
     }

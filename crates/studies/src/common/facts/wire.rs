@@ -34,7 +34,7 @@ pub enum WireName {
     UpstreamVersion,
     RequestsPerUpstreamConnection,
     RequestsPerClientConnection,
-    /// Field lines of a request at the upstream.
+    /// Header fields of a request at the upstream.
     Fields,
     /// Bytes of a request's head at the upstream.
     HeadBytes,
@@ -49,7 +49,7 @@ pub enum WireName {
     /// byte.
     #[serde(rename = "passes_answers")]
     PassesResponses,
-    /// Bytes that the gateway writes to files, for each request.
+    /// Bytes that the gateway writes to files per request.
     WrittenBytes,
     /// Threads that did the work.
     Workers,

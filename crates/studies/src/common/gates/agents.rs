@@ -1,5 +1,5 @@
-//! Gates for a load that several agents send. One faulty agent among eight does not show in the
-//! percentiles of all requests, so each gate names the agents that it concerns.
+//! Gates for a load that several agents send. The percentiles of all requests may hide a single
+//! faulty agent and never show which one it is, so each gate names the agents that it concerns.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, listed, percent, quantity};
@@ -22,7 +22,7 @@ fn described(view: &View, describe: impl Fn(&AgentRecord) -> Option<String>) -> 
     (!found.is_empty()).then(|| format!("{}.", listed(&found)))
 }
 
-/// A CPU limit stops an agent for the rest of its period, which looks like latency.
+/// A CPU limit stops an agent for the rest of the limit's period, which looks like latency.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
     let message = described(view, |agent| {
         let time = quantity(agent.throttled_ns as f64, Unit::Nanoseconds);
@@ -45,12 +45,13 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
         })
     })?;
     let message = format!("Agent {message}");
-    let remedy = "Use a dedicated machine for the agent, or repeat when its host is quieter.";
+    let remedy = "Use a dedicated machine for the agent, or repeat the measurement when its host \
+                  is quieter.";
     let spoils = [Aspect::Throughput, Aspect::Latency];
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// The late requests of one agent may not affect the percentiles of all requests.
+/// One agent's late requests might not show in the percentiles of all requests.
 pub(super) fn late(view: &View) -> Option<Reason> {
     (view.kind() == PhaseKind::Open).then_some(())?;
     let message = described(view, |agent| {
@@ -103,7 +104,7 @@ pub(super) fn medians(view: &View) -> Option<Reason> {
         .filter_map(|it| it.response_p50_ns)
         .collect();
     all.sort_unstable();
-    // A single deviating agent hardly affects the median of three or more.
+    // A single deviating agent hardly affects the median of three or more agents.
     let usual = |agent: &AgentRecord| match all[..] {
         [] | [_] => None,
         [one, other] if agent.response_p50_ns == Some(one) => Some(other),

@@ -15,7 +15,8 @@ use crate::common::cpu::{cores_busy, cpu_ns_per_request};
 use crate::common::facts::{CurveMetric, Gate, Reason};
 use crate::common::loads;
 
-/// CPU time is counted in ticks of the scheduler, which are too coarse for shorter windows.
+/// The shortest window in which CPU time is judged. The scheduler counts CPU time in ticks, which
+/// are too coarse for shorter windows.
 const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
 
 /// Percentiles that are compared with each other, even if too few samples lie beyond them for a
@@ -68,14 +69,14 @@ impl Sheet {
     }
 }
 
-/// Mean and percentiles of a metric; for the response time of a closed load, also the requests in
-/// flight.
+/// Mean and percentiles of a metric; for the response time of a closed load, also the request rate
+/// and the connections.
 fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let phase = view.phase;
     let sum = exact(view, metric).filter(|sum| sum.count > 0 && sum.clamped == 0)?;
     let histogram = view.digest.get(&phase.name, metric)?;
     let mean = format!("{:.1}", sum.sum_ns as f64 / sum.count as f64);
-    let name = format!("{} of {}", metric.word(), phase.name);
+    let name = format!("The '{}' times of {}", metric.word(), phase.name);
     let mut sheet = Sheet::new(name).with("mean ns", mean);
     // Each value is known only to the width of its bucket. Every value, including the longest, is
     // therefore taken at the upper end of its bucket.
@@ -99,7 +100,7 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
 /// The figures of an external load generator.
 fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
     let external = phase.external.as_ref()?;
-    let name = format!("the figures of {} for {}", external.engine, phase.name);
+    let name = format!("The figures of {} for {}", external.engine, phase.name);
     let extremes = [
         ("min", external.min_ns),
         ("mean", external.mean_ns),
@@ -131,7 +132,7 @@ fn cpu(view: &View, component: &str) -> Option<Sheet> {
     }
     let cpu_ns = cpu_ns_per_request(phase, component)?;
     let rate = cores_busy(phase, component)? * 1e9 / cpu_ns;
-    let name = format!("the CPU time of the {component} in {}", phase.name);
+    let name = format!("The CPU time of the {component} in {}", phase.name);
     rate.is_finite().then(|| {
         Sheet::new(name)
             .with("requests/s", format!("{rate:.3}"))

@@ -53,7 +53,7 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     let exact = exact(view, metric)?;
     let Some(histogram) = view.digest.get(&view.phase.name, metric) else {
         return Some(format!(
-            "{} values were summed, but there is no histogram of {word}.",
+            "{} values were summed, but there is no histogram '{word}'.",
             exact.count
         ));
     };
@@ -61,7 +61,7 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
         let counted = grouped(histogram.len() as f64);
         let summed = grouped(exact.count as f64);
         return Some(format!(
-            "The histogram of {word} contains {counted} values, but its sum covers {summed}."
+            "The histogram '{word}' contains {counted} values, but its sum covers {summed}."
         ));
     }
     if exact.clamped > 0 {
@@ -71,17 +71,18 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     if (histogram.mean() - mean).abs() > MEAN_ERROR_MAX * mean.max(1.0) + 1.0 {
         let (found, mean) = (format!("{:.0}", histogram.mean()), format!("{mean:.0}"));
         return Some(format!(
-            "The mean of the histogram of {word} is {found} ns, but the exact mean is {mean} ns."
+            "The mean of the histogram '{word}' is {found} ns, but the exact mean is {mean} ns."
         ));
     }
     let ordered = [0.5, 0.9, 0.99, 0.999].map(|q| histogram.value_at_quantile(q));
     let in_order = ordered.is_sorted() && ordered[0] >= histogram.lowest_equivalent(exact.min_ns);
     let below_max = ordered[3] <= histogram.highest_equivalent(exact.max_ns);
-    (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
+    (!in_order || !below_max)
+        .then(|| format!("The percentiles of the histogram '{word}' are out of order."))
 }
 
 /// A number of connections, summed over all groups of a phase; none if it is not known for a group,
-/// or if a group is an open load.
+/// or if a group has an open load.
 pub(super) fn over_groups(
     phase: &PhaseRecord,
     connections: fn(&Closed) -> Option<u32>,
@@ -142,7 +143,7 @@ pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
     let message = format!(
         "Responses had {bytes:.1} bytes on average, compared with {usual:.1} in the run's median block."
     );
-    let remedy = "Look for responses that differ, such as errors with the right status or varying \
-         headers.";
+    let remedy = "Look for responses that differ, such as error messages with the expected status, \
+         or varying headers.";
     Some(view.limited(Gate::Inconsistent, &EVERYTHING, message, remedy))
 }

@@ -34,8 +34,8 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     Some((busy, usable_cores(record.gateway.as_ref(), placed)))
 }
 
-/// The share of its cores that the gateway kept busy in a closed load; none for other loads and for
-/// the direct variant.
+/// The share of its cores that the gateway kept busy in a closed load; none for other loads, for
+/// the direct variant and for the null gateway.
 pub(super) fn busy_share(view: &View) -> Option<f64> {
     busy_of_available(view).map(|(busy, available)| busy / available)
 }

@@ -1,5 +1,5 @@
 //! Gates for the load generator and the upstream: if they are the bottleneck, the result describes
-//! them.
+//! them instead of the gateway.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{percent, quantity};
@@ -50,8 +50,8 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
 }
 
-/// The cores that the load generator kept busy, from the probe's samples, or otherwise from its own
-/// count.
+/// The cores that the load generator kept busy, from the probe's samples or, if there are none,
+/// from the load generator's own count.
 fn engine_cores_busy(view: &View) -> Option<f64> {
     let own = &view.phase.engine;
     let measure_ns = view.phase.measure_ns;

@@ -10,7 +10,7 @@ use super::thresholds::{
 use super::{EVERYTHING, SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A CPU limit stops all processes for the rest of its period, so the limit causes the latency
+/// A CPU limit stops all processes for the rest of the limit's period, and thus causes the latency
 /// tail.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
     let throttled_ns = view.phase.machine.throttled_ns;
@@ -32,7 +32,7 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     let share = machine.steal_ns as f64 / available_ns;
     (available_ns > 0.0 && share > STEAL_SHARE_MAX).then_some(())?;
     let message = format!("The hypervisor took {} of the cores' time.", percent(share));
-    let remedy = "Use a dedicated machine, or repeat when the host is quieter.";
+    let remedy = "Use a dedicated machine, or repeat the measurement when the host is quieter.";
     let counts_stolen_time = view.run.is_some_and(|(context, _)| {
         let environment = &context.run.manifest().environment;
         environment["kernel"]["accounting"]["paravirt_time"] == "off"
@@ -79,8 +79,8 @@ pub(super) fn source_changed(view: &View) -> Option<Reason> {
         "The clock source changed from {} to {} during the trial.",
         source.began, source.ended
     );
-    let remedy =
-        "Read the kernel's log (dmesg) for the reason, choose a stable clock source, and repeat.";
+    let remedy = "Read the kernel's log (dmesg) for the reason, choose a stable clock source, and \
+                  repeat the run.";
     Some(view.invalid(Gate::ClockSourceChanged, &SPEED, message, remedy))
 }
 
@@ -95,7 +95,7 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
     let message = format!(
         "The clock source is {source}, which is slow to read, and the clock is read several times for each request."
     );
-    let remedy = "Choose a processor counter: write tsc (or kvm-clock, as a guest) to \
+    let remedy = "Choose a processor counter: write tsc (or kvm-clock, in a KVM guest) to \
                   /sys/devices/system/clocksource/clocksource0/current_clocksource.";
     Some(view.limited(Gate::ClockSourceSlow, &[Aspect::Latency], message, remedy))
 }
@@ -111,7 +111,8 @@ pub(super) fn frequency(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::FrequencyChanged, &spoils, found, remedy))
 }
 
-/// The core whose frequency changed most during the measurement.
+/// Describes the core whose frequency changed most during the measurement; none if it changed
+/// little.
 fn changed_within(view: &View) -> Option<String> {
     let seen = view.phase.machine.gateway_frequency.as_ref()?;
     let ranges = seen.cores.iter();
@@ -125,7 +126,7 @@ fn changed_within(view: &View) -> Option<String> {
     })
 }
 
-/// The frequencies of a block's gateways in the same phase.
+/// Describes the frequencies of a block's gateways in the same phase; none if they differ little.
 fn differed_between(view: &View) -> Option<String> {
     let own_khz = view.phase.machine.gateway_frequency.as_ref()?.mean_khz;
     let (context, record) = view.run?;
@@ -146,7 +147,7 @@ fn spread(range_khz: (u64, u64)) -> f64 {
     max_khz as f64 / min_khz.max(1) as f64 - 1.0
 }
 
-/// `2,900 to 3,250 MHz (12 % apart)`.
+/// Formats a range of frequencies, such as `2,900 to 3,250 MHz (12 % apart)`.
 fn in_words(range_khz: (u64, u64)) -> String {
     let (min_khz, max_khz) = range_khz;
     let apart = percent(spread(range_khz));

@@ -23,13 +23,13 @@ use super::digest::Digest;
 use super::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 use steady::not_steady;
 
-/// The input of a gate.
+/// The phase that a gate judges, and the other facts that the gate needs.
 pub(crate) struct View<'a> {
     /// The run and the trial; none for a load outside a run.
     pub(crate) run: Option<(&'a Context<'a>, &'a TrialRecord)>,
     pub(crate) phase: &'a PhaseRecord,
     pub(crate) digest: &'a Digest,
-    /// The rows of the whole trial.
+    /// The per-second rows of the whole trial.
     pub(crate) series: &'a [SeriesRow],
 }
 

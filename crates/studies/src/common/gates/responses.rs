@@ -29,8 +29,8 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
     })
 }
 
-/// The reason for requests that were lost to changes through the admin interface. The other figures
-/// remain valid, but look better than they should.
+/// The reason for requests that were lost while the gateway was changed through its admin
+/// interface. Throughput and latency are only limited by it; CPU time and memory remain valid.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
     let remedy = "These requests were lost while the gateway was changed through its admin interface: compare \
                   this load with the same load without the calls.";

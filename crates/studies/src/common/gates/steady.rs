@@ -1,8 +1,9 @@
 //! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
 //! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
-//! more responses and is tested in bins of one second. In runs without recorded bins, all three are
-//! tested in bins of one second. External load generators record no figures over time.
+//! more responses and is tested in bins of one second, and so is the CPU time of a gateway on
+//! another host. In runs without recorded bins, throughput is also tested in bins of one second,
+//! and CPU time is not tested. External load generators record no figures over time.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -148,7 +149,7 @@ pub(super) fn cpu(view: &View) -> Option<Tested> {
     Tested::of(subject, values)
 }
 
-/// Tests the median response time of a load at a set pace.
+/// Tests the median response time of a load at a fixed rate, or of users who think.
 pub(super) fn latency(view: &View) -> Option<Tested> {
     let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;
@@ -162,7 +163,7 @@ pub(super) fn latency(view: &View) -> Option<Tested> {
     Tested::of(subject, Series::Seconds(medians.collect()))
 }
 
-/// A phase with a deliberate change need not be steady.
+/// A phase with a deliberate change or failure need not be steady.
 fn is_meant_to_be_steady(view: &View) -> bool {
     view.phase.change.is_none() && view.phase.failure.is_none()
 }
@@ -193,18 +194,18 @@ fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
 /// CPU time per request. Neighboring bins are merged until they have enough responses on average.
 fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
-    let neighbours = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
+    let neighbors = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
         .ceil()
         .max(1.0);
-    let neighbours = (neighbours as usize).min(responses.len().max(1));
+    let neighbors = (neighbors as usize).min(responses.len().max(1));
     let sum = |bins: &[u64]| bins.iter().sum::<u64>() as f64;
     let pairs = responses
-        .chunks_exact(neighbours)
-        .zip(cpu_ns.chunks_exact(neighbours));
+        .chunks_exact(neighbors)
+        .zip(cpu_ns.chunks_exact(neighbors));
     // A bin without a response has no cost per request.
     let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
     let costs = answered.map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses));
-    Series::Bins(costs.collect(), neighbours)
+    Series::Bins(costs.collect(), neighbors)
 }
 
 /// Reports a figure that drifts.

@@ -10,9 +10,9 @@ pub const REQUESTS_MIN: u64 = 30;
 /// wait grows with 1 ÷ (1 − busy), and is sevenfold at this bound.
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
-/// The share of the time in which the load generator's threads may be runnable but not running.
-/// Sharing a core with the upstream causes a share of 1 to 9 % at 5,000 requests/s; a share of one
-/// fifth is visible above the noise of a percentile.
+/// The share of time that the load generator's threads may spend runnable but not running. Sharing
+/// a core with the upstream causes a share of 1 to 9 % at 5,000 requests/s; a share of one fifth is
+/// visible above the noise of a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
 /// The shortest measurement for which shares of CPU time are meaningful.
@@ -37,12 +37,12 @@ pub const ACHIEVED_MIN: f64 = 0.99;
 /// the 99.9th percentile is already a request without a response.
 pub const ERROR_SHARE_MAX: f64 = 0.001;
 
-/// Reopened connections as a share of the requests. A gateway that replaces each connection after a
-/// hundred requests has a share of one percent.
+/// Connections that may be reopened, as a share of the requests. A gateway that replaces each
+/// connection after a hundred requests has a share of one percent.
 pub const RECONNECT_SHARE_MAX: f64 = 0.01;
 
-/// Bytes that a gateway may write to files for each response. Even the shortest access log line,
-/// with an address or a time, is longer.
+/// Bytes that a gateway may write to files per response. Even the shortest access log line, with an
+/// address or a time, is longer.
 pub const WRITTEN_BYTES_MAX: f64 = 10.0;
 
 /// The share of time that the hypervisor may take: one percent is half of the smallest effect that
@@ -70,16 +70,16 @@ pub const FAST_CLOCK_SOURCES: [&str; 9] = [
     "tod",
 ];
 
-/// The relative difference between a core's frequencies within a phase, or between the gateways'
-/// frequencies in a block. CPU time changes by about as much, and gateways may differ by less than
-/// that.
+/// The largest accepted relative difference between a core's frequencies within a phase, or between
+/// the gateways' frequencies in a block. CPU time changes by about as much, and gateways may differ
+/// by less than that.
 pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 
 /// The share of its cores that a gateway must keep busy in a load that measures its capacity.
 pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 
-/// The p-value below which a series has a trend. A series of five seconds, the shortest that can
-/// show one, reaches 0.017 if every second is higher than the one before.
+/// The p-value below which a series has a trend. A series of five seconds is the shortest that can
+/// show a trend: it reaches 0.017 if every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
 /// The p-value below which bins of 100 ms count as drifting. Combined with the minimum drift, it
@@ -99,16 +99,17 @@ pub const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
 /// vary more than counts.
 pub const LATENCY_DRIFT_MAX: f64 = 0.10;
 
-/// The relative difference between a histogram's mean and the exact mean. Three significant digits
-/// allow 0.1 %; a larger difference means that values were lost.
+/// The largest accepted relative difference between a histogram's mean and the exact mean. Three
+/// significant digits allow 0.1 %; a larger difference means that values were lost.
 pub const MEAN_ERROR_MAX: f64 = 0.005;
 
 /// The accepted range of the requests in flight (by Little's law) in a closed load, relative to its
-/// connections. Correct phases of three seconds give 0.99 to 1.00; slow responses at the edges of a
-/// phase lower the value.
+/// connections. Correct phases of three seconds are at 0.99 to 1.00; slow responses at the edges of
+/// a phase lower the value.
 pub const LITTLE_RANGE: (f64, f64) = (0.90, 1.05);
 
-/// The relative difference between the bytes of a response and the run's median.
+/// The largest accepted relative difference between the mean size of a phase's responses and the
+/// run's median.
 pub const RESPONSE_BYTES_ERROR_MAX: f64 = 0.05;
 
 /// The share of a trial's responses that may be missing in a required access log.

@@ -1,7 +1,7 @@
 //! Gates for a trial as a whole.
 
 use gatebench_report::Validity;
-use gatebench_report::format::{capitalised, counted};
+use gatebench_report::format::{capitalized, counted};
 use gatebench_store::{Outcome, TrialRecord};
 
 use super::thresholds::UNLOGGED_SHARE_MAX;
@@ -25,7 +25,7 @@ pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason
             phase,
         } => {
             let message = format!("The trial failed ({culprit}): {}.", trimmed(reason));
-            let remedy = format!("{}.", capitalised(trimmed(remedy)));
+            let remedy = format!("{}.", capitalized(trimmed(remedy)));
             let phase = phase.as_deref();
             vec![invalid(Gate::NotCompleted, message, &remedy, phase)]
         }
@@ -53,7 +53,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         (Some(before), _) if !before.holds() => "Parity did not hold before the load.",
         (_, Some(after)) if !after.holds() => "Parity held before the load, but not after it.",
         (Some(_), Some(_)) => return None,
-        // The report of a stopped soak or profile already states this.
+        // A soak or profile that was stopped has no parity test after the load.
         (Some(_), None) if context.plan.study.may_be_stopped() => return None,
         _ if expected => "The parity test before or after the load is missing.",
         _ => return None,
@@ -97,7 +97,7 @@ fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
         counted(responses, "response")
     );
     let remedy =
-        "Turn the access log on in the gateway's templates when the input sets `access_log`.";
+        "In the gateway's templates, turn the access log on if the input sets `access_log`.";
     Some(invalid(Gate::AccessLog, message, remedy, None))
 }
 

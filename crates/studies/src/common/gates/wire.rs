@@ -9,8 +9,8 @@ use super::{SPEED, View};
 use crate::common::facts::{Gate, PhaseKind, Reason};
 use crate::common::loads::connections_max;
 
-/// A gateway may open a connection for each client connection and replace some of them, but must
-/// not open one for each request.
+/// A gateway may open two connections for each request that clients can have in flight, and replace
+/// some connections, but must not open a connection for each request.
 pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let wire = view.phase.wire.as_ref()?;
     let upstream = wire.upstream.filter(|_| !view.is_direct())?;

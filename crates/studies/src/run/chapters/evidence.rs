@@ -113,7 +113,7 @@ fn parity(findings: &Findings, palette: &Palette) -> Chapter {
 /// for each variant.
 fn parity_table(scenario: &ScenarioFindings, of: &[&ParityFindings], palette: &Palette) -> Lines {
     let variants: Vec<&str> = of.iter().map(|it| &*it.variant).collect();
-    let head = |variant: &&str| Head::coloured(*variant, palette.class(variant));
+    let head = |variant: &&str| Head::colored(*variant, palette.class(variant));
     let heads = std::iter::once(Head::text("case"));
     let cases = of.iter().flat_map(|parity| &parity.cases);
     let cases = distinct(cases.map(|case| &*case.name));
@@ -256,7 +256,7 @@ fn environment(findings: &Findings, palette: &Palette) -> Chapter {
 fn gateway(line: &GatewayLine, palette: &Palette) -> Block {
     let version = format!(" {} {}", line.title, line.version);
     let name = Text::from(&*line.variant).and_styled("aside", &version);
-    let mut blocks = vec![Block::coloured_heading(name)];
+    let mut blocks = vec![Block::colored_heading(name)];
     if !line.binary.is_empty() {
         blocks.push(Block::foot(Text::styled("mono", &line.binary), ""));
         if !line.sha256.is_empty() {

@@ -5,7 +5,7 @@ use gatebench_report::chapter::{
     TERMINAL, Text,
 };
 use gatebench_report::chart::forest::{Forest, Point};
-use gatebench_report::format::{capitalised, ratio_and_interval};
+use gatebench_report::format::{capitalized, ratio_and_interval};
 use gatebench_report::palette::Palette;
 use gatebench_report::{Tone, Validity, verdicts};
 use gatebench_stats::Interval;
@@ -15,8 +15,8 @@ use crate::Findings;
 use crate::ab::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, ScenarioFindings};
 
-/// The sentences, and the verdicts on which they rest; Markdown shows the verdicts with the
-/// results.
+/// Returns the sentences and the verdicts that they rest on. Markdown shows the verdicts with the
+/// results instead.
 pub fn chapter(findings: &Findings, palette: &Palette) -> Chapter {
     let mut sentences = findings.headlines.iter().map(Fact::from).peekable();
     let mut blocks = Vec::new();
@@ -96,7 +96,7 @@ pub fn failed_or_invalid(findings: &Findings, palette: &Palette) -> Vec<Block> {
     }
 }
 
-/// The comparisons of a scenario on one ratio axis; none if the scenario has none.
+/// The comparisons of a scenario on one axis of ratios; none if there are no comparisons.
 fn forest(
     index: usize,
     scenario: &ScenarioFindings,
@@ -158,7 +158,7 @@ fn above(scenario: &ScenarioFindings, found: &ComparisonFindings) -> Text {
         true => format!(" · {load} · the primary metric"),
         false => format!(" · {load}"),
     };
-    Text::strong(&capitalised(found.metric.title())).and(&load)
+    Text::strong(&capitalized(found.metric.title())).and(&load)
 }
 
 fn line(

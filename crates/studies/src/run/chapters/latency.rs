@@ -80,7 +80,7 @@ fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Bl
         .collect()
 }
 
-/// The curve of a metric of a variant in a phase; none if it has no points.
+/// Returns a variant's curve of a metric in a phase; none if the curve has no points.
 fn curve<'a>(
     scenario: &'a ScenarioFindings,
     phase: &str,
@@ -164,7 +164,7 @@ fn panels(
         };
         let svg = chart.draw();
         let requests = format!("{} requests", grouped(main.samples as f64));
-        Some(Chart::new(variant, svg).coloured(class).aside(requests))
+        Some(Chart::new(variant, svg).colored(class).aside(requests))
     };
     let gateways = scenario.rows.iter().map(|row| &*row.variant);
     let gateways = gateways.filter(|it| *it != DIRECT).enumerate();
@@ -226,7 +226,7 @@ fn rows(
         });
         let charts: Vec<Chart> = charts.collect();
         let charts = Block::charts("panels small", charts);
-        let blocks = vec![Block::coloured_heading(variant), charts];
+        let blocks = vec![Block::colored_heading(variant), charts];
         Block::row(format!("{class} trialrow"), blocks)
     };
     let has_trials = |variant: &&str| own.iter().any(|trial| trial.variant == *variant);

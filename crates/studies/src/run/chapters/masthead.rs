@@ -2,7 +2,7 @@
 
 use gatebench_model::Placement;
 use gatebench_report::chapter::{Block, Chapter, MARKDOWN, Part, TERMINAL};
-use gatebench_report::format::{capitalised, counted};
+use gatebench_report::format::{capitalized, counted};
 use gatebench_store::Status;
 
 use crate::common::facts::RunFacts;
@@ -23,12 +23,12 @@ pub fn chapter(run: &RunFacts) -> Chapter {
     Chapter::of(blocks)
 }
 
-/// Only the state of an unfinished run, because the first screen is short.
+/// Shows only the state of an unfinished run, because the first screen is short.
 pub fn brief(run: &RunFacts) -> Chapter {
     let (status, trials, blocks) = (status(run.status), trials(run), blocks(run));
     let status = format!("{status}: {trials} ended, {blocks} complete");
     let is_finished = run.status == Status::Finished;
-    let blocks = (!is_finished).then(|| Block::sentence(capitalised(&status)));
+    let blocks = (!is_finished).then(|| Block::sentence(capitalized(&status)));
     Chapter::of(blocks.into_iter().collect())
 }
 
@@ -44,7 +44,7 @@ pub fn measured(run: &RunFacts) -> String {
     )
 }
 
-/// The state of the run.
+/// The state of the run in words.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Running => "not finished",

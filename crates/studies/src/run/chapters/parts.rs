@@ -48,7 +48,7 @@ pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
     Some(PartTable { title, table })
 }
 
-/// Empty if the phase has no groups.
+/// Returns the columns for the groups of a phase; empty if the phase has no groups.
 fn group_lanes(scenario: &ScenarioFindings, phase: &str, rows: &[(&str, &str)]) -> Vec<Lane> {
     let found: Vec<Option<&GroupFindings>> = rows
         .iter()
@@ -138,7 +138,7 @@ fn time(shown: &Time, figures: &[Option<&PartFigures>]) -> Option<Lane> {
     estimates(["response", *which], Unit::Nanoseconds, &times)
 }
 
-/// None if no part has the value, for example if too few responses lie beyond a percentile.
+/// Returns none if no part has the value, for example if too few responses lie beyond a percentile.
 fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Option<Lane> {
     let found = found
         .iter()

@@ -8,7 +8,7 @@ use gatebench_report::chapter::{
 use gatebench_report::chart::dots::{Dots, Row};
 use gatebench_report::chart::{Names, Ticked};
 use gatebench_report::format::{
-    UnitScale, capitalised, counted, ends, grouped, ratio_and_interval, three_figures,
+    UnitScale, capitalized, counted, ends, grouped, ratio_and_interval, three_figures,
 };
 use gatebench_report::palette::Palette;
 use gatebench_report::{Validity, verdicts};
@@ -42,7 +42,7 @@ const LEAD: &str = "The figures are medians of the blocks, with their range belo
 
 /// The meaning of the columns about the gateway's process.
 const PROCESS: &str = "Memory is the peak anonymous resident memory (RssAnon) of the gateway's \
-     process tree in the last load; start is the time until it is ready.";
+     process tree in the last load; start is the time until the gateway is ready.";
 
 /// Shows a table for each scenario and phase.
 pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
@@ -92,7 +92,7 @@ fn comment(scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
         blocks.push(verdict_table(scenario).into());
     }
     if let Some(part) = parts::groups(scenario, GROUPS_MAX) {
-        let title = format!("{}:", capitalised(&part.title));
+        let title = format!("{}:", capitalized(&part.title));
         blocks.push(Block::sentence(title));
         let tables = part.table.by_phase().into_iter();
         blocks.extend(tables.map(|it| Block::table(it, "group", "", palette)));
@@ -167,7 +167,7 @@ fn card(
 
 /// The title and the tables of a part, one for each phase.
 fn part(part: PartTable, first: &'static str, palette: &Palette) -> Vec<Block> {
-    let title = capitalised(&part.title);
+    let title = capitalized(&part.title);
     let tables = part.table.by_phase().into_iter();
     let mut blocks = vec![Block::heading(&*title)];
     blocks.extend(tables.map(|it| Block::table(it, first, &title, palette)));
@@ -175,7 +175,7 @@ fn part(part: PartTable, first: &'static str, palette: &Palette) -> Vec<Block> {
 }
 
 fn groups(scenario: &str, found: PartTable, palette: &Palette) -> Block {
-    let title = capitalised(&found.title);
+    let title = capitalized(&found.title);
     let is_long = found.table.rows.len() > ROWS_OPEN_MAX;
     let label = format!("Groups of {scenario}");
     let tables = found.table.by_phase().into_iter();
@@ -260,8 +260,8 @@ fn range(estimate: &Estimate) -> String {
     }
 }
 
-/// A whole number without decimals, and any other number with three significant digits. The unit is
-/// the script's own.
+/// Formats a whole number without decimals, and any other number with three significant digits. The
+/// unit is the script's own.
 fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => grouped(value),

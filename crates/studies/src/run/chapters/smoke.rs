@@ -6,7 +6,7 @@ use gatebench_report::format::distinct;
 use crate::Findings;
 use crate::common::facts::{Gate, RowStatus, ScenarioFindings, VariantRow};
 
-/// Shows which parity cases pass; a smoke run has no figures.
+/// Shows a word for each scenario and variant, such as `works` or `failed`.
 pub fn chapter(findings: &Findings) -> Chapter {
     let rows = findings.scenarios.iter().flat_map(|it| &it.rows);
     let variants = distinct(rows.map(|row| &*row.variant));

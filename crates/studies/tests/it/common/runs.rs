@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gatebench_store::{Manifest, Run, RunWriter};
-use gatebench_studies::across_runs::{RunSummary, summarise};
+use gatebench_studies::across_runs::{RunSummary, summarize};
 
 use super::{Made, RATE, SECONDS, made, manifest};
 
@@ -32,7 +32,7 @@ pub fn write_run(
 /// The summary of a run that [`write_run`] wrote.
 pub fn read_run(dir: &Path) -> RunSummary {
     let name = dir.file_name().unwrap().to_string_lossy();
-    summarise(name, &Run::open(dir).unwrap()).unwrap()
+    summarize(name, &Run::open(dir).unwrap()).unwrap()
 }
 
 /// Multiplies a gateway's CPU time per request at the fixed rate by a factor that differs slightly

@@ -1,4 +1,4 @@
-//! The facts from which reports are made.
+//! The facts that reports are made from.
 
 pub use gatebench_model::{Placement, Variant};
 pub use gatebench_report::chapter::Tone;

@@ -78,7 +78,7 @@ fn findings() -> Findings {
 fn terminal_lines_fit_the_width() {
     for columns in [0, 60, 80, 100, 400] {
         let options = TerminalOptions {
-            colour: false,
+            color: false,
             columns,
             brief: false,
         };

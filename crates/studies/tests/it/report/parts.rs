@@ -166,7 +166,7 @@ fn the_page_shows_groups_routes_and_external_results() {
     assert_eq!(
         text.matches(" open=\"open\"").count(),
         1,
-        "a crossed threshold is marked"
+        "only the results with a crossed threshold are unfolded"
     );
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/groups.html"), &text).unwrap();
 }
@@ -220,11 +220,11 @@ fn hostile_names_of_groups_are_escaped() {
     page::check(&text);
     assert!(!text.contains("<script"));
     for columns in [60, 80, 100] {
-        let colour = false;
+        let color = false;
         let text = terminal::render(
             &findings,
             TerminalOptions {
-                colour,
+                color,
                 columns,
                 brief: false,
             },

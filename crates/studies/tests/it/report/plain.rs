@@ -55,7 +55,7 @@ fn the_terminal_shows_medians_ranges_sentences_and_limits() {
 fn a_smoke_run_shows_no_speed() {
     let mut findings = fixture::findings();
     findings.run.is_smoke = true;
-    // Such a run has no findings about speed.
+    // A smoke run has no findings about speed.
     findings.headlines.clear();
     findings.notes.clear();
     for row in findings.scenarios.iter_mut().flat_map(|it| &mut it.rows) {
@@ -73,7 +73,7 @@ fn a_smoke_run_shows_no_speed() {
 #[test]
 fn a_terminal_of_80_columns_puts_the_phases_below_each_other() {
     let options = TerminalOptions {
-        colour: false,
+        color: false,
         columns: 80,
         brief: false,
     };
@@ -87,13 +87,13 @@ fn a_terminal_of_80_columns_puts_the_phases_below_each_other() {
 fn colors_change_only_colors() {
     let plain = terminal::render(&fixture::findings(), TerminalOptions::default());
     let options = TerminalOptions {
-        colour: true,
+        color: true,
         ..TerminalOptions::default()
     };
-    let coloured = terminal::render(&fixture::findings(), options);
+    let colored = terminal::render(&fixture::findings(), options);
     assert!(!plain.contains('\u{1b}'));
-    assert!(coloured.contains("\u{1b}[1m"));
-    let mut bare = coloured;
+    assert!(colored.contains("\u{1b}[1m"));
+    let mut bare = colored;
     for code in ["0", "1", "2", "31", "32", "33"] {
         bare = bare.replace(&format!("\u{1b}[{code}m"), "");
     }

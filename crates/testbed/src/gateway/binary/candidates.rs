@@ -1,4 +1,4 @@
-//! The paths at which a gateway's program may be.
+//! Finds the paths where a gateway's program may be.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,10 +11,11 @@ use crate::system::installed;
 /// Folders that a user's PATH often lacks, although Debian installs daemons there.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// The folders of programs below a prefix, or below a folder with an unpacked package.
+/// The folders that may contain programs, relative to a prefix or to an unpacked package.
 const IN_PREFIX: [&str; 6] = ["bin", "sbin", "", "usr/local/bin", "usr/bin", "usr/sbin"];
 
-/// Returns the existing programs with one of the folder's names, the preferred ones first.
+/// Returns the existing programs that the folder's `binary.names` name, in the order of these
+/// names.
 pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     let mut folders = installed::path_folders();
     folders.extend(EXTRA_FOLDERS.map(PathBuf::from));
@@ -48,7 +49,7 @@ pub(super) fn installed_versions(folder: &Folder) -> Vec<PathBuf> {
     homes.iter().flat_map(in_home).collect()
 }
 
-/// Returns the programs below a prefix, or the program with this path.
+/// Returns the program at `place` or, if `place` is a prefix, the programs below it.
 pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     let names = || {
         let names = folder.spec.binary.names.iter();

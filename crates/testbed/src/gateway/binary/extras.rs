@@ -15,7 +15,7 @@ use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// This machine, as a place; no image has an empty name.
+/// The place that stands for this machine. No image has an empty name.
 const HERE: &str = "";
 
 /// The timeout of a test, which only loads libraries.
@@ -24,7 +24,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// The extras that were found, each with the reason why it cannot be used, if there is one.
 pub(super) type FoundExtras = BTreeMap<String, Option<String>>;
 
-/// The extras of a folder that are on this machine. A relative path is below gatebench's data
+/// Returns the folder's extras that are on this machine. A relative path is below gatebench's data
 /// folder.
 pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> FoundExtras {
     let data = installed::data_folder().unwrap_or_default();
@@ -39,8 +39,8 @@ pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> FoundExtras {
     found(folder, HERE, gateway, has, run).unwrap_or_default()
 }
 
-/// The extras of a folder in a place, which is [`HERE`] or an image. `has` looks for a file there;
-/// `run` runs a command there and returns whether it succeeded, and its output.
+/// Returns the folder's extras in a place, which is [`HERE`] or an image. `has` looks for a file
+/// there; `run` runs a command there and returns whether it succeeded, and its output.
 pub(super) fn found(
     folder: &Folder,
     place: &str,
@@ -61,9 +61,9 @@ pub(super) fn found(
 /// up for each variant, and again when a gateway is prepared.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the test of an extra, unless it already succeeded in this process. Returns the last line of
-/// a failed test; none if the extra can be used. A failed test runs again, because `gatebench
-/// install` may have repaired the extra in the meantime.
+/// Runs the test of an extra, unless it already succeeded in this process. Returns the last line
+/// that a failed test printed; none if the extra can be used. A failed test runs again, because
+/// `gatebench install` may have repaired the extra in the meantime.
 fn tested(
     extra: &Extra,
     place: &str,

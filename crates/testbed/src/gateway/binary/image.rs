@@ -1,4 +1,4 @@
-//! The image of a gateway: its presence, its digest, and the version of the gateway in it.
+//! Finds a gateway's container image, its digest, and the version of the gateway in it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ const NOFILE: u64 = 1_024;
 /// An image in a container engine on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundImage {
-    /// The image's name as requested, `docker.io/library/kong:3.9`.
+    /// The image's name as requested, such as `docker.io/library/kong:3.9`.
     pub name: String,
-    /// Digest of the image's configuration, which identifies its contents, `sha256:…`.
+    /// The digest of the image's configuration (`sha256:…`), which identifies the image's contents.
     pub id: String,
-    /// User and group of the gateway in the container.
+    /// The user and group that the gateway runs as in the container.
     pub(crate) user: String,
-    /// The socket of the engine.
+    /// The Unix socket of the engine that has the image.
     pub(crate) socket: PathBuf,
 }
 
@@ -88,9 +88,10 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
 }
 
 const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and make sure that you may use its \
-                         socket (DOCKER_HOST=unix:///PATH names another)";
+                         socket (DOCKER_HOST=unix:///PATH names another socket)";
 
-/// Returns the extras in an image. Its files are checked through a container that is never started.
+/// Returns the extras in an image. The image's files are checked through a container that is never
+/// started.
 fn extras_in(
     engine: &Engine,
     image: &str,
@@ -121,7 +122,7 @@ fn create(engine: &Engine, image: &str, user: &str, command: &[String]) -> io::R
     }))
 }
 
-/// Runs a command in a container. Returns whether the command succeeded, and its output.
+/// Runs a command in a new container. Returns whether the command succeeded, and its output.
 fn run_once(
     engine: &Engine,
     image: &str,

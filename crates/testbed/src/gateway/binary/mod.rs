@@ -1,5 +1,4 @@
-//! Finds the program of a gateway, with its version and its digest, and everything else that a
-//! variant needs.
+//! Finds a gateway's program with its version and digest, and everything else that a variant needs.
 
 mod candidates;
 mod extras;
@@ -33,21 +32,22 @@ pub use self::image::FoundImage;
 /// The timeout for printing the version. A runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A program that was found.
+/// A gateway's program, found on this machine, on another host or in an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBinary {
-    /// The absolute path, with symbolic links resolved.
+    /// The absolute path, with symbolic links resolved; for an image, the path or name of the
+    /// program in `gateway.yaml`.
     pub path: PathBuf,
     /// The version that the program prints.
     pub version: String,
-    /// SHA-256 of the program's bytes, in lower-case hexadecimal.
+    /// SHA-256 of the program's bytes or of the image's configuration, in lower-case hexadecimal.
     pub sha256: String,
     /// The extras of the gateway's folder that were found where the program is, each with the
     /// reason why it cannot be used, if there is one.
     pub extras: FoundExtras,
-    /// The image that contains the program; none if the program is a file on this machine.
+    /// The image that contains the program; none if the program is an ordinary file.
     pub image: Option<FoundImage>,
-    /// The host on which the program is; none for this machine.
+    /// The host that the program is on; none for this machine.
     pub host: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl Folder {
     /// only the parity check can prove what the configuration does.
     ///
     /// # Errors
-    /// The policies and extras that the gateway lacks.
+    /// [`Unsupported`] lists the policies and extras that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
@@ -97,8 +97,9 @@ impl Folder {
     /// Finds the gateway's program and its version.
     ///
     /// # Errors
-    /// [`DriverError::BinaryMissing`], which states how to install it, or
-    /// [`DriverError::NoVersion`].
+    /// [`DriverError::BinaryMissing`] states how to install the program. Other errors are
+    /// [`DriverError::NoVersion`], [`DriverError::WrongVersion`] and
+    /// [`DriverError::ContainerEngine`].
     pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
         self.find_binary_of(None, launcher)
     }
@@ -249,7 +250,7 @@ fn of_version(
     })
 }
 
-/// Runs a program to print its version.
+/// Runs a program and returns the version that it prints.
 fn version_of(path: &Path, binary: &Binary) -> Result<String, String> {
     let mut command = Command::new(path);
     let finished = set_environment(command.args(&binary.version_args), path, binary)
@@ -258,7 +259,7 @@ fn version_of(path: &Path, binary: &Binary) -> Result<String, String> {
     version_in(&finished.output, binary)
 }
 
-/// Sets the environment in which the program runs.
+/// Sets the environment variables that `gateway.yaml` specifies for the program.
 fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io::Result<()> {
     for (name, value) in &binary.environment {
         command.env(name, of_program(value, program).map_err(io::Error::other)?);
@@ -283,7 +284,7 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     let version = captures.and_then(|captures| captures.get(1));
     version.map(|it| it.as_str().to_owned()).ok_or_else(|| {
         format!(
-            "'{}' does not match its output: {}",
+            "version_pattern '{}' does not match its output: {}",
             binary.version_pattern,
             printed.trim()
         )
@@ -328,7 +329,7 @@ impl FoundGateway {
     /// Checks that the gateway supports a scenario.
     ///
     /// # Errors
-    /// The policies and extras that the gateway lacks.
+    /// [`Unsupported`] lists the policies and extras that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.folder.supports(scenario, &self.binary)
     }

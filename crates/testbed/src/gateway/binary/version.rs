@@ -1,4 +1,4 @@
-//! Versions as gateways print them: numbers separated by dots, and a vendor suffix.
+//! Compares versions as gateways print them: numbers separated by dots, and a vendor's suffix.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! JSON in templates. Every item of a list or an object may end with a comma, even the last one.
+//! Lets templates write JSON with a comma after every item of a list or object, even the last one.
 
 use minijinja::{Error, ErrorKind};
 use serde::de::IgnoredAny;

@@ -1,5 +1,5 @@
-//! The input for templates: maps that record the last name that was not found, and the names that
-//! exist at its level.
+//! Converts the input for templates into maps that record the last name that was not found, and the
+//! names that exist at its level.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,7 +31,7 @@ impl Misses {
     }
 }
 
-/// A map of the input. It has few names, so a linear search is enough. Its values are converted
+/// A map in the input. It has few names, so a linear search is enough. Its values are converted
 /// once and not at each lookup, because templates look up lists of thousands of items in loops of
 /// thousands of iterations.
 #[derive(Debug)]

@@ -66,7 +66,7 @@ fn haproxy_argument(text: &str) -> Result<String, Error> {
 }
 
 /// `{{ text | lua_string }}`: a Lua string. Bytes other than letters, digits and a few punctuation
-/// marks are written as numbers, which every version of Lua reads.
+/// marks are written as numbers, which every version of Lua accepts.
 fn lua_string(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || " -_./:=".contains(c) => c.to_string(),
@@ -89,7 +89,7 @@ fn apache_string(text: &str) -> Result<String, Error> {
 }
 
 /// `{{ text | vcl_string }}`: a VCL expression with this text as its value. Long strings in VCL end
-/// at `"}`, for which there is no escape, so the text is concatenated from parts without `"}`.
+/// at `"}`, which cannot be escaped, so the text is concatenated from parts without `"}`.
 fn vcl_string(text: &str) -> Result<String, Error> {
     if text.contains('\0') {
         return Err(wrong("U+0000 cannot be part of a configuration".into()));
@@ -105,8 +105,7 @@ fn regex_literal(text: &str) -> String {
 }
 
 /// `{{ text | regex_bytes }}`: like `regex_literal`, but all bytes other than letters, digits, `/`,
-/// `-` and `_` are written as numbers, for places in which neither quotes nor spaces can be
-/// escaped.
+/// `-` and `_` are written as numbers, for places where neither quotes nor spaces can be escaped.
 fn regex_bytes(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || "/-_".contains(c) => c.to_string(),
@@ -122,7 +121,8 @@ fn word(text: &str) -> String {
         .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
-/// `{{ listener | endpoint }}`, `{{ target | endpoint }}`: `127.0.0.1:80`, `[::1]:80`.
+/// `{{ listener | endpoint }}`, `{{ target | endpoint }}`: the address with the port, such as
+/// `127.0.0.1:80` or `[::1]:80`.
 fn endpoint(value: &Value) -> Result<String, Error> {
     let address = value.get_attr("address")?.to_string();
     let port = u16::try_from(value.get_attr("port")?)?;
@@ -161,8 +161,9 @@ pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Erro
     Ok(found)
 }
 
-/// `{{ consumers | each_key }}`: every key as a map of `key` and its `client`. Templates should not
-/// build this list themselves, because a template copies a list to append an item.
+/// `{{ consumers | each_key }}`: a list with a map for each key, which contains the `key` and its
+/// `client`. Templates should not build this list themselves, because a template can append an item
+/// only by copying the whole list.
 fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
     for consumer in consumers.try_iter()? {

@@ -25,7 +25,7 @@ const DOCUMENTATION: [&str; 4] = [
     "/usr/share/bug",
 ];
 
-/// The maximum number of bytes of a script in which paths are looked for.
+/// The maximum number of bytes of a script that are searched for paths.
 const SCRIPT_BYTES_MAX: u64 = 64 * 1024;
 
 /// The entries of an image by their absolute paths, which are the same as on this machine.
@@ -170,7 +170,7 @@ impl Contents {
         self.texts.insert(path, text);
     }
 
-    /// Adds a folder in which every user may write.
+    /// Adds a folder that every user may write to.
     pub(super) fn add_shared_folder(&mut self, path: &str) {
         self.entries
             .insert(path.into(), Kind::Folder { mode: 0o1777 });
@@ -187,8 +187,9 @@ fn kind_of(found: &fs::Metadata) -> Kind {
     }
 }
 
-/// The folder of a program that is installed apart from others, with its own libraries: `DIR` of
-/// `DIR/bin/PROGRAM`, if it has `DIR/lib`, or the folder of a gateway that gatebench installed.
+/// Returns the folder of a program that is installed apart from others, with its own libraries:
+/// `DIR` for `DIR/bin/PROGRAM` if `DIR/lib` exists, or the folder of a gateway that gatebench
+/// installed.
 fn own_prefix(program: &Path) -> Option<PathBuf> {
     let folder = program.parent()?;
     let installed = crate::system::installed::data_folder().map(|it| it.join("gateways"));
@@ -202,7 +203,7 @@ fn own_prefix(program: &Path) -> Option<PathBuf> {
     (is_own && prefix.join("lib").is_dir()).then(|| prefix.to_owned())
 }
 
-/// Returns the text of a script; none for another file.
+/// Returns the text of a script; none if the file is not a script.
 fn script(path: &Path) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?
@@ -214,7 +215,7 @@ fn script(path: &Path) -> io::Result<Option<String>> {
     Ok(text.map(std::borrow::Cow::into_owned))
 }
 
-/// The absolute paths in a script.
+/// Returns the absolute paths in a script.
 fn words_of(script: &str) -> impl Iterator<Item = &str> {
     let is_end = |c: char| c.is_whitespace() || "'\"`$();|&<>=:".contains(c);
     let words = script

@@ -29,7 +29,7 @@ impl<W: Write> Tar<W> {
         Self { out }
     }
 
-    /// Adds an entry. The contents of a file must have exactly the stated length.
+    /// Adds an entry. The contents of a file must have exactly the length in `kind`.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -58,7 +58,7 @@ impl<W: Write> Tar<W> {
         self.fill(*bytes)
     }
 
-    /// Adds a file whose contents `write` writes, with exactly the stated length.
+    /// Adds a file. `write` must write exactly as many bytes as `kind` states.
     pub(super) fn add_written(
         &mut self,
         name: &str,
@@ -100,7 +100,7 @@ impl<W: Write> Tar<W> {
     }
 }
 
-/// The size of an archive with these entries.
+/// Returns the size of an archive with these entries.
 pub(super) fn archive_bytes<'e>(entries: impl Iterator<Item = (&'e str, &'e Kind)>) -> u64 {
     let long = |text: &str| match text.len() > NAME_BYTES_MAX {
         true => BLOCK + padded(text.len() as u64 + 1),
@@ -135,7 +135,7 @@ fn header(name: &str, kind: &Kind) -> [u8; BLOCK as usize] {
     };
     put(0, &short(name));
     put(100, format!("{mode:07o}").as_bytes());
-    // Owner and group are root, and the time is the epoch, so equal files give equal archives.
+    // Owner and group are root, and the time is the epoch, so equal files produce equal archives.
     put(108, b"0000000");
     put(116, b"0000000");
     put(124, format!("{bytes:011o}").as_bytes());

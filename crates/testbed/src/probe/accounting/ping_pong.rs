@@ -4,8 +4,8 @@
 //! The core is always busy: with the two threads, softirq or other processes. Its busy time minus
 //! the CPU time of the two threads is the missing time: the time of other processes, plus softirq
 //! if no process is charged for it. Therefore, a round with less missing time than softirq time
-//! proves that processes are charged for softirq. Only rounds in which other processes used little
-//! time can prove the opposite; a spinning thread measures the time of other processes.
+//! proves that processes are charged for softirq. Only rounds during which other processes used
+//! little time can prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ const AGREEING_MIN: usize = 2;
 /// The duration of a round, which spans many kernel ticks of 10 ms.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// A round with fewer softirq ticks proves nothing.
+/// The minimum number of softirq ticks in a round; a round with fewer proves nothing.
 const TICKS_MIN: u64 = 3;
 
 /// The maximum missing time if processes are charged, as a share of the time in softirq.
@@ -43,7 +43,7 @@ const DIFFERENCE_MAX: f64 = 0.35;
 /// The maximum time of other processes in an undisturbed round, as a share of the time in softirq.
 const OTHERS_MAX: f64 = 0.25;
 
-/// The times of a core and of two threads on it in a round.
+/// The times that a core and the two threads on it spent in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     /// CPU time of the two threads, according to their own clocks.
@@ -59,7 +59,7 @@ pub struct Round {
 /// The result of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PingPong {
-    /// The rounds in order.
+    /// The rounds in the order that they were played.
     pub rounds: Vec<Round>,
     /// The kernel's unit of busy time.
     pub tick_ns: u64,
@@ -79,8 +79,8 @@ impl PingPong {
         })
     }
 
-    /// The process that is charged for softirq; unknown if softirq took too little time or other
-    /// processes used the core.
+    /// Returns the process that is charged for softirq; unknown if softirq took too little time or
+    /// other processes used the core.
     pub fn judge(&self) -> SoftirqPayer {
         let least_ns = TICKS_MIN * self.tick_ns;
         let large = self.rounds.iter().filter(|it| it.interrupts_ns >= least_ns);
@@ -96,7 +96,7 @@ impl PingPong {
         }
     }
 
-    /// CPU time of the threads, busy time of the core and softirq, summed over the rounds.
+    /// Returns the sum of all rounds.
     pub fn total(&self) -> Round {
         let sum = |pick: fn(&Round) -> u64| self.rounds.iter().map(pick).sum();
         Round {
@@ -109,12 +109,12 @@ impl PingPong {
 }
 
 impl Round {
-    /// The missing time, as a multiple of the time in softirq.
+    /// Returns the missing time, as a multiple of the time in softirq.
     fn missing(&self) -> f64 {
         self.busy_ns.saturating_sub(self.threads_ns) as f64 / self.interrupts_ns.max(1) as f64
     }
 
-    /// The time of other processes, as a multiple of the time in softirq.
+    /// Returns the time of other processes, as a multiple of the time in softirq.
     fn others(&self) -> f64 {
         self.others_ns as f64 / self.interrupts_ns.max(1) as f64
     }
@@ -146,7 +146,7 @@ fn round(core: usize) -> io::Result<Round> {
     })
 }
 
-/// The time of other processes while a thread spins on the core.
+/// Returns the time that other processes take while a thread spins on the core.
 fn others_ns(core: usize) -> io::Result<u64> {
     let before = core_times(core);
     let spun_ns = thread::scope(|scope| joined(scope.spawn(|| on_core(core, spin))))?;
@@ -162,7 +162,8 @@ fn spin() -> io::Result<()> {
     Ok(())
 }
 
-/// The busy time includes stolen time, because a thread's clock includes it on some kernels.
+/// Returns the busy time, including stolen time, because on some kernels a thread's clock includes
+/// the stolen time.
 fn used(times: CoreTimes) -> u64 {
     times.busy_ns + times.steal_ns
 }
@@ -178,7 +179,7 @@ fn ask(mut client: TcpStream, over: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns each byte until the connection is closed.
+/// Sends each byte back until the connection is closed.
 fn echo(mut server: TcpStream) -> io::Result<()> {
     let mut byte = [0];
     while server.read(&mut byte)? > 0 {
@@ -187,7 +188,7 @@ fn echo(mut server: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time that this thread uses for an operation on a core, in nanoseconds.
+/// Pins this thread to a core and returns the CPU time that `work` takes there, in nanoseconds.
 fn on_core(core: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64> {
     pin_to_core(core)?;
     let before_ns = thread_cpu_ns();
@@ -195,7 +196,7 @@ fn on_core(core: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64
     Ok(thread_cpu_ns() - before_ns)
 }
 
-/// The core with the longest idle time during a short observation.
+/// Returns the core that was least busy during a short observation.
 fn least_busy() -> io::Result<usize> {
     let allowed = allowed_cores();
     let before = MachineSample::read();

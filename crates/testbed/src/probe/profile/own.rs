@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Profile, ProfileError};
 
-/// The time after which the profiler has written all samples of a moment. It writes every 100 ms.
+/// The time that the profiler may take to write a sample. It writes every 100 ms.
 const WRITTEN: Duration = Duration::from_millis(300);
 
 /// The profiler of a running gateway. Each of its processes appends lines to a file: the time in
@@ -20,7 +20,7 @@ const WRITTEN: Duration = Duration::from_millis(300);
 pub struct OwnProfiler {
     /// The name of the gateway, which becomes the outermost frame.
     pub name: String,
-    /// The beginning of the paths of its files.
+    /// The prefix of the paths of the profiler's files.
     pub prefix: PathBuf,
 }
 
@@ -72,8 +72,8 @@ fn milliseconds(time: SystemTime) -> u128 {
         .as_millis()
 }
 
-/// Adds the times of a span to those of their stacks. A last line that is not complete yet is
-/// ignored.
+/// Adds the CPU times of the samples in a span to the totals of their stacks. An incomplete last
+/// line is ignored.
 fn add(text: &str, [since, until]: [u128; 2], stacks: &mut BTreeMap<String, u64>) {
     let lines = text.split_inclusive('\n').filter(|it| it.ends_with('\n'));
     for (at, ns, stack) in lines.filter_map(sample) {

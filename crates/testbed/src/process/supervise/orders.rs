@@ -1,4 +1,5 @@
-//! The command line of a supervisor, written and parsed in one place so that both agree.
+//! Writes and parses the command line of a supervisor in one place, so that the writer and the
+//! parser agree.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -14,20 +15,19 @@ use crate::system::limit::Limit;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Orders {
-    /// The cores of the command [default: all].
+    /// The cores that the command runs on [default: all].
     pub cores: Vec<usize>,
     /// The limit on open descriptors, unless the hard limit is lower.
     pub nofile: Option<u64>,
-    /// The limits of the command.
+    /// The limits of the command's control groups.
     pub limits: Vec<Limit>,
-    /// The container of the command; none if it runs directly on this machine.
+    /// The container that the command runs in; none if it runs directly on this machine.
     pub container: Option<ContainerSpec>,
     /// The signal that makes the command stop.
     #[serde(serialize_with = "to_name", deserialize_with = "of_name")]
     pub stop_signal: Signal,
-    /// The time after which the command is killed if it has not stopped.
+    /// The time that the command may take to stop before it is killed.
     pub stop_timeout: Duration,
-    /// The command and its arguments.
     #[serde(skip)]
     pub command: Vec<OsString>,
 }
@@ -70,13 +70,13 @@ impl Default for Orders {
 }
 
 impl Orders {
-    /// Returns the arguments in the form that [`Orders::parse`] reads.
+    /// Returns the arguments in the form that [`Orders::parse`] accepts.
     pub(crate) fn to_args(&self) -> serde_json::Result<Vec<OsString>> {
         let orders = OsString::from(serde_json::to_string(self)?);
         Ok([&[orders, "--".into()][..], &self.command].concat())
     }
 
-    /// Reads the supervisor's command line.
+    /// Parses the supervisor's command line.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
         let orders = args.next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
 //! The sockets of one port are read through sock_diag(7). If the kernel refuses that, as in a
-//! container that filters system calls, the sockets are read from `/proc/net`, for which the kernel
-//! walks every connection of the machine.
+//! container that filters system calls, the sockets are read from `/proc/net`, although the kernel
+//! then walks every connection of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ const TCP_LISTEN: u32 = 10;
 /// The maximum size of the kernel's messages in one read.
 const MESSAGES_BYTES_MAX: usize = 32 * 1024;
 
-/// The listening sockets that a client would reach at this address.
+/// Returns the listening sockets that a client would reach at this address.
 pub(crate) fn listeners(address: SocketAddr) -> BTreeSet<Inode> {
     let all = diagnosed(address.port()).unwrap_or_else(|_| listed());
     reached(address, all)
@@ -77,7 +77,7 @@ fn request(family: AddressFamily, port: u16) -> [u8; REQUEST_BYTES] {
     request
 }
 
-/// Reads messages from the kernel. Returns true after the last message; none on an error.
+/// Parses messages from the kernel. Returns true after the last message; none on an error.
 fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool> {
     while !messages.is_empty() {
         let length = usize::try_from(u32::from_ne_bytes(at(messages, 0)?)).ok()?;
@@ -93,7 +93,7 @@ fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool>
     Some(false)
 }
 
-/// Reads a `struct inet_diag_msg`.
+/// Parses a `struct inet_diag_msg`.
 fn diagnosed_listener(message: &[u8]) -> Option<Listener> {
     let ip = match AddressFamily::from_raw(u16::from(*message.first()?)) {
         AddressFamily::INET => IpAddr::from(at::<4>(message, 8)?),
@@ -116,7 +116,7 @@ fn listed() -> Vec<Listener> {
     lines.filter_map(listed_listener).collect()
 }
 
-/// Reads a line: `sl local_address rem_address st … inode`.
+/// Parses a line of `/proc/net/tcp`: `sl local_address rem_address st … inode`.
 fn listed_listener(line: &str) -> Option<Listener> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     if u32::from_str_radix(fields.get(3)?, 16) != Ok(TCP_LISTEN) {
@@ -128,7 +128,7 @@ fn listed_listener(line: &str) -> Option<Listener> {
     Some((SocketAddr::new(ip_from_hex(ip)?, port), inode))
 }
 
-/// The kernel prints addresses as 32-bit words in the machine's own byte order.
+/// Parses an address, which the kernel prints as 32-bit words in the machine's own byte order.
 fn ip_from_hex(text: &str) -> Option<IpAddr> {
     let word = |at: usize| {
         let word = u32::from_str_radix(text.get(at..at + 8)?, 16).ok()?;

@@ -16,7 +16,7 @@ pub(crate) use self::sockets::{holders_of_pipe, sockets_of};
 /// The inode of a socket.
 type Inode = u64;
 
-/// A process, distinct from a later one with the same process ID.
+/// A process, distinct from a later process with the same process ID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProcessKey {
     pub pid: u32,
@@ -32,20 +32,20 @@ pub(crate) struct ThreadAccount {
     pub switches_involuntary: u64,
 }
 
-/// The process with this ID, if it exists.
+/// Returns the process with this ID, if it exists.
 pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
     let started = started_ticks(pid)?;
     Some(ProcessKey { pid, started })
 }
 
-/// The start of a process, in ticks since boot; none if it has ended. A zombie has ended: its
-/// parent may be slow to reap it, as the first process of a container often is.
+/// Returns the start of a process, in ticks since boot; none if the process has ended. A zombie has
+/// ended: its parent may be slow to reap it, as the first process of a container often is.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     let (has_ended, ticks) = stat(pid)?;
     (!has_ended).then_some(ticks)
 }
 
-/// The start of a process, even of a zombie; none after its parent has waited for it.
+/// Returns the start of a process, even of a zombie; none after its parent has waited for it.
 pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|(_, ticks)| ticks)
 }
@@ -55,7 +55,7 @@ fn stat(pid: u32) -> Option<(bool, u64)> {
     stat_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads fields 3 and 22 of `/proc/PID/stat`. The program's name may contain any character, even
+/// Parses fields 3 and 22 of `/proc/PID/stat`. The program's name may contain any character, even
 /// spaces and parentheses, so fields are counted from the last closing parenthesis.
 fn stat_in(stat: &str) -> Option<(bool, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -63,7 +63,7 @@ fn stat_in(stat: &str) -> Option<(bool, u64)> {
     Some((has_ended, fields.nth(18)?.parse().ok()?))
 }
 
-/// The direct children of a process; empty if it does not exist.
+/// Returns the direct children of a process; empty if the process does not exist.
 pub fn children(pid: u32) -> Vec<u32> {
     let of_thread = |thread: u32| -> Vec<u32> {
         let list = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children"));
@@ -74,7 +74,7 @@ pub fn children(pid: u32) -> Vec<u32> {
     threads(pid).into_iter().flat_map(of_thread).collect()
 }
 
-/// A process and all its descendants, the process itself first.
+/// Returns a process and all its descendants, the process itself first.
 pub fn tree(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut next = 0;
@@ -85,12 +85,11 @@ pub fn tree(root: u32) -> Vec<u32> {
     found
 }
 
-/// The threads of a process.
 pub(crate) fn threads(pid: u32) -> Vec<u32> {
     numbers_in(&format!("/proc/{pid}/task"))
 }
 
-/// The entries of a folder whose names are numbers.
+/// Returns the names in a folder that are numbers.
 fn numbers_in(folder: &str) -> Vec<u32> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten();
     names
@@ -114,27 +113,27 @@ fn is_awaited_in(status: &str, signal: Signal) -> bool {
     sleeps && is_in("SigCgt:") && !is_in("SigBlk:")
 }
 
-/// CPU time of all threads of a process, including ended ones, in nanoseconds.
+/// Returns the CPU time of all threads of a process, including ended ones, in nanoseconds.
 pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
     let clock: ClockId = clock_getcpuclockid(Pid::from_raw(i32::try_from(pid).ok()?)).ok()?;
     let time = clock_gettime(clock).ok()?;
     Some(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// Anonymous resident memory in bytes.
+/// Returns the anonymous resident memory of a process, in bytes.
 pub(crate) fn rss_anon_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     kibibytes(&status, "RssAnon:")
 }
 
-/// The proportional set size in bytes. Do not call this during a measurement, because the kernel
-/// walks every page.
+/// Returns the proportional set size of a process, in bytes. Do not call this during a measurement,
+/// because the kernel walks every page.
 pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     kibibytes(&rollup, "Pss:")
 }
 
-/// The number of open descriptors; none if this user may not see them.
+/// Returns the number of open descriptors; none if this user may not see them.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
     // Since Linux 6.2, the size of the folder is the number of descriptors. In earlier versions the
@@ -145,7 +144,7 @@ pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     }
 }
 
-/// The scheduler's figures for one thread.
+/// Returns the scheduler's figures for one thread.
 pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
     let switches = |name: &str| field(&status, name)?.parse().ok();
@@ -156,25 +155,25 @@ pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     })
 }
 
-/// CPU time of one thread in nanoseconds, from the scheduler.
+/// Returns the CPU time of one thread according to the scheduler, in nanoseconds.
 pub(crate) fn thread_cpu_ns(pid: u32, thread: u32) -> Option<u64> {
     schedstat(pid, thread, 0)
 }
 
-/// A field of `/proc/PID/task/THREAD/schedstat`, in nanoseconds: 0 is the CPU time, 1 the time on
-/// the run queue.
+/// Returns a field of `/proc/PID/task/THREAD/schedstat`, in nanoseconds: 0 is the CPU time, 1 the
+/// time on the run queue.
 fn schedstat(pid: u32, thread: u32, index: usize) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
     text.split_whitespace().nth(index)?.parse().ok()
 }
 
-/// The value of a line `NAME value`.
+/// Returns the value of the first line `NAME value`.
 pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let value = text.lines().find_map(|line| line.strip_prefix(name));
     value.map(str::trim)
 }
 
-/// The value of a line `NAME n kB`, in bytes.
+/// Returns the value of the first line `NAME n kB`, in bytes.
 pub(crate) fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let count: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     count.checked_mul(1024)

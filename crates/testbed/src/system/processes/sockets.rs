@@ -1,4 +1,4 @@
-//! The sockets and pipes that processes hold open.
+//! Finds the sockets and pipes that processes hold open.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use rustix::fs::fstat;
 
 use super::{Inode, numbers_in};
 
-/// The sockets that these processes hold open.
+/// Returns the sockets that these processes hold open.
 pub(crate) fn sockets_of(pids: &[u32]) -> BTreeSet<Inode> {
     let targets = pids.iter().flat_map(|pid| held_open(*pid));
     targets.filter_map(|target| socket(&target)).collect()
@@ -22,14 +22,14 @@ fn held_open(pid: u32) -> impl Iterator<Item = PathBuf> {
     descriptors.filter_map(|entry| fs::read_link(entry.path()).ok())
 }
 
-/// The socket in a link `socket:[INODE]`.
+/// Parses the target of a descriptor's link, `socket:[INODE]`; none if it is not a socket.
 fn socket(target: &Path) -> Option<Inode> {
     let text = target.to_str()?.strip_prefix("socket:[")?;
     text.strip_suffix(']')?.parse().ok()
 }
 
-/// The processes that hold the other end of a pipe open. Processes that run this program are left
-/// out, because a forked child holds all descriptors of its parent until it calls exec.
+/// Returns the processes that hold the other end of a pipe open. Processes that run this program
+/// are left out, because a forked child holds all descriptors of its parent until it calls exec.
 pub(crate) fn holders_of_pipe(pipe: impl AsFd) -> Vec<u32> {
     let (Ok(status), Ok(own)) = (fstat(pipe), fs::read_link("/proc/self/exe")) else {
         return Vec::new();

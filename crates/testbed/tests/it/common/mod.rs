@@ -30,7 +30,7 @@ pub fn scenario(yaml: &str) -> Scenario {
         .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)))
 }
 
-/// A scenario that forwards everything.
+/// Returns a scenario that forwards everything.
 pub fn plain() -> Scenario {
     scenario(
         "scenario: plain\ntitle: plain\nupstream: httpbin\n\
@@ -42,7 +42,7 @@ pub fn plain() -> Scenario {
 /// many correctly also renders thousands correctly.
 const MANY: usize = 20;
 
-/// Every scenario of the repository, with lists of thousands of items shortened.
+/// Returns every scenario of the repository, with long lists shortened.
 pub fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     add_scenarios(Path::new("../../scenarios"), &mut scenarios);
@@ -68,7 +68,8 @@ fn add_scenarios(folder: &Path, scenarios: &mut Vec<Scenario>) {
     }
 }
 
-/// The addresses of a gateway in front of these targets, which is not started.
+/// Returns the addresses for rendering a gateway in front of these targets. The gateway is not
+/// started.
 pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     Wiring {
         binary: Path::new("/gateway"),
@@ -134,7 +135,7 @@ fn serve(stream: TcpStream) {
     }
 }
 
-/// The value of a header in a head.
+/// Returns the value of a header in a head.
 pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -235,7 +236,7 @@ pub fn folder(name: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A folder written by a user, with this shell script as its gateway.
+/// Returns a folder like one that a user writes, with this shell script as its gateway.
 ///
 /// The gateway has a minute to become ready, unless `more` sets another timeout, because Python
 /// starts slowly on a busy machine.
@@ -260,7 +261,7 @@ pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All descendants of a process.
+/// Returns all descendants of a process.
 pub fn below(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(path).unwrap_or_default();
@@ -306,7 +307,7 @@ fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
-/// The parent of a process.
+/// Returns the parent of a process.
 pub fn parent(pid: u32) -> u32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, rest) = stat.rsplit_once(") ").unwrap();

@@ -1,4 +1,4 @@
-//! Reads the operation in a message tag by tag, by the tags' local names, without building a tree.
+//! Finds the operation in a message by the local names of its tags, without building a tree.
 //!
 //! The reader is tolerant, because the gateway validates messages. It skips comments, CDATA
 //! sections, processing instructions and the doctype, and does not resolve entities.
@@ -34,7 +34,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Reads a message. The error states why the message cannot be processed.
+    /// Parses a message. The error is the reason that the message cannot be processed.
     pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
         let mut operation = None;
@@ -62,12 +62,12 @@ impl Task {
     }
 }
 
-/// Reads an xs:int, which may be surrounded by whitespace.
+/// Parses an xs:int, which may be surrounded by whitespace.
 fn number(content: &str) -> Option<i32> {
     content.trim_matches([' ', '\t', '\r', '\n']).parse().ok()
 }
 
-/// The beginning of an element.
+/// The start tag of an element.
 struct Tag<'t> {
     /// The local name.
     name: &'t str,
@@ -75,7 +75,7 @@ struct Tag<'t> {
     content: &'t str,
 }
 
-/// The elements that begin in a document, in order.
+/// Iterates over the start tags in a document.
 struct Tags<'t>(&'t str);
 
 impl<'t> Iterator for Tags<'t> {

@@ -1,9 +1,10 @@
-//! The calculator, which is a SOAP 1.1 service with the four basic operations on 32-bit integers.
+//! The calculator, a SOAP 1.1 service with the four basic operations on 32-bit integers.
 //!
 //! POST `/ws` takes an operation in the envelope's body. GET `/ws/calculator.wsdl` returns the
 //! description of the service. The header `X-Soap-Region` of every response names the calculator
-//! that sent it, and thus shows where a gateway sent a message. If an operand occurs twice, the
-//! last one counts. The response to a message that cannot be processed is a fault with status 500.
+//! that sent it, and thus shows to which of the calculators a gateway forwarded a message. If an
+//! operand occurs twice, the last one counts. The response to a message that cannot be processed is
+//! a fault with status 500.
 
 mod message;
 
@@ -56,7 +57,7 @@ fn takes_gzip(accepted: &str) -> bool {
     })
 }
 
-/// Writes the response to a message. Returns its status.
+/// Writes the body of the response to a message. Returns the status.
 pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>) -> u16 {
     let outcome = if calculation.is_unreadable {
         Err("the body is compressed, which this service does not support; send it uncompressed")
@@ -75,7 +76,7 @@ pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>
     status
 }
 
-/// The result in 32 bits, which wraps around on overflow.
+/// Computes the result, which wraps around on overflow.
 fn result(task: Task) -> Result<i32, &'static str> {
     let Task {
         operation,
@@ -104,7 +105,7 @@ fn soap_response(operation: Operation, result: i32) -> String {
     ))
 }
 
-/// A fault with this text, which comes from this program and therefore requires no escaping.
+/// Returns a fault with this text, which comes from this program and therefore needs no escaping.
 fn fault(words: &str) -> String {
     envelope(&format!(
         "<soap:Fault><faultcode>soap:Client</faultcode><faultstring>{words}</faultstring></soap:Fault>"

@@ -12,8 +12,8 @@ use gatebench_net::tls::{ServerSettings, self_signed};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, LEDGER_PATH, RESET_PATH, Snapshot, UpstreamConfig, serve};
 
-/// The event loops to test: epoll and, if this kernel permits it, io_uring. With
-/// `GATEBENCH_REQUIRE_URING=1`, it is an error if the kernel does not.
+/// Returns the event loops to test: epoll and, if this kernel allows it, io_uring. With
+/// `GATEBENCH_REQUIRE_URING=1`, panics if the kernel does not allow it.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];
@@ -26,8 +26,8 @@ pub fn backends() -> Vec<Backend> {
     vec![Backend::Epoll]
 }
 
-/// Receives once. Retries after a signal, because the kernel does not restart a read with a timeout
-/// (signal(7)).
+/// Reads once, and retries after a signal, because the kernel does not restart a read that has a
+/// timeout (signal(7)).
 pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
     loop {
         match stream.read(buffer) {

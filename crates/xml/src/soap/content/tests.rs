@@ -1,4 +1,4 @@
-//! Compares the edit of the tree with the edit of the text.
+//! Compares edits of the tree with edits of the text.
 
 use super::*;
 
@@ -16,7 +16,7 @@ impl Dice {
     }
 }
 
-/// An element with its subtree; `default` is the default namespace in scope.
+/// Writes a random element with its subtree. `default` is the default namespace in scope.
 fn element(dice: &mut Dice, depth: u32, out: &mut String) {
     let prefix = if dice.roll(5) == 0 { "p:" } else { "" };
     let default = match dice.roll(4) {
@@ -75,7 +75,7 @@ fn the_edited_tree_is_the_parsed_text_without_empty_namespaces() {
     }
     assert!(
         edited > 1_500 && left > 100,
-        "{edited} edited, {left} left to the text"
+        "{edited} trees were edited, and {left} require an edit of the text"
     );
 }
 

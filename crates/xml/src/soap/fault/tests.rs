@@ -15,7 +15,7 @@ fn text(fault: &Fault) -> &str {
 }
 
 #[test]
-fn soap_1_1_byte_for_byte() {
+fn soap_1_1_faults_are_exact_byte_for_byte() {
     let fault = Fault::new(Client::Soap11, &trouble(true, Culprit::Client, None));
     assert_eq!(
         (fault.status, fault.content_type),
@@ -50,7 +50,7 @@ fn soap_1_1_byte_for_byte() {
 }
 
 #[test]
-fn soap_1_2_byte_for_byte() {
+fn soap_1_2_faults_are_exact_byte_for_byte() {
     let fault = Fault::new(Client::Soap12, &trouble(false, Culprit::Client, None));
     assert_eq!(
         (fault.status, fault.content_type),
@@ -86,7 +86,7 @@ fn soap_1_2_byte_for_byte() {
 }
 
 #[test]
-fn json_byte_for_byte() {
+fn json_faults_are_exact_byte_for_byte() {
     let fault = Fault::new(Client::Json, &trouble(true, Culprit::Client, Some(500)));
     assert_eq!(
         (fault.status, fault.content_type),

@@ -1,4 +1,4 @@
-//! Text that is not XML, or is in an unknown encoding, and a few documents that look odd but are
+//! Text that is not XML or is in an unknown encoding, and a few documents that look odd but are
 //! valid.
 
 use super::{Body, End, Shape, Way, full, soap};
@@ -39,7 +39,7 @@ const fn passes(name: &'static str, source: &'static str, body: Body) -> Shape {
     }
 }
 
-/// Text with one kind of mistake, as large as a body may be.
+/// Text with a single kind of mistake, as large as a body may be.
 const fn flood(name: &'static str, body: fn() -> String) -> Shape {
     Shape {
         name,

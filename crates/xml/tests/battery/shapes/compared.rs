@@ -15,7 +15,7 @@ const fn ends(name: &'static str, way: Way, body: fn() -> String) -> Shape {
     }
 }
 
-/// As many nodes as a message may have, with room for the envelope.
+/// The number of nodes that a message may have, less some for the envelope.
 const NODES: usize = 49_900;
 
 fn parents() -> String {
@@ -27,18 +27,18 @@ fn ancestors() -> String {
     soap(&deep.repeat(NODES / 190))
 }
 
-/// Like [`ancestors`], with a leaf as the first child of each outermost element.
+/// Returns the message of [`ancestors`] with a leaf as the first child of each outermost element.
 fn forks() -> String {
     let fork = format!("<d><d/>{}{}</d>", "<d>".repeat(150), "</d>".repeat(150));
     soap(&fork.repeat(NODES / 152))
 }
 
-/// A string, and a list of characters, that together fill a message.
+/// Returns a message that is filled with a string and a list of characters.
 fn text_and_list(text: &str, list: &str) -> String {
     soap(&format!("<t>{text}</t><f>{list}</f>"))
 }
 
-/// Characters of three bytes, all of them different up to 50,000.
+/// Returns characters of three bytes, up to 50,000 of which differ.
 fn characters(count: usize) -> String {
     let code = |n: usize| char::from_u32(0x800 + u32::try_from(n % 50_000).unwrap());
     (0..count).map(|n| code(n).unwrap()).collect()
@@ -58,7 +58,7 @@ fn text_of_ascii() -> String {
     text_and_list(&full("~", 1_000), &list)
 }
 
-/// The last character of the sought text differs everywhere.
+/// Returns a message in which the sought text matches everywhere except for its last character.
 fn almost_everywhere() -> String {
     text_and_list(&"a".repeat(700_000), &format!("{}b", "a".repeat(300_000)))
 }

@@ -30,7 +30,7 @@ const fn refused(name: &'static str, way: Way, body: fn() -> String, words: &'st
     }
 }
 
-/// A number of elements that stays within the limit on nodes.
+/// The number of elements that a message may have, less some for the envelope.
 const ELEMENTS: usize = 49_900;
 
 fn elements(unit: &str, nodes_each: usize) -> String {
@@ -50,8 +50,8 @@ fn same_keys() -> String {
     elements("<i k='1'>a</i>", 2)
 }
 
-/// As many declarations as may be in scope, with the prefix and the name of each, and the content
-/// of their scope.
+/// Returns as many declarations as may be in scope, around `inside`. `prefix` and `name` return the
+/// prefix and the namespace name of each declaration.
 fn in_scope(prefix: fn(usize) -> String, name: fn(usize) -> String, inside: &str) -> String {
     // The envelope declares one more.
     let all = each(63, |n| format!(" xmlns:{}='{}'", prefix(n), name(n)));
@@ -66,7 +66,7 @@ fn urn(n: usize) -> String {
     format!("urn:{n}")
 }
 
-/// Names that differ only at their ends.
+/// Returns long prefixes that differ only at their ends.
 fn long_prefix(n: usize) -> String {
     format!("{}{n}", "p".repeat(2_000))
 }
@@ -84,7 +84,7 @@ fn attributes(count: usize, name: impl Fn(usize) -> String) -> String {
     elements(&one, count + 1)
 }
 
-/// Nested elements, each with a separate declaration, and many leaves at the bottom.
+/// Returns nested elements, each with another declaration, with many leaves at the bottom.
 fn deep_namespaces() -> String {
     let open = each(60, |n| format!("<d xmlns:p{n}='urn:{n}'>"));
     let more = "<d>".repeat(120);
@@ -92,8 +92,8 @@ fn deep_namespaces() -> String {
     soap(&format!("{open}{more}{leaves}{}", "</d>".repeat(180)))
 }
 
-/// An order in which a Shell sort with halved gaps compares each element with every other: first
-/// every second element, then the rest.
+/// Returns an order for which a Shell sort with halved gaps compares each element with every other:
+/// first every second element, then the rest.
 fn unfortunate(count: usize) -> String {
     let mut order: Vec<usize> = (0..count).collect();
     let mut width = count;

@@ -1,4 +1,4 @@
-//! Malicious messages with their processing and the expected outcome. They are the table of the
+//! Malicious messages, each with its processing and expected outcome. They are the cases of the
 //! battery and the seeds of the search.
 
 mod broken;
@@ -15,14 +15,14 @@ use flate2::write::GzEncoder;
 
 pub use ways::{Way, Ways};
 
-/// The size of the largest message by default, before and after decompression.
+/// The default maximum size of a message, before and after decompression.
 pub const BODY_BYTES: usize = 1 << 20;
 
 /// A message and its outcome.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub name: &'static str,
-    /// The list from which it is taken, or the idea.
+    /// The list that the message is taken from, or the weakness that it exploits.
     pub source: &'static str,
     pub way: Way,
     pub body: Body,
@@ -35,7 +35,7 @@ pub enum Body {
     Text(&'static str),
     Bytes(&'static [u8]),
     Built(fn() -> String),
-    /// The same, compressed with gzip on the wire.
+    /// Like `Built`, but compressed with gzip on the wire.
     Packed(fn() -> String),
     BuiltBytes(fn() -> Vec<u8>),
 }
@@ -59,7 +59,7 @@ pub enum Verdict {
 }
 
 impl Shape {
-    /// The bytes on the wire, and whether they are gzip.
+    /// Returns the bytes on the wire, and true if they are gzip.
     pub fn bytes(&self) -> (Vec<u8>, bool) {
         match self.body {
             Body::Text(text) => (text.as_bytes().to_vec(), false),
@@ -80,7 +80,7 @@ impl Shape {
     }
 }
 
-/// All shapes.
+/// Returns all shapes.
 pub fn all() -> Vec<Shape> {
     let tables = [
         types::SHAPES,
@@ -98,19 +98,19 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// An envelope around something.
+/// Returns an envelope around `inside`.
 fn soap(inside: &str) -> String {
     format!(
         "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>{inside}</s:Body></s:Envelope>"
     )
 }
 
-/// Repeats a unit as often as fits into a body in addition to `others` bytes.
+/// Repeats a unit as often as it fits into a body in addition to `others` bytes.
 fn full(unit: &str, others: usize) -> String {
     unit.repeat((BODY_BYTES - others) / unit.len())
 }
 
-/// The results of a function for the numbers up to a limit.
+/// Concatenates the results of a function for the numbers from 0 to `count` − 1.
 fn each(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect()
 }

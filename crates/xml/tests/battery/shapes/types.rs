@@ -1,4 +1,5 @@
-//! Document types from public lists: external entities, entities that multiply, and the like.
+//! Document types from public lists of attacks, such as external entities and entities that
+//! multiply.
 
 use super::{Body, End, Shape, Way, each};
 
@@ -15,7 +16,7 @@ const MORGAN: &str = "Morgan and Al Ibrahim 2014";
 const SPAETH: &str = "SoK: XML Parser Vulnerabilities";
 /// Reports against libxml2.
 const CVE: &str = "CVE";
-/// Made for this project.
+/// Invented for this project.
 const OWN: &str = "own";
 
 const WORDS: &str = "A message may not have a document type";
@@ -40,7 +41,7 @@ const fn built(name: &'static str, source: &'static str, way: Way, body: Body) -
     }
 }
 
-/// Entities that each contain the previous one ten times.
+/// Returns entities, each of which contains the previous one ten times.
 fn laughs() -> String {
     let levels = each(10, |n| {
         let ten = match n {

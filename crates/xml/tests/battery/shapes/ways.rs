@@ -1,4 +1,4 @@
-//! The ways in which gateways process messages.
+//! The ways that gateways process messages.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub enum Way {
     Identity,
     /// The document is copied as a whole.
     CopyOf,
-    /// Each element is wrapped in one of another namespace.
+    /// Each element is wrapped in an element of another namespace.
     Wrapped,
     /// Elements `i` are sorted by their text and by an attribute.
     Sorted,
@@ -34,13 +34,13 @@ pub enum Way {
     Response,
     /// A response without SOAP is transformed.
     Transformed,
-    /// Steps to parents and ancestors are taken, each for all nodes.
+    /// All nodes' parents and ancestors are selected.
     Upward,
-    /// The target is found by such steps.
+    /// The target is found by selecting parents and ancestors.
     UpwardRoute,
     /// The characters of one string are replaced in another.
     Translated,
-    /// The target is found by such a replacement.
+    /// The target is found by replacing characters.
     TranslatedRoute,
     /// One string is searched for in another.
     Sought,
@@ -138,14 +138,14 @@ CHOICES</xs:choice></xs:complexType>
 <xs:unique name="unique"><xs:selector xpath=".//t:n"/><xs:field xpath="."/></xs:unique>
 </xs:element></xs:schema>"#;
 
-/// A stylesheet with these templates.
+/// Returns a stylesheet with these templates.
 pub fn sheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="xml" encoding="utf-8"/>{templates}</xsl:stylesheet>"#
     )
 }
 
-/// The expression that finds a target.
+/// Returns the expressions that find a target.
 fn expressions(way: Way) -> &'static [&'static str] {
     match way {
         Way::Routed => &[
@@ -189,7 +189,7 @@ fn options(way: Way) -> Options {
         Way::Routed | Way::UpwardRoute | Way::TranslatedRoute => {
             options.targets = expressions(way).iter().map(target).collect();
         }
-        // The result is no longer an envelope; this does not matter here.
+        // The result is no longer an envelope, which does not matter here.
         Way::Sorted
         | Way::Keyed
         | Way::Paths
@@ -225,7 +225,7 @@ impl Ways {
         }
     }
 
-    /// Processes a message; returns the text of the fault if it does not pass.
+    /// Processes a message. Returns the text of the fault if the message does not pass.
     pub fn take(&self, way: Way, body: &[u8], is_gzip: bool) -> Result<(), String> {
         let content_encoding = is_gzip.then_some("gzip");
         let content_type = Some("text/xml; charset=utf-8");

@@ -1,4 +1,4 @@
-//! A calculator's WSDL, schemas, stylesheets and messages, as used in the scenarios.
+//! The WSDL, schemas, stylesheets and messages of a calculator, as in the scenarios.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn soap12(message: &str) -> String {
     )
 }
 
-/// The types of the WSDL. `result` is the name of the result of Add.
+/// Returns the types of the WSDL. `result` is the name of Add's result element.
 fn types(result: &str) -> String {
     let mut out = String::new();
     for operation in ["Add", "Subtract", "Multiply", "Divide"] {
@@ -100,7 +100,7 @@ pub const XSD: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" 
   </xs:sequence></xs:complexType></xs:element>
 </xs:schema>"#;
 
-/// An identity transformation with additional `templates`.
+/// Returns an identity transformation with additional `templates`.
 pub fn stylesheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" exclude-result-prefixes="soap">
@@ -182,7 +182,7 @@ pub fn fault_text(fault: &Fault) -> &str {
     std::str::from_utf8(&fault.body).unwrap()
 }
 
-/// The text between the tags of a fault's message.
+/// Returns the text of a fault's error message.
 pub fn message(fault: &Fault) -> &str {
     let (_, rest) = fault_text(fault).split_once("rrorMessage>").unwrap();
     rest.split_once("</").unwrap().0

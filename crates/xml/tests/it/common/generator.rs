@@ -1,4 +1,4 @@
-//! Schemas and documents generated from a seed, so that failures can be reproduced.
+//! Generates schemas and documents from a seed, so that failures can be reproduced.
 
 /// A generator of numbers (xorshift64*).
 pub struct Dice(u64);
@@ -66,11 +66,11 @@ struct Type {
     group: &'static str,
     is_mixed: bool,
     particles: Vec<Particle>,
-    /// The attributes: the simple type of each, and whether it is required.
+    /// The attributes, each with the index of its simple type, and true if it is required.
     attributes: Vec<(usize, bool)>,
     /// True if unknown attributes are allowed.
     has_any_attribute: bool,
-    /// True if each value of one element may occur only once.
+    /// True if a uniqueness constraint forbids equal values of one element.
     is_unique: bool,
 }
 
@@ -110,7 +110,7 @@ impl Schema {
                 0 | 1 if index + 1 < count => {
                     Kind::Complex(index + 1 + dice.roll(count - index - 1))
                 }
-                // This element is recursive, so it must be optional.
+                // The element may be recursive, so it must be optional.
                 2 => Kind::Complex(index),
                 3 => Kind::Shared,
                 4 if group == "sequence" => {
@@ -118,7 +118,7 @@ impl Schema {
                 }
                 _ => Kind::Simple(dice.roll(SIMPLE.len())),
             };
-            // At most one reference or wildcard each, so that content stays unambiguous.
+            // Allow at most one reference and one wildcard, so that content stays unambiguous.
             let is_taken = |other: &Particle| {
                 std::mem::discriminant(&other.kind) == std::mem::discriminant(&kind)
                     && matches!(kind, Kind::Shared | Kind::Any(_))
@@ -157,7 +157,7 @@ impl Schema {
         }
     }
 
-    /// The text of the part that imports the other.
+    /// Returns the text of the part that imports the other one.
     pub fn text(&self) -> String {
         let form = if self.is_qualified {
             "qualified"
@@ -243,11 +243,11 @@ impl Schema {
         }
     }
 
-    /// A document; about half of them are meant to be valid.
+    /// Returns a document. About half of all documents are meant to be valid.
     pub fn document(&self, dice: &mut Dice) -> Vec<u8> {
         let mut writer = Writer {
             schema: self,
-            // With 0, the document has no faults.
+            // A value of 0 means that the document has no faults.
             faults: if dice.one_in(2) { 0 } else { 12 },
             dice,
             out: String::new(),

@@ -1,17 +1,17 @@
-//! CPU time of this thread.
+//! Measures the CPU time of this thread.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The CPU time that this thread has used.
+/// Returns the CPU time that this thread has used.
 pub fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap();
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// The CPU time that `work` takes on this thread.
+/// Returns the CPU time that `work` takes on this thread.
 pub fn cpu_of(work: impl FnOnce()) -> Duration {
     let before = cpu();
     work();

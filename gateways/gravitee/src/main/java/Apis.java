@@ -17,8 +17,8 @@ import java.util.List;
 import org.springframework.beans.factory.annotation.Autowired;
 
 /**
- * Passes APIs to the gateway, and the keys of all consumers to each API that requires keys. For a
- * database, Gravitee's service "sync" does the same. Each line of the files is a JSON object.
+ * Passes APIs to the gateway, and the keys of all consumers to each API that requires keys. With a
+ * database, Gravitee's "sync" service does this. Each line of the files is a JSON object.
  */
 class Apis extends AbstractService<Apis> {
 

@@ -26,7 +26,7 @@ use silence::Silences;
 
 pub use silence::Silence;
 
-/// The interval at which the counters are read.
+/// The interval between readings of the counters.
 const LOOK_EVERY: Duration = Duration::from_millis(125);
 
 /// The figures at one moment.
@@ -49,7 +49,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The figures as text, with this rate first and failures last.
+    /// Formats the figures, with this rate first and failures last.
     fn figures(&self, rate_per_second: f64) -> Vec<String> {
         let mut figures = vec![quantity(rate_per_second, Unit::RequestsPerSecond)];
         if let Some((p50, p99)) = self.response_ns {
@@ -72,7 +72,7 @@ pub struct Outlook {
     pub warm_up: Duration,
     /// The duration of the measurement; with a number of requests, its time limit.
     pub measure: Duration,
-    /// The number of requests after which the load ends, if it was given.
+    /// The number of requests that end the load, if it was given.
     pub requests: Option<u64>,
     /// True if the results begin with the same text.
     pub is_said_again: bool,
@@ -81,7 +81,6 @@ pub struct Outlook {
 /// Observations during the measured window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// The state of the machine.
     pub machine: MachineFacts,
     /// The periods of a second or more without a response, in order.
     pub silences: Vec<Silence>,
@@ -127,7 +126,7 @@ impl<'a> Watch<'a> {
         seconds.push(SecondFigures::of(second));
     }
 
-    /// Ends the watch, and returns the figures of each second, in order.
+    /// Ends the watch and returns the figures of each second, in order.
     pub fn into_seconds(self) -> Vec<SecondFigures> {
         let seconds = self.seconds.into_inner();
         seconds.unwrap_or_else(PoisonError::into_inner)
@@ -178,14 +177,15 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The time since the start of the measured window, in nanoseconds; none outside it.
+    /// Returns the time since the start of the measured window, in nanoseconds; none outside the
+    /// window.
     fn measured_ns(&self) -> Option<u64> {
         let ((begin_ns, end_ns), now_ns) = (self.window_ns()?, clock::now_ns());
         let is_within = (begin_ns..end_ns).contains(&now_ns);
         is_within.then(|| now_ns - begin_ns)
     }
 
-    /// The measured window, once its beginning is known.
+    /// Returns the beginning and the end of the measured window, once they are known.
     pub fn window_ns(&self) -> Option<(u64, u64)> {
         let begin_ns = self.control.start_ns()? + self.outlook.warm_up.as_nanos() as u64;
         let measure_ns = self.outlook.measure.as_nanos() as u64;
@@ -252,7 +252,7 @@ impl MachineWindow {
         None
     }
 
-    /// The facts about these cores, or about all cores if the list is empty.
+    /// Returns the facts about these cores, or about all cores if the list is empty.
     fn facts(self, cores: &[usize]) -> MachineFacts {
         let Some(before) = self.before else {
             return MachineFacts::default();

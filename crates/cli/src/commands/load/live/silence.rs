@@ -1,4 +1,4 @@
-//! Finds the parts of the measured window in which no response arrived.
+//! Finds the parts of the measured window without a response.
 
 use super::LOOK_EVERY;
 
@@ -26,7 +26,7 @@ impl Silence {
 /// Finds silences in repeated readings of the response count.
 #[derive(Debug, Default)]
 pub struct Silences {
-    /// The first and the last reading of the same count, and this count.
+    /// The period since the count last changed, and the count.
     same: Option<(Silence, u64)>,
     found: Vec<Silence>,
 }

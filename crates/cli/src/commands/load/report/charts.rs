@@ -11,7 +11,7 @@ use gatebench_stats::highest_trustworthy_percentile;
 use crate::commands::load::figures::{PERCENTILES, SecondFigures, Times};
 use crate::commands::load::results::Results;
 
-/// The number of points of a curve per decade of the share of slower requests.
+/// The number of points on a curve for each factor of ten in the share of slower requests.
 const POINTS_PER_DECADE: f64 = 20.0;
 /// The maximum number of points over time. In a longer load, a point covers several seconds.
 const POINTS_MAX: usize = 300;
@@ -19,13 +19,13 @@ const HEIGHT: f64 = 160.0;
 /// The CSS class that sets the color of the curves.
 const COLOR: &str = "v1";
 
-/// The charts that have data.
+/// Draws the charts that have data.
 pub fn block(results: &Results<'_>) -> Block {
     let charts = [percentiles(results), seconds(results)];
     Block::charts("panels wide", charts.into_iter().flatten())
 }
 
-/// The percentile curves; none if no percentile has enough requests.
+/// Draws the percentile curves; none if no percentile has enough requests.
 fn percentiles(results: &Results<'_>) -> Option<Chart> {
     let figures = &results.figures;
     let clocks = [
@@ -67,8 +67,8 @@ fn curve(times: &Times) -> Vec<(f64, f64)> {
     percentiles.filter_map(point).collect()
 }
 
-/// A chart with the responses per second at the top and the 99th percentile below; none for less
-/// than two seconds.
+/// Draws the responses per second at the top and the 99th percentile below; none if there are fewer
+/// than two points.
 fn seconds(results: &Results<'_>) -> Option<Chart> {
     // The last seconds may be incomplete, or may contain only the last responses.
     let is_whole = |it: &&SecondFigures| f64::from(it.second + 1) <= results.figures.window_s;

@@ -10,7 +10,7 @@ use crate::commands::load::figures::{Figures, class_word};
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// The chapter with all lines that are not empty.
+/// Builds the chapter from all lines that are not empty.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let requests = results.sends_requests();
@@ -49,7 +49,7 @@ fn statuses(figures: &Figures<'_>) -> Vec<String> {
     seen.map(words).collect()
 }
 
-/// The statuses of a class: ` (404)`, ` (401 12, 429 3)`; nothing for 200 alone.
+/// Formats the statuses of a class: ` (404)`, ` (401 12, 429 3)`; empty if 200 is the only status.
 fn codes(figures: &Figures<'_>, class: Class) -> String {
     let statuses = figures.outcome.statuses.iter();
     let of_class: Vec<_> = statuses
@@ -66,7 +66,7 @@ fn codes(figures: &Figures<'_>, class: Class) -> String {
     }
 }
 
-/// The failures by reason.
+/// Counts the failures by reason.
 fn errors(counts: &[u64; ErrorKind::ALL.len()]) -> Vec<String> {
     let kinds = ErrorKind::ALL.into_iter().zip(counts);
     kinds
@@ -100,7 +100,7 @@ fn checks(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-/// The scheduled arrivals and their outcome.
+/// Counts the scheduled arrivals by outcome.
 fn arrivals(figures: &Figures<'_>) -> Vec<String> {
     let counts = figures.counts();
     let number = |count: u64, word: &str| format!("{} {word}", grouped(count as f64));
@@ -146,7 +146,7 @@ fn connections(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-/// The load generator's own figures.
+/// Describes the load generator's own figures.
 pub fn engine(results: &Results<'_>) -> Vec<String> {
     let figures = &results.figures;
     let workers = counted(figures.outcome.workers.len() as u64, "worker");

@@ -27,7 +27,7 @@ struct Row {
     count: u64,
 }
 
-/// The bars, with their counts and shares.
+/// Draws the bars with their counts and shares.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let times = &results.figures.response;
     let rows = rows(times);
@@ -57,7 +57,7 @@ pub fn chapter(results: &Results<'_>) -> Chapter {
     headed("Distribution", "distribution", blocks)
 }
 
-/// A line for a terminal, with the numbers after the bar.
+/// Builds a line for the terminal, with the numbers after the bar.
 fn brief(row: &[String; 4]) -> Line {
     let [up_to, bar, count, share] = row;
     let cells = vec![
@@ -92,7 +92,7 @@ fn rows(times: &Times) -> Vec<Row> {
     rows
 }
 
-/// A bar whose length is a share of the columns; a count above zero always has a visible bar.
+/// Draws a bar whose length is a share of the columns. A count above zero always has a visible bar.
 fn bar(share: f64, is_there: bool) -> String {
     let eighths = (share * BAR as f64 * 8.0).round() as usize;
     let eighths = eighths.max(usize::from(is_there));

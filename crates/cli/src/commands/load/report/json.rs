@@ -13,7 +13,7 @@ use crate::commands::load::results::Results;
 /// Incremented when a field is removed or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// All results as one object.
+/// Returns all results as one object.
 pub fn of(results: &Results<'_>) -> Value {
     let figures = &results.figures;
     let counts = figures.counts();
@@ -58,7 +58,7 @@ pub fn of(results: &Results<'_>) -> Value {
     })
 }
 
-/// The start, each agent with its own figures, and the agent that was lost.
+/// Describes the start, the figures of each agent, and the agent that was lost, if any.
 fn agents(by_agent: &ByAgent) -> Value {
     let each = by_agent.each.iter().map(|agent| {
         let figures = Figures::of(&agent.outcome);
@@ -122,8 +122,8 @@ fn engine(results: &Results<'_>) -> Value {
     })
 }
 
-/// The count, mean, minimum, percentiles and maximum of times. A percentile with fewer than ten
-/// samples beyond it is null.
+/// Returns the count, mean, minimum, percentiles and maximum of times. A percentile with fewer than
+/// ten samples beyond it is null.
 fn times<C: Counter>(times: &Times<C>) -> Value {
     let mut object = json!({
         "count": times.count(),

@@ -18,7 +18,7 @@ use gatebench_report::{Tone, Unit};
 use super::judged::percent;
 use super::results::Results;
 
-/// A report of the results of a load.
+/// A report on the results of a load.
 pub struct LoadReport<'a>(pub &'a Results<'a>);
 
 impl Report for LoadReport<'_> {
@@ -50,7 +50,7 @@ impl Report for LoadReport<'_> {
     }
 }
 
-/// The target, the load and the outcome.
+/// Shows the target, the load and the outcome.
 fn summary(results: &Results<'_>, form: Forms) -> Chapter {
     let (words, is_good) = outcome(results);
     let tone = if is_good { Tone::Plain } else { Tone::Alarm };
@@ -67,7 +67,8 @@ fn summary(results: &Results<'_>, form: Forms) -> Chapter {
     }
 }
 
-/// A chapter with a card, and with a heading for the terminal, which shows no chapter titles.
+/// Builds a chapter with a card. The card has a heading for the terminal, which shows no chapter
+/// titles.
 fn headed(heading: &'static str, id: &'static str, blocks: Vec<Block>) -> Chapter {
     let title = Block::heading(heading).on(TERMINAL);
     match blocks.is_empty() {
@@ -101,7 +102,8 @@ fn outcome(results: &Results<'_>) -> (String, bool) {
     (sentence, is_good)
 }
 
-/// Returns the success of the requests as text, and true if none failed.
+/// Describes how many requests failed or, if none failed, what all of them have in common. The
+/// second value is true if none failed.
 fn goodness(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     let all = figures.ended();
@@ -120,7 +122,7 @@ fn goodness(results: &Results<'_>) -> (String, bool) {
     (words.into(), true)
 }
 
-/// The reasons why the figures are limited, each with its remedy.
+/// Lists the reasons why the figures are limited, each with its remedy.
 fn validity(results: &Results<'_>) -> Chapter {
     let notes = results.cautions.iter().map(|it| Note {
         word: "limited",
@@ -135,7 +137,8 @@ fn validity(results: &Results<'_>) -> Chapter {
     }
 }
 
-/// All numbers under their names in JSON, except those in lists: requests, checks and thresholds.
+/// Lists all numbers under their JSON names, except those of requests, checks and thresholds, which
+/// JSON keeps in lists.
 fn csv(results: &Results<'_>) -> Block {
     let mut records = Vec::new();
     flatten("", &json::of(results), &mut records);

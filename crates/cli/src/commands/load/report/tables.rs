@@ -1,5 +1,5 @@
-//! The tables of latencies: the percentiles that have enough samples, and each request if there are
-//! several.
+//! The latency tables: one with the percentiles that have enough samples, and, if there are several
+//! requests, one with a line for each.
 
 use gatebench_model::bound::samples_needed;
 use gatebench_report::Unit;
@@ -16,7 +16,7 @@ const ROUTES_SHOWN: usize = 20;
 /// The percentiles that are shown for each of several requests.
 const OF_ROUTES: [f64; 2] = [50.0, 99.0];
 
-/// Response times, and for an open load also service times and lateness.
+/// Builds the table of response times and, for an open load, service times and lateness.
 pub fn latency(results: &Results<'_>, form: Forms) -> Chapter {
     let figures = &results.figures;
     if figures.response.count() == 0 {
@@ -55,7 +55,7 @@ fn left_out(missing: &[f64], results: &Results<'_>) -> Option<String> {
     ))
 }
 
-/// A table with a line for each request, if there are several.
+/// Builds a table with a line for each request; empty if there is only one.
 pub fn requests(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let routes: Vec<_> = figures.routes().collect();
@@ -81,7 +81,7 @@ pub fn requests(results: &Results<'_>) -> Chapter {
     headed("Requests", "requests", blocks)
 }
 
-/// Percentiles, maximum and mean.
+/// Formats percentiles, maximum and mean.
 fn cells<C: Counter>(times: &Times<C>, shown: &[f64]) -> Vec<Entry> {
     let ns = |it: Option<u64>| it.map(|ns| ns as f64);
     let percentiles = shown.iter().map(|it| ns(times.percentile_ns(*it)));

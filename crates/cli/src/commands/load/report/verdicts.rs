@@ -8,7 +8,7 @@ use super::headed;
 use crate::commands::load::judged::Judged;
 use crate::commands::load::results::Results;
 
-/// The thresholds, and, for a CI system, all verdicts as test results.
+/// Lists the thresholds and, for a CI system, all verdicts as test results.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let judged = || results.judged.iter();
     let mut blocks = Vec::new();
@@ -38,7 +38,7 @@ fn fact(judged: &Judged) -> Fact {
     Fact::of(in_words(judged), tone)
 }
 
-/// A case that fails if no response arrived, because such a load is not a success.
+/// Returns a case that fails if no response arrived, because such a load has not succeeded.
 fn response(results: &Results<'_>) -> Case {
     let completed = results.figures.counts().completed;
     let text = format!("{} responses", grouped(completed as f64));
@@ -49,8 +49,8 @@ fn threshold(judged: &Judged) -> Case {
     case("threshold", &judged.text, judged.held, in_words(judged))
 }
 
-/// A case for each check. A failed check does not fail the load if a threshold applies to the
-/// checks.
+/// Returns a case for each check. A failed check does not fail the load if a threshold applies to
+/// the checks.
 fn checks<'a>(results: &'a Results<'_>) -> impl Iterator<Item = Case> + 'a {
     let checks = results.figures.failed_checks().into_iter();
     checks.map(|(check, failed)| {

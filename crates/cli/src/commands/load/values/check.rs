@@ -8,7 +8,7 @@ use http::HeaderName;
 const FORMS: &str =
     "write status=200, header:NAME=VALUE, body=TEXT, contains=TEXT, bytes=N or json:/pointer=VALUE";
 
-/// Reads `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or
+/// Parses `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or
 /// `json:/pointer=VALUE`.
 pub(crate) fn parse(text: &str) -> Result<Check, String> {
     let (key, value) = text
@@ -59,7 +59,8 @@ fn header(name: &str, value: &str) -> Result<Check, String> {
     }))
 }
 
-/// A value that is not JSON is a string, so that `json:/name=Ada` needs no quotes.
+/// Parses the value as JSON or, failing that, as a string, so that `json:/name=Ada` needs no
+/// quotes.
 fn json(path: &str, value: &str) -> Result<Check, String> {
     if !path.is_empty() && !path.starts_with('/') {
         return Err(format!(
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_read() {
+    fn every_form_is_parsed() {
         assert_eq!(parse("status=204"), Ok(Check::Status(204)));
         assert_eq!(parse("body=a=b"), Ok(Check::BodyEquals("a=b".into())));
         assert_eq!(parse("bytes=12"), Ok(Check::BodyBytes(12)));
@@ -142,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,30}") {
+        fn any_text_is_parsed_or_refused(text in ".{0,30}") {
             let _ = parse(&text);
         }
     }

@@ -11,7 +11,8 @@ use super::template;
 use crate::commands::values::Named;
 use crate::failure::Failure;
 
-/// The maximum number of paths in a path file, because each has separate figures.
+/// The maximum number of paths in a path file. The number is limited because each path has separate
+/// figures.
 const PATHS_MAX: usize = 10_000;
 
 pub const PICKS: [Named<Pick>; 4] = [
@@ -33,7 +34,8 @@ pub const PICKS: [Named<Pick>; 4] = [
     ("zipf", "The first rows most often (Zipf's law)", Pick::Zipf),
 ];
 
-/// Reads files of rows. Each becomes a source named after its file, without the extension.
+/// Reads data files. Each file becomes a source, which is named after the file without its
+/// extension.
 pub fn sources(files: &[PathBuf], pick: Pick) -> Result<BTreeMap<String, Source>, Failure> {
     let mut sources = BTreeMap::new();
     for path in files {
@@ -98,7 +100,7 @@ pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
             "--path-file",
             format!("{} contains {} paths", path.display(), paths.len()),
             format!(
-                "use 1 to {PATHS_MAX} paths; --data-file accepts more, as in {{{{paths.path}}}}"
+                "use 1 to {PATHS_MAX} paths; for more, use --data-file and write {{{{NAME.COLUMN}}}} in the URL"
             ),
         ));
     }

@@ -16,7 +16,7 @@ pub struct Headers {
 /// Headers that the load generator sets, because the framing depends on them.
 const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
-/// Reads lines of `Name: value`.
+/// Parses lines of `Name: value`.
 pub(crate) fn parse(lines: &[String]) -> Result<Headers, String> {
     let mut headers = Headers::default();
     for line in lines {
@@ -28,7 +28,7 @@ pub(crate) fn parse(lines: &[String]) -> Result<Headers, String> {
         let mut known = headers.fields.keys();
         if known.any(|known| known.eq_ignore_ascii_case(&name)) {
             return Err(format!(
-                "{name} is given twice: join the values with a comma (for Cookie, with a semicolon)"
+                "header {name} is given twice: join the values with a comma (for Cookie, with a semicolon)"
             ));
         }
         headers.fields.insert(name, value);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_read_and_host_is_separate() {
+    fn headers_are_parsed_and_host_is_separate() {
         let headers = read(&["X-A: b: c", "host:example.org", "Empty:"]).unwrap();
         assert_eq!(headers.host.as_deref(), Some("example.org"));
         let fields: Vec<_> = headers

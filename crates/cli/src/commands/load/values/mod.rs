@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 
 use gatebench_report::format::grouped;
 
-/// Reads a whole number within a range.
+/// Returns a parser for whole numbers within a range.
 pub fn whole<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {

@@ -1,4 +1,4 @@
-//! The address of a host, from `--resolve` or from the machine's resolver.
+//! Finds the address of a host with `--resolve` or the system's resolver.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::url::Site;
 /// The timeout for connecting to each address, if there are several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `HOST:PORT:ADDRESS`, like `--resolve` of curl.
+/// `HOST:PORT:ADDRESS`, as in curl's `--resolve`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolve {
     host: String,
@@ -58,7 +58,7 @@ pub(crate) fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, Stri
     let found = (site.host.as_str(), site.port).to_socket_addrs();
     let found: Vec<SocketAddr> = found.map_err(|error| error.to_string())?.collect();
     match found.as_slice() {
-        [] => Err("it has no address".into()),
+        [] => Err("the name has no address".into()),
         [only] => Ok(*only),
         [first, ..] => {
             let accepts = |address: &&SocketAddr| {

@@ -7,21 +7,20 @@ use gatebench_model::load::{Change, DrawnThink, ExponentialThink, Think, Uniform
 
 use crate::commands::values::duration;
 
-/// A number of connections or a rate, and how it is reached.
+/// A target that the load reaches linearly or at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     /// Connections, or arrivals per second.
     pub target: f64,
     /// The duration of the stage.
     pub over: HumanDuration,
-    /// The target is reached linearly or at once.
     pub how: Change,
 }
 
 impl FromStr for Stage {
     type Err = String;
 
-    /// Reads `5000:10s`, which is reached linearly, or `5000:10s:step`.
+    /// Parses `5000:10s`, which is reached linearly, or `5000:10s:step`.
     fn from_str(text: &str) -> Result<Self, String> {
         let remedy = || {
             format!(
@@ -51,7 +50,7 @@ impl FromStr for Stage {
     }
 }
 
-/// Reads `100ms`, `50ms-150ms` (uniform) or `exp:100ms` (exponential, with that mean).
+/// Parses `100ms`, `50ms-150ms` (uniform) or `exp:100ms` (exponential, with that mean).
 pub(crate) fn think(text: &str) -> Result<Think, String> {
     if let Some(mean) = text.strip_prefix("exp:") {
         let mean = duration(mean)?;
@@ -80,7 +79,7 @@ mod tests {
     const SECOND: HumanDuration = HumanDuration::from_millis(1_000);
 
     #[test]
-    fn stages_are_read() {
+    fn stages_are_parsed() {
         let stage = |target, how| {
             Ok(Stage {
                 target,
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn think_times_are_read() {
+    fn think_times_are_parsed() {
         assert_eq!(think("1s"), Ok(Think::Constant(SECOND)));
         let (min, max) = (HumanDuration::from_millis(50), SECOND);
         assert_eq!(
@@ -122,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,20}") {
+        fn any_text_is_parsed_or_refused(text in ".{0,20}") {
             let _ = text.parse::<Stage>();
             let _ = think(&text);
         }

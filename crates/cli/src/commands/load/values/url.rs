@@ -15,7 +15,7 @@ pub struct Site {
     pub authority: String,
 }
 
-/// Reads `[http://]HOST[:PORT][/PATH][?QUERY]`. Path and query are kept as written; a fragment is
+/// Parses `[http://]HOST[:PORT][/PATH][?QUERY]`. Path and query are kept as written; a fragment is
 /// not sent.
 pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
     let written = if text.contains("://") {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_read_as_they_are_meant() {
+    fn missing_parts_of_a_url_have_defaults() {
         let at = |tls, host: &str, port, path: &str| (tls, host.into(), port, path.into());
         assert_eq!(read("http://a.b/"), at(false, "a.b", 80, "/"));
         assert_eq!(read("https://a.b"), at(true, "a.b", 443, "/"));
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,40}") {
+        fn any_text_is_parsed_or_refused(text in ".{0,40}") {
             if let Ok((site, path)) = parse(&text) {
                 prop_assert!(path.starts_with('/'), "{}", path);
                 prop_assert!(path.is_ascii() && !path.contains(' '));
@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn hosts_ports_and_paths_come_back(
+        fn hosts_ports_and_paths_are_preserved(
             host in "[a-z][a-z0-9.-]{0,12}[a-z]",
             port in 1_u16..,
             path in "/[a-z0-9/._~%-]{0,12}(\\?[a-z0-9=&]{1,6})?",

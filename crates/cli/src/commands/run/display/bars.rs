@@ -1,5 +1,5 @@
-//! Two progress lines on a terminal: the run with the time left, and the current trial with its
-//! load.
+//! Two progress lines on a terminal: one for the run with the time left, and one for the current
+//! trial.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::terminal;
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
 
-/// The interval at which the spinner and the remaining time are updated without progress.
+/// The interval between updates of the spinner and the remaining time if there is no progress.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.

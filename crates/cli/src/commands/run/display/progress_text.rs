@@ -1,4 +1,4 @@
-//! Progress as text.
+//! Describes the progress of a run in words.
 
 use std::time::Duration;
 
