@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// No other user may list or write the folder, but gateways that have dropped their privileges
-/// still reach their files.
+/// Other users may neither list the folder nor write to it, but gateways that have dropped their
+/// privileges can still open their files in it.
 const MODE: u32 = 0o711;
 
 /// A folder that is removed when this value is dropped. Its name is random, because anyone may

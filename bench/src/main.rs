@@ -1,9 +1,10 @@
-//! The benchmarks of the project: `cargo xtask bench NAME`. They run the product next to external
-//! load generators and other gateways. The runs are interleaved and pinned, and reported as ratios
-//! with their spread.
+//! The benchmarks of the project: `cargo xtask bench NAME`. They compare the load generator with
+//! external ones, and the reference gateway with other gateways. The runs are interleaved and
+//! pinned to cores, and their results are reported as ratios with the spread.
 //!
-//! The speed of a shared machine changes from minute to minute. Every figure is therefore the ratio
-//! of runs in the same round. Rounds are repeated, and the median ratio is printed with its range.
+//! The speed of a shared machine changes from minute to minute. Every comparison is therefore a
+//! ratio of runs in the same round. Rounds are repeated, and the median ratio is printed with its
+//! range.
 
 mod accuracy;
 mod client;
@@ -37,8 +38,8 @@ const SERVER_CORE: &str = "1";
 /// The numbers of both cores.
 const CORES: [usize; 2] = [0, 1];
 
-/// Runs the project's benchmarks. Each builds its programs first; do not use the machine while one
-/// runs
+/// Runs the project's benchmarks. Each builds its programs first; do not use the machine while a
+/// benchmark runs
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask bench")]
 struct Words {
@@ -48,30 +49,32 @@ struct Words {
 
 #[derive(Subcommand)]
 enum Benchmark {
-    /// Measures the engine's client CPU per request, next to a bare client and external load
+    /// Measures the engine's CPU per request, compared with a bare client and external load
     /// generators (`make external` installs them); all cells take about 12 minutes
     Engine(Settings),
-    /// Compares the engine's quantiles and counts with an upstream whose latency is known by
-    /// construction, and with k6, oha and wrk; all cells take about 15 minutes
+    /// Compares the engine's quantiles and counts with the true values of an upstream whose latency
+    /// is known by construction, and with those of oha, k6, wrk2 and wrk; all cells take about 15
+    /// minutes
     Accuracy(accuracy::Options),
     /// Measures the cost of the engine's second worker, compared with two processes that share
     /// nothing
     Scaling(Settings),
     /// Measures the reference gateway's CPU per request: as a plain proxy and with policies,
-    /// compared with nginx, HAProxy and Envoy, and with SOAP/XML, compared with the bare work of
-    /// the libraries; all cells take about 12 minutes
+    /// compared with other gateways, and with SOAP/XML, compared with the bare work of the
+    /// libraries; all cells take about 12 minutes
     Gateway(Settings),
     /// Runs `gatebench soak` of scenario soap-5 on 100 different routes, recompiled every minute;
-    /// fails if a response is wrong, the gateway ends, or memory leaks or may leak
+    /// fails if a response is wrong, the gateway ends, or memory leaks or might leak
     Endurance(Settings),
     /// Measures how much recompiling 200 policy instances slows down traffic, and how much memory
-    /// they take; fails if the 99th percentile rises by 2 ms or may do so
+    /// an instance takes; fails if a request is lost, or if the 99th percentile rises by 2 ms or
+    /// might do so
     Recompile(Settings),
     /// Counts the correct verdicts of `gatebench ab` on the reference gateway against itself and
     /// against itself slowed by 5 %; run it again to resume it, or with a higher `--comparisons` to
     /// add more
     KnownTruth(known_truth::Plan),
-    /// Measures server CPU per request of `upstream ping`, next to nginx `return 200`
+    /// Measures the server CPU per request of `upstream ping`, compared with nginx `return 200`
     Upstream(Settings),
     /// Measures the effect of a run's page in three tabs and of two outputs on the run's figures;
     /// needs Prometheus. Ten rounds of 8 s take about 10 minutes

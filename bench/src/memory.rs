@@ -14,14 +14,14 @@ use super::tools::{Job, Work};
 /// The interval between readings of memory.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// The number of samples that are skipped at the beginning, while histograms are touched for the
-/// first time.
+/// The number of samples that are skipped at the beginning, while the memory of the histograms is
+/// used for the first time.
 const UNSETTLED: usize = 3;
 
-/// Memory per route that may be touched late, because the histogram of a route grows by a page if a
-/// response takes longer than all earlier ones.
+/// Memory per route that may be used later for the first time, because the histogram of a route
+/// grows by a page if a response takes longer than all earlier ones.
 const LATE_KIB_PER_ROUTE: u64 = 4;
-/// Memory that may be touched late and does not belong to a route.
+/// Memory that may be used later for the first time and does not belong to a route.
 const LATE_KIB: u64 = 1024;
 
 /// Runs one long closed load and prints the client's anonymous memory at intervals. Growth is an

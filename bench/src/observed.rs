@@ -77,7 +77,9 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         };
         let word = match (low >= 1.0 - EFFECT_MAX, high <= 1.0 + EFFECT_MAX) {
             (true, true) => "within 2 %",
-            _ if low <= 1.0 && high >= 1.0 => "no change found, but the interval is wider than 2 %",
+            _ if low <= 1.0 && high >= 1.0 => {
+                "no change found, but the interval extends beyond 2 %"
+            }
             _ => "a change",
         };
         let limited = [0, 1].map(|side| {
@@ -85,7 +87,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             figures.filter(|it| it.is_limited).count()
         });
         println!(
-            "{phase:<9} {metric:<27} observed ÷ not: {low:.4} to {high:.4}: {word}; marked as limited: {} observed, {} not",
+            "{phase:<9} {metric:<27} observed ÷ unobserved: {low:.4} to {high:.4}: {word}; marked as limited: {} observed, {} unobserved",
             limited[1], limited[0]
         );
     }

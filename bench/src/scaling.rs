@@ -1,8 +1,8 @@
 //! Measures the cost of the load generator's second worker: compares two workers of one process
 //! with two processes, which share nothing, and with one worker alone.
 //!
-//! The upstream has a worker on each of the two cores, so both cores are always busy and the rates
-//! say little. The cost of sharing shows in the CPU time per request.
+//! The upstream has a worker on each of the two cores, so both cores are always busy, and the rates
+//! say little about the load generator. The cost of sharing shows in the CPU time per request.
 
 use std::thread;
 

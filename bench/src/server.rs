@@ -25,7 +25,7 @@ impl Server {
         Self::upstream_on(SERVER_CORE, programs, words)
     }
 
-    /// Like [`Self::upstream`], on another core.
+    /// Like [`Self::upstream`], but on the given core.
     pub fn upstream_on(core: &str, programs: &Programs, words: &[&str]) -> Result<Self, String> {
         let mut child = Command::new("taskset")
             .args(["-c", core])

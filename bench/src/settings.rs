@@ -7,19 +7,20 @@ use clap::Args;
 /// Settings common to the benchmarks.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct Settings {
-    /// Number of measured rounds, after one warm-up round
+    /// Number of measured rounds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = positive::<usize>)]
     pub rounds: usize,
-    /// The length of a measured run
+    /// The length of a measured run in seconds
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = positive::<u32>)]
     pub seconds: u32,
     /// Measures two rounds of one second
     #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
     quick: bool,
-    /// Number of connections, in benchmarks without cells
+    /// Number of connections in the gateway, upstream and memory benchmarks, and of each worker in
+    /// the scaling benchmark
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive::<u32>)]
     pub connections: u32,
-    /// The length of the endurance, recompile and memory benchmarks
+    /// The length of the endurance, recompile and memory benchmarks in minutes
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = positive::<u32>)]
     pub minutes: u32,
     /// Number of routes in the memory benchmark, each with separate figures

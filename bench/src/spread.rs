@@ -25,7 +25,7 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     })
 }
 
-/// Summarizes positive ratios. The interval is Student's t on their logarithms.
+/// Summarizes positive ratios. The interval is Student's t interval of their logarithms.
 pub fn ratios(values: &[f64]) -> Option<Spread> {
     let interval = log_interval(values);
     Some(Spread {

@@ -8,7 +8,7 @@ pub const BYTES: usize = 5;
 pub struct Directions {
     /// One bit for each choice of a target.
     pub flags: u8,
-    /// Lengths of the pieces, used cyclically.
+    /// The lengths of the pieces minus 1, used cyclically.
     lengths: [u8; BYTES - 1],
 }
 

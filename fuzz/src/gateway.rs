@@ -41,7 +41,7 @@ pub fn requests(data: &[u8]) {
         target.starts_with(path.as_bytes())
     };
     if is_at("/basic") {
-        // YWxpY2U6c2VjcmV0 is alice:secret.
+        // YWxpY2U6c2VjcmV0 is `alice:secret` in Base64.
         assert!(has("YWxpY2U6c2VjcmV0"), "a password was guessed");
     }
     if is_at("/jwt") {

@@ -10,9 +10,9 @@ const BLOCK_BYTES_MAX: usize = 16_000;
 /// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// First parses the bytes as the blocks of consecutive streams on one connection, so that they
-/// share its dynamic table. Then parses them as fields, which encoding and decoding must not
-/// change.
+/// First parses the bytes as the header blocks of consecutive streams on one connection, so that
+/// the blocks share its dynamic table. Then parses the bytes as fields, which encoding and decoding
+/// must not change.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -20,7 +20,11 @@ pub fn blocks(data: &[u8]) {
     let blocks: Vec<&[u8]> = directions.cut(bytes);
     let whole = read(&blocks, usize::MAX);
     for at in [1, 3] {
-        assert_eq!(whole, read(&blocks, at), "cut into pieces of {at}");
+        assert_eq!(
+            whole,
+            read(&blocks, at),
+            "the first frame has {at} bytes of the block"
+        );
     }
     come_back(bytes, directions.flag(0));
 }

@@ -32,8 +32,8 @@ struct Told {
     keeps_alive: bool,
 }
 
-/// Parses bytes as the input of a client. The first choice makes its request a HEAD request; the
-/// second tightens the limits.
+/// Parses bytes as the input of a client. The first choice makes the client's request a HEAD
+/// request; the second makes the limits tight.
 pub fn responses(data: &[u8]) {
     differ(data, |directions| {
         let mut decoder = Decoder::responses(limits(directions));

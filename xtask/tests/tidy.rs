@@ -74,12 +74,12 @@ fn unsafe_is_allowed_in_two_crates() {
 }
 
 #[test]
-fn only_cli_prints() {
+fn libraries_must_not_print() {
     is_reported(
         "crates/runner/src/a.rs",
         "fn f() {\n    eprintln!(\"x\");\n}\n",
         2,
-        "only cli prints",
+        "do not print",
     );
     assert!(messages("crates/cli/src/a.rs", "fn f() { println!(\"x\"); }\n").is_empty());
     assert!(messages("crates/runner/src/a.rs", "//! println!\nfn print() {}\n").is_empty());

@@ -10,8 +10,8 @@ pub struct Case {
     /// Returns the path and query for a load of this length in seconds.
     target: fn(u64) -> String,
     rate_per_second: f64,
-    /// True if requests wait for a connection because the upstream stalls. The tail of the lateness
-    /// then says nothing about the machine.
+    /// True if requests wait for a connection because the upstream stalls. In that case, the tail
+    /// of the lateness says nothing about the machine.
     pub stands_still: bool,
 }
 
@@ -33,7 +33,8 @@ pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;
 
-/// All cases. No compared quantile lies at the edge of a step, where a single request would decide.
+/// All cases. They are chosen so that no compared quantile lies at the edge of a step, where a
+/// single request would decide its value.
 pub const CASES: [Case; 7] = [
     Case {
         name: "stall",

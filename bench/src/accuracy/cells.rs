@@ -1,4 +1,5 @@
-//! The cells that are not cases: one connection, evenness of arrivals, and a limit on connections.
+//! The cells of the benchmark that are not in `case.rs`: one connection, evenness of arrivals, and
+//! a limit on connections.
 
 use std::process::Command;
 
@@ -37,7 +38,8 @@ pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// Alternates the load generator with a client that polls one socket and does nothing else.
+/// Compares the load generator with a client that only polls one socket. They run in turn, each on
+/// one connection.
 fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
     let server = Server::upstream(bench.programs, &["ping"])?;
@@ -59,12 +61,13 @@ fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
         return Err("no pair was measured".into());
     };
     println!(
-        "One connection, p50 in µs: gatebench {ours}, a bare client that spins {bare}, ratio {ratio}\n"
+        "One connection, p50 in µs: gatebench {ours}, a bare client that polls {bare}, ratio {ratio}\n"
     );
     Ok(one_connection_verdict(&ratio))
 }
 
-/// A ratio above the limit is wrong, unless its interval reaches below the limit.
+/// A ratio above the limit is wrong, unless its interval extends below the limit. In that case, the
+/// machine is too noisy for a verdict.
 fn one_connection_verdict(ratio: &Spread) -> Verdict {
     let median = ratio.median;
     match ratio.interval {
@@ -130,22 +133,23 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     } else {
         Vec::new()
     };
-    // Names with a comma are skipped: wrk cannot send at a fixed rate, and oha's correction changes
-    // only the figures that it prints.
+    // Variants with a comma in their names are skipped: plain wrk cannot send at a fixed rate, and
+    // oha's correction changes only the figures that it prints.
     for it in external.iter().filter(|it| !it.name.contains(',')) {
         it.run(&origin, &job)?;
         share(it.name)?;
     }
     bench.print("Evenness of arrivals at 1,000 requests/s", &table);
-    let reason = format!("{:.1} % are sent back to back", ours * 100.0);
+    let reason = format!("{:.1} % of requests are sent back to back", ours * 100.0);
     let is_over = ours > BACK_TO_BACK_MAX;
     let reasons = is_over.then_some(reason).into_iter().collect();
     Ok(judge::excused(reasons, &said, &account, false))
 }
 
 /// Runs a load that needs five connections on two. A load of one second ends within the drain, and
-/// its response times must be those of the ledger, including the wait for a connection. A load of
-/// three seconds does not end within the drain, but every arrival must still be accounted for.
+/// its response times must agree with the ledger, and must include the wait for a connection. A
+/// load of three seconds does not end within the drain, but every arrival must still be accounted
+/// for.
 fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
     let head = ["", "truth", "ledger", "gatebench"];
     let mut table = Table::new(1, head);
@@ -178,7 +182,8 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
     origin.begin(&job, job.warm_up())?;
     let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
     let (account, arrivals) = (origin.account()?, job.arrivals());
-    // Requests in flight at the end of the drain fail without a reset by the upstream.
+    // Requests in flight at the end of the drain count as failed, although the upstream did not
+    // reset them. In that case, only the numbers of requests are compared.
     let is_cut = said.dropped + said.failed > 0;
     let counts = counts_off(&said, &account, &job).into_iter();
     let mut reasons: Vec<_> = counts

@@ -18,7 +18,7 @@ use crate::table::{Table, ms, ms_or_dash};
 use crate::tools::external::{Load, figures};
 use crate::tools::oha;
 
-/// The usual number of connections and users.
+/// Typical numbers of connections, and of k6's virtual users.
 const CONNECTIONS: u32 = 64;
 const K6_USERS: u32 = 50;
 
@@ -144,7 +144,7 @@ fn with_k6(program: &Path, url: &str, job: &Job) -> Result<Response, String> {
     Ok(Response::of(&figures, figures.sent))
 }
 
-/// A script as users write it: a constant arrival rate with 50 users.
+/// A script as k6's users typically write it: a constant arrival rate with 50 virtual users.
 fn k6_script(url: &str, job: &Job) -> String {
     let (rate, seconds) = (job.rate_per_second, job.seconds);
     format!(

@@ -28,8 +28,9 @@ pub enum Verdict {
     ByLedger(String),
     /// The cell is wrong. Contains the wrong figures.
     Wrong(Vec<String>),
-    /// The machine stalled, and the ledger, which does not contain the engine's wait for a core,
-    /// has lower figures. Contains the quantiles that cannot be judged, and the evidence.
+    /// The machine was disturbed, and figures of the engine agree with neither the truth nor the
+    /// ledger, which does not contain the engine's wait for a core. Contains the evidence and, for
+    /// a case, the quantiles that cannot be judged.
     Noisy(String),
 }
 
@@ -153,8 +154,10 @@ pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
         ("resets", account.reset, said.failed),
     ];
     let off = pairs.iter().filter(|(_, ledger, said)| ledger != said);
-    off.map(|(what, ledger, said)| format!("{what}: {ledger} by the ledger, {said} by gatebench"))
-        .collect()
+    off.map(|(what, ledger, said)| {
+        format!("{what}: {ledger} according to the ledger, {said} according to gatebench")
+    })
+    .collect()
 }
 
 /// Returns every quantile that differs from the truth; the maximum is shown but not judged.
@@ -259,7 +262,7 @@ pub fn excused(
     stands_still: bool,
 ) -> Verdict {
     match stood_still(said, account, stands_still).filter(|_| !reasons.is_empty()) {
-        Some(noise) => Verdict::Noisy(format!("this: {noise}")),
+        Some(noise) => Verdict::Noisy(noise),
         None => Verdict::of(reasons),
     }
 }
@@ -267,13 +270,13 @@ pub fn excused(
 fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, responded_ns: u64) -> Option<String> {
     let found = [
         ("requests were sent", sent_ns.unwrap_or(0.0)),
-        ("requests came", received_ns as f64),
-        ("responses left", responded_ns as f64),
+        ("requests arrived", received_ns as f64),
+        ("responses were sent", responded_ns as f64),
     ];
     let (what, late_ns) = found
         .into_iter()
         .find(|(_, late_ns)| *late_ns > STOOD_STILL_NS)?;
-    Some(format!("{what} late, {name} {} ms", ms(late_ns)))
+    Some(format!("{what} late ({name}: {} ms)", ms(late_ns)))
 }
 
 #[cfg(test)]
@@ -284,7 +287,7 @@ mod tests {
     use super::super::case::CASES;
     use super::*;
 
-    /// An engine with exactly the true figures of the stall.
+    /// The figures of an engine that reports exactly the truth about the case `stall`.
     fn honest() -> (Said, Account, Truth) {
         let truth = CASES[0].job(false).truth().unwrap();
         let at = |q: f64| Some(truth.quantile_ns(q) as f64);
@@ -325,7 +328,7 @@ mod tests {
         assert_eq!(verdict(&said, &account), Verdict::Right);
         said.times.p50 = Some(5_101_000.0);
         let Verdict::Wrong(reasons) = verdict(&said, &account) else {
-            panic!("the median is off");
+            panic!("a wrong median was accepted");
         };
         assert_eq!(reasons, ["p50 is 5.10 ms instead of 5.00 ms"]);
     }
@@ -335,7 +338,7 @@ mod tests {
         let (mut said, account, _) = honest();
         said.completed -= 1;
         let Verdict::Wrong(reasons) = verdict(&said, &account) else {
-            panic!("a request is missing");
+            panic!("a missing request was accepted");
         };
         assert_eq!(reasons.len(), 3, "{reasons:?}");
     }

@@ -2,12 +2,12 @@
 //! an upstream whose true latency distribution is known by construction. The quantiles that the
 //! load generator prints are compared with the truth.
 //!
-//! The figures of a tool are compared with two references. *Truth* is computed before the run, from
-//! the case and the schedule. *Ledger* is the upstream's record: the time from the due time of the
-//! n-th arrival (counted from the first arrival) until its response was sent. The load generator
-//! must print the truth, unless there is evidence that the machine stalled. In that case requests
-//! were sent and responses arrived later than planned. The ledger contains this delay, and the load
-//! generator must print the figures of the ledger.
+//! The figures of a tool are compared with two references. *Truth* is computed from the case and
+//! the schedule alone. *Ledger* is the upstream's record: the time from the due time of the n-th
+//! arrival (counted from the first arrival) until its response was sent. The load generator must
+//! print the truth, unless there is evidence that the machine stalled. In that case, requests or
+//! responses were later than planned. The ledger contains this delay, so the load generator must
+//! print the figures of the ledger.
 
 mod case;
 mod cells;
@@ -121,7 +121,7 @@ impl Bench<'_> {
             if !matches!(trial.verdict, Verdict::Noisy(_)) {
                 break;
             }
-            eprintln!("{}: {}; again", case.name, trial.verdict);
+            eprintln!("{}: {}; trying again", case.name, trial.verdict);
             trial = self.attempt(case)?;
         }
         Ok(trial)

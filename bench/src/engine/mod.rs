@@ -1,5 +1,6 @@
-//! Measures the engine's client CPU per request against the embedded upstream, next to that of a
-//! client that parses nothing and of external load generators.
+//! Measures the CPU time that gatebench's engine takes per request, with gatebench's own upstream
+//! as the server, and compares it with that of a client that parses nothing and of external load
+//! generators.
 
 mod cells;
 mod rounds;
@@ -111,7 +112,7 @@ fn measure(
     Ok(rounds::measure(cell, settings, &job, &server, counter))
 }
 
-/// Starts the embedded origin that has a canned response to the cell's request.
+/// Starts the upstream that has a canned response to the cell's request.
 fn upstream(cell: &Cell, programs: &Programs) -> Result<Server, String> {
     let kind = if cell.work.method == Method::Post {
         "httpbin"
@@ -156,7 +157,7 @@ fn heading(
         Err(reason) => reason.clone(),
     };
     format!(
-        "{} rounds of {} s (5 s with 4,000 connections) after one that is not counted; load on core {CLIENT_CORE}, upstream on core {SERVER_CORE}; \
+        "{} rounds of {} s (at least 5 s with 4,000 connections) after a warm-up; load on core {CLIENT_CORE}, upstream on core {SERVER_CORE}; \
          medians with their range,\nratios of the same round with Student's interval; {calls}.\nPeers: {}.\n",
         settings.rounds,
         settings.seconds,

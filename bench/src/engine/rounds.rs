@@ -12,7 +12,8 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::tools::{Job, Tool};
 
-/// The result of a cell: one row per tool that can do the work. If ours can, its row is the first.
+/// The result of a cell: one row per tool that can do the work. The row of gatebench, if it has
+/// one, is the first.
 pub struct Measured {
     pub rows: Vec<Row>,
     /// Tools without a row, with the reason.
@@ -35,12 +36,12 @@ pub struct Sample {
     pub run: Run,
     /// CPU time of the upstream as a share of the run's duration.
     pub upstream_busy: f64,
-    /// Share of the two cores that neither the tool nor the upstream used.
+    /// Share of the two cores that other processes used.
     pub foreign: f64,
 }
 
 /// Measures a cell: a warm-up round of short runs, the rounds, and a run that counts system calls.
-/// Each round begins with the next tool, so that no tool always runs first.
+/// Each round begins with a different tool, so that no tool always runs first.
 pub fn measure(
     cell: &Cell,
     settings: &Settings,

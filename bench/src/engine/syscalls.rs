@@ -24,7 +24,8 @@ pub enum Counter {
     Strace,
 }
 
-/// The minimum number of requests; with fewer, most calls come from the start of the tool.
+/// The minimum number of requests. With fewer requests, most calls would belong to the start of the
+/// tool.
 const REQUESTS_MIN: u64 = 1000;
 
 /// The file that the counter writes.

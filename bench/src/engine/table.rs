@@ -10,7 +10,7 @@ use crate::tools::ours::OURS;
 /// If the upstream's CPU use is above this, the rate is limited by the upstream and not by the
 /// tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
-/// Above this share, other processes disturbed the run.
+/// If other processes used more than this share of the two cores, they disturbed the run.
 const FOREIGN_MAX: f64 = 0.05;
 
 const HEAD: [&str; 7] = [
@@ -78,7 +78,7 @@ fn line(row: &Row, first: &Row) -> Option<[String; 7]> {
     ])
 }
 
-/// A row's figure as a multiple of ours, round by round; none if ours has no row.
+/// A row's figure as a multiple of gatebench's, round by round; none if gatebench has no row.
 fn paired(row: &Row, first: &Row, pick: fn(&Run) -> f64) -> Option<Spread> {
     if first.name != OURS.name {
         return None;

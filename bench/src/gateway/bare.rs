@@ -115,7 +115,8 @@ fn between(scenario: &Value, folder: &Path) -> String {
 struct Chain {
     folder: PathBuf,
     message: String,
-    /// Each step is a name with its arguments in the form that bare.c reads, except `saxon`.
+    /// Each step is a name with its arguments, in the form that bare.c reads. bare.c does not read
+    /// the step `saxon`.
     steps: Vec<Vec<String>>,
 }
 

@@ -59,6 +59,6 @@ def spent(seconds):
 for number, result in enumerate(work(), 1):
     with open(f"{made}/{number}", "w", encoding="utf-8") as file:
         file.write(result)
-# A first, discarded round: the garbage collector takes a while to adjust the size of the heap.
+# The first measurement is discarded: the garbage collector takes a while to adjust the heap's size.
 spent(seconds)
 print(spent(seconds) * 1e6)

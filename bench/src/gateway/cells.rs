@@ -18,7 +18,7 @@ pub struct Cell {
     pub asked: Asked,
 }
 
-/// The gateways that ours is compared with.
+/// The gateways that the reference gateway is compared with.
 pub enum Peers {
     Named(&'static [&'static str]),
     /// Every installed gateway whose folder has a policy of these scenarios.
@@ -38,7 +38,7 @@ impl std::fmt::Display for Asked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::OfPeers(1.0) => f.write_str("less than each of the others"),
-            Self::OfPeers(most) => write!(f, "at most {most} times the other"),
+            Self::OfPeers(most) => write!(f, "at most {most} times each of the others"),
             Self::OfBareWork(most) => {
                 write!(f, "at most {most} times the bare work for a chain")
             }

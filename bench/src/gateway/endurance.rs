@@ -1,6 +1,6 @@
-//! Runs scenario 5 on a hundred different routes, whose definitions are recompiled every minute.
-//! `gatebench soak` checks that no response belongs to another route, that nothing restarts and
-//! that memory does not leak.
+//! Runs scenario soap-5 on a hundred different routes, whose definitions are recompiled every
+//! minute. `gatebench soak` checks that no response belongs to another route, that nothing restarts
+//! and that memory does not leak.
 
 use std::process::{Command, Stdio};
 
@@ -16,7 +16,8 @@ const EVERY_MINUTE: Variant = Variant {
     routes: 100,
 };
 
-/// The permitted growth per hour, which is more than a huge page in fifteen minutes.
+/// The permitted growth of memory per hour. In fifteen minutes, it allows more than one huge page
+/// (2 MiB).
 const GROWTH: &str = "12MiB";
 
 /// Runs the soak for this number of minutes. It is an error if the soak finds a fault or is
@@ -43,7 +44,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     match status.code() {
         Some(0) => Ok(()),
         Some(1) => {
-            Err("the reference gateway leaks, ended, or sent wrong responses; see the output above".into())
+            Err("the reference gateway leaks memory, ended, or sent wrong responses; see the output above".into())
         }
         Some(4) => Err(
             "the soak cannot decide whether memory leaks; the output above states how long a run must be".into(),

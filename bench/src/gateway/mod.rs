@@ -3,8 +3,8 @@
 //! libraries.
 //!
 //! In every round, `gatebench run` measures each scenario with each gateway, in random order and
-//! with fresh processes that prove their policies before and after the load. The gateway has core
-//! 1; load generator and upstream have core 0.
+//! with fresh processes, whose policies are proved before and after the load. The gateway runs on
+//! core 1, and the load generator and the upstream run on core 0.
 
 mod bare;
 mod busy;

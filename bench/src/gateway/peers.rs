@@ -1,5 +1,5 @@
-//! The gateways that a cell compares with ours, and whether each implements a policy natively or by
-//! a script. gatebench reads both from their folders.
+//! The gateways that a cell compares with the reference gateway, and whether each implements a
+//! policy natively or by a script. gatebench reads both from their folders.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::programs::Programs;
 /// The gateways of a cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// The names of the gateways, beginning with ours.
+    /// The names of the gateways, beginning with the reference gateway.
     pub gateways: Vec<String>,
     /// The gateways that implement a policy by a script, by scenario.
     scripted: BTreeMap<String, Vec<String>>,

@@ -154,7 +154,8 @@ fn shown(spread: Option<Spread>) -> String {
     spread.map_or(NONE.into(), |spread| spread.to_string())
 }
 
-/// Returns each reason for a missing figure once, except that a gateway does not support a policy.
+/// Returns each reason for a missing figure once. Gateways that do not support a policy are left
+/// out.
 fn missing(measured: &Measured) -> Vec<String> {
     let all = measured.costs.iter().flatten();
     let mut reasons: Vec<String> = all

@@ -5,7 +5,8 @@ use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::spread::ratios;
 
-/// The minimum number of rounds for a verdict; a run needs as many blocks.
+/// The minimum number of rounds for a verdict. It is also the minimum number of blocks for a
+/// verdict by gatebench.
 const ROUNDS_MIN: usize = 10;
 
 /// The verdict on a ratio that must not exceed a bound.
@@ -55,8 +56,8 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
     lines
 }
 
-/// Returns each required ratio: its name, its rounds, and its highest permitted value. Our gateway
-/// must always cost less than any other.
+/// Returns each required ratio: its name, its value in each round, and its highest permitted value.
+/// Our gateway must always cost less than any other.
 fn ratios_asked(cell: &Cell, measured: &Measured) -> Vec<(String, Vec<f64>, f64)> {
     let (of_peers, of_bare_work) = match cell.asked {
         Asked::OfPeers(most) => (most, None),

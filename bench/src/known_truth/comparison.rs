@@ -97,7 +97,7 @@ impl Outcome {
     pub fn in_words(&self) -> String {
         let number = |name: &str| self.0[name].as_f64().unwrap_or(f64::NAN);
         format!(
-            "{} after {} blocks and {:.0} s: {:.4}, truly {:.4}",
+            "{} after {} blocks and {:.0} s: ratio {:.4}, true ratio {:.4}",
             self.verdict(),
             self.0["blocks"],
             number("seconds"),

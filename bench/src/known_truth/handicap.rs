@@ -15,10 +15,11 @@ const SHARE: f64 = 0.05;
 /// The slowed gateway's name.
 pub const NAME: &str = "handicapped";
 
-/// The number of responses of a bare loop, which take a tenth of a second.
+/// The number of responses of a bare loop, which is enough for about a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
-/// The numbers of turns and system calls per response, for measuring the cost of one.
+/// The numbers of turns and of system calls per response with which the cost of a single one is
+/// measured.
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 
@@ -35,7 +36,7 @@ pub struct Handicap {
 
 impl Handicap {
     /// Returns the handicap of this folder, or a new one fitted to the default scenario on this
-    /// machine: half of the share in user code, half in system calls.
+    /// machine. The handicap spends half of its time in user code and half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
         let baseline = variant(root, folder, programs, record::GATEWAY, "")?;
         let file = folder.join("handicap");

@@ -8,10 +8,11 @@ use clap::Args;
 /// The options of the benchmark.
 #[derive(Args)]
 pub struct Plan {
-    /// Number of comparisons of equal gateways, and of a slowed gateway; earlier ones count
+    /// Number of comparisons of equal gateways, and the same number with a slowed gateway;
+    /// comparisons of earlier runs count
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub comparisons: usize,
-    /// The maximum length of a comparison
+    /// The maximum length of a comparison in minutes
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub minutes: u32,
     /// Number of blocks of equal gateways to record, for the simulation of other cells; 0 records

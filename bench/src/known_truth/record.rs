@@ -73,7 +73,7 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // The exit code is not 0 if trials are limited or verdicts open, so the folder is checked
+    // The exit code is not 0 if trials are limited or verdicts are open, so the folder is checked
     // instead.
     Command::new(&programs.gatebench)
         .args(words)

@@ -1,9 +1,9 @@
-//! Simulates the cells that no live comparison covers, by the procedure of `gatebench ab` on blocks
-//! drawn from a recording of equal gateways, with an added effect.
+//! Simulates the cells that no live comparison covers: applies the procedure of `gatebench ab` to
+//! blocks that are drawn from a recording of equal gateways and have an added effect.
 //!
-//! Blocks are drawn with replacement, and the three equal processes of a block in random order, so
-//! a simulated comparison has the noise of the recording but not its order. An effect is a factor
-//! applied to the candidate's value: the simulation covers its size, not its kind.
+//! Blocks are drawn with replacement, and the three equal processes of a block are put in random
+//! order, so a simulated comparison has the noise of the recording but not its order. An effect is
+//! a factor applied to the candidate's value: the simulation covers its size, not its kind.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::record::{Key, Values};
 use super::results::rate;
 
 /// The defaults of `gatebench ab`: the maximum number of blocks, the smallest effect that matters,
-/// the error rate.
+/// and the error rate.
 const BLOCKS_MAX: usize = 40;
 const SMALLEST_EFFECT: f64 = 0.02;
 const ALPHA: f64 = 0.05;
@@ -94,8 +94,8 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     first.iter().filter_map(block).collect()
 }
 
-/// Returns how many comparisons end with better, with worse, and with a baseline that differs from
-/// itself.
+/// Returns how many comparisons end with the verdict better, with the verdict worse, and because
+/// the baseline differs from itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
     let mut random = Random::seeded(1);
     let mut counts = [0; 3];
@@ -129,7 +129,8 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
     counts
 }
 
-/// Returns the end of a comparison: 0 for better, 1 for worse, 2 for refused, or none of these.
+/// Returns the end of a comparison: 0 for better, 1 for worse, 2 for refused, and none for any
+/// other end.
 fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     let cut = |pair: &Pair, blocks: usize| Pair {
         baseline: pair.baseline[..blocks].to_vec(),
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_added_effect_is_found_and_no_other() {
-        // Thirty blocks that differ by half a percent.
+        // Thirty blocks whose values vary by half a percent.
         let value = |block: u64, salt: u64| {
             1.0 + 0.005 * (((block * 31 + salt * 17) % 7) as f64 / 3.0 - 1.0)
         };

@@ -132,7 +132,7 @@ fn words(generator: Generator, job: &Job<'_>) -> Result<Vec<String>, String> {
     let mut words = vec![job.programs.find(generator.as_str())?];
     words.extend(load.arguments(generator, &job.files.folder)?);
     if let Protocol::Http2 { streams } = work.protocol {
-        // gatebench runs h2load over HTTP/1.1 only.
+        // gatebench itself runs h2load only over HTTP/1.1, so the option has to be replaced.
         for word in words.iter_mut().filter(|word| word.as_str() == "--h1") {
             *word = format!("-m{streams}");
         }
@@ -213,8 +213,8 @@ mod tests {
             Protocol::Http2 { streams: 10 },
             include_str!("samples/h2load-h2c.txt"),
         );
-        // One more response than h2load counts as succeeded, because its last bytes arrived after
-        // the end.
+        // This is one response more than h2load counts as succeeded, because its last bytes arrived
+        // after the end.
         assert!(http2.is_ok_and(|made| made.requests == 65_363));
     }
 

@@ -22,7 +22,7 @@ pub struct Tool {
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
     /// Parses the tool's result from its output; an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
-    /// Program and arguments that print the tool's version; none for the project's own.
+    /// Program and argument that print the tool's version; none for the project's own tools.
     pub version: Option<[&'static str; 2]>,
 }
 
@@ -43,7 +43,7 @@ pub struct Work {
     pub method: Method,
     /// True if a connection serves many requests.
     pub keep_alive: bool,
-    /// True if ours must use epoll instead of io_uring.
+    /// True if gatebench must use epoll instead of io_uring.
     pub epoll: bool,
 }
 
@@ -125,7 +125,7 @@ fn after<T: std::str::FromStr>(output: &str, label: &str) -> Result<T, String> {
         .filter_map(|line| line.trim_start().strip_prefix(label));
     let word = lines.next().and_then(|rest| rest.split_whitespace().next());
     let value = word.and_then(|word| word.parse().ok());
-    value.ok_or_else(|| format!("its output has no number after '{label}'"))
+    value.ok_or_else(|| format!("its output has no value after '{label}'"))
 }
 
 #[cfg(test)]

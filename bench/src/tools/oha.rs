@@ -1,4 +1,4 @@
-//! oha, the load generator of the hyper family.
+//! oha, a load generator that is based on hyper.
 
 use std::collections::BTreeMap;
 

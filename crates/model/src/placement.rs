@@ -34,7 +34,7 @@ pub struct Placement {
 pub enum PlacementError {
     /// This machine cannot provide that many cores.
     #[error(
-        "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream need at least one"
+        "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream also need one"
     )]
     Here {
         /// The requested number of cores.
@@ -105,7 +105,8 @@ impl Placement {
         })
     }
 
-    /// Reports whether the gateway's cores are on this machine and no other component uses them.
+    /// Reports whether the gateway's cores are on this machine, and neither the load generator nor
+    /// the upstream uses them or their sibling threads.
     pub fn gateway_is_alone(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
         let gateway = self.gateway_here();

@@ -59,8 +59,8 @@ pub struct PublishedTable {
     pub suite: Option<String>,
     /// The subject of a row.
     pub row: RowKind,
-    /// True if figures were published for several numbers of CPUs. Those for the nearest number are
-    /// used.
+    /// True if figures were published for several numbers of CPUs. The table shows those for the
+    /// number that is nearest to the gateway's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
     /// True if the table shows rows that the run lacks. Otherwise, a note lists them.

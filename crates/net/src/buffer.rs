@@ -36,7 +36,8 @@ impl Pool {
         })
     }
 
-    /// A buffer with a copy of `bytes`; `None` if every piece is in use or none is long enough.
+    /// A buffer with a copy of `bytes`; `None` if every piece is in use, or if `bytes` does not fit
+    /// in a piece.
     pub(crate) fn copy(self: &Rc<Self>, bytes: &[u8]) -> Option<Buffer> {
         if bytes.len() > self.piece_bytes {
             return None;

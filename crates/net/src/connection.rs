@@ -5,8 +5,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(pub(crate) u32);
 
-/// Identifies a connection of a loop. After a close the slot is reused but the generation is not,
-/// so a late event is never attributed to the slot's next connection.
+/// Identifies a connection of a loop. A slot is reused after a close, each time with the next
+/// generation. Generations repeat only after 2^24 connections in the same slot, so a late event is
+/// not attributed to the slot's next connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     pub(crate) slot: u32,

@@ -124,7 +124,8 @@ impl Epoll {
         }
     }
 
-    /// Ignores a listener for a while: it is level-triggered, and would otherwise end every wait.
+    /// Ignores a listener for a while, because it cannot accept a connection now. The listener is
+    /// level-triggered, so it would otherwise end every wait.
     fn rest(&mut self, index: usize) {
         if self.watch(index, EventFlags::empty()).is_ok() {
             let now_ns = clock::now_ns();

@@ -22,8 +22,8 @@ pub enum Event {
     Received { conn: ConnId, bytes: Buffer },
     /// The peer will send no more (FIN). Sending is still possible.
     EndOfStream { conn: ConnId },
-    /// The kernel has taken all bytes of the last [`Io::send`], which did not complete at once. The
-    /// vector given to `send` is returned for reuse, with its contents unchanged.
+    /// The kernel has taken all bytes of the last [`Io::send`], which did not return its vector at
+    /// once. The vector given to `send` is returned for reuse, with its contents unchanged.
     Sent { conn: ConnId, bytes: Vec<u8> },
     /// The connection failed, for the reason that the kernel reports (refused, reset, timed out).
     /// It must still be closed.
@@ -52,8 +52,8 @@ pub type Bound = (ListenerId, SocketAddr);
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
 /// [`Io::abort`] no poll delivers an event for that [`ConnId`], even if completions were pending.
 /// Events that an earlier poll delivered remain in the caller's list, perhaps for a connection that
-/// is closed by now: look up its identifier, which is never reused. Operations on a closed `ConnId`
-/// do nothing.
+/// is closed by now: look up its identifier, which the next connection in the same slot does not
+/// have. Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop returns simulated time.
@@ -83,8 +83,8 @@ pub trait Io {
     /// Only errors that are known at once, for example that no descriptor is left.
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
-    /// Sends all of `bytes`. Under load they are sent together with other sends at the next
-    /// [`Io::poll`], which costs least; otherwise at once.
+    /// Sends all of `bytes`. Under load, io_uring sends them together with those of other
+    /// connections at the next [`Io::poll`], which costs least. Otherwise they are sent at once.
     ///
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
     /// is returned at once. Any other send is followed by [`Event::Sent`], and only then may the

@@ -1,9 +1,9 @@
 //! Thread-per-core networking: a completion-based event loop over io_uring or epoll, and the
 //! protocols (TLS, HTTP/1.1, HTTP/2) as state machines that do no I/O.
 //!
-//! One thread owns one [`Io`]; threads share nothing except the sessions that TLS may resume, and
-//! nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] on a blocking stream. TLS is
-//! a layer between [`Io`] and HTTP: both see only bytes.
+//! One thread owns one [`Io`]. Threads share only TLS contexts and the flags that stop a server,
+//! and nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] on a blocking stream. TLS
+//! is a layer between [`Io`] and HTTP: both see only bytes.
 
 pub mod buffer;
 mod choice;

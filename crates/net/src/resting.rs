@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// The time that a listener rests before it is tried again.
+/// The time that a listener rests before the loop tries to accept again.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
 /// The resting listeners of one loop. All of them wake when the first one does.

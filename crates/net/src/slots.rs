@@ -32,7 +32,7 @@ impl<T> Slots<T> {
         ConnId::new(slot, 0)
     }
 
-    /// The entry, unless its slot has been reused since.
+    /// The entry, unless it was removed.
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         self.entry_mut(conn)?.1.as_mut()
     }

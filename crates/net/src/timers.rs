@@ -1,13 +1,13 @@
 //! Deadlines of one loop, with a queue ordered by time and a deadline that is cheap to move.
 //!
 //! No clock is read: the time is an argument in nanoseconds. Pass [`Timers::next_ns`] to
-//! [`crate::Io::poll`], so that it returns in time for the next deadline.
+//! [`crate::Io::poll`], so that the poll ends in time for the next deadline.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Keys with their due times. A key that is no longer needed is not removed: its owner recognizes
-/// it as stale when it is returned (a [`crate::ConnId`] never names two connections).
+/// it as stale when it is returned, for example by the generation in a [`crate::ConnId`].
 #[derive(Debug)]
 pub struct Timers<K> {
     heap: BinaryHeap<Reverse<Entry<K>>>,

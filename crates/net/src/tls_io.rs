@@ -37,8 +37,8 @@ impl<S: Service> Service for TlsService<'_, S> {
 ///
 /// - [`Event::Accepted`] comes before the handshake. If the handshake or a later record fails,
 ///   [`Event::Failed`] follows; its error contains the [`SessionError`].
-/// - [`Event::EndOfStream`] is close_notify or FIN, whichever comes first. A missing close_notify
-///   is not reported: HTTP itself shows whether something is missing (RFC 9112 9.8).
+/// - [`Event::EndOfStream`] reports close_notify or FIN, whichever comes first. A missing
+///   close_notify is not reported: HTTP itself shows whether something is missing (RFC 9112 9.8).
 /// - [`Io::shutdown`] and [`Io::close`] send close_notify.
 pub struct TlsIo<I> {
     io: I,

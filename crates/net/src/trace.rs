@@ -36,8 +36,9 @@ impl Nonce {
         )
     }
 
-    /// The nonce of a worker, whatever its number. Workers 256 to 511 have the tag after `tag`, and
-    /// so on, so that the nonces of two workers never coincide.
+    /// The nonce of a worker, whatever its number. Workers 256 to 511 use the tag that follows
+    /// `tag`, the next 256 workers use the tag after it, and so on, so that the nonces of two
+    /// workers never coincide.
     pub const fn of_worker(tag: u16, worker: usize, sequence: u64) -> Self {
         let further = (worker >> WORKER_BITS) as u16;
         Self::new(tag.wrapping_add(further), worker as u8, sequence)
@@ -84,7 +85,8 @@ pub struct Times {
     /// The time at which the whole request had been received (t1), in nanoseconds of
     /// `CLOCK_MONOTONIC`.
     pub received_ns: u64,
-    /// The time from then until the first byte of the response was passed to the kernel (t2 − t1).
+    /// The time from `received_ns` until the first byte of the response was passed to the kernel
+    /// (t2 − t1).
     pub service_ns: u64,
 }
 

@@ -37,7 +37,7 @@ pub struct Seat<'a> {
 
 impl Seat<'_> {
     /// Reports whether the worker must stop: its owner has stopped the server, or another worker
-    /// has failed.
+    /// has ended.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
     }
@@ -85,8 +85,8 @@ impl Workers<'_> {
                     ready: ready.clone(),
                 };
                 threads.push(scope.spawn(move || worker.serve()));
-                // The workers start one after another: the port that the first one gets for port 0
-                // is used by the others.
+                // The workers start one after another: the others use the port that the first one
+                // gets for port 0.
                 match heard.recv() {
                     Ok(Some(addresses)) => bound = addresses,
                     Ok(None) | Err(_) => break,
@@ -122,7 +122,7 @@ pub enum WorkersError {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The loop failed while it served.
+    /// The loop failed while it was serving.
     Loop(#[source] io::Error),
 }
 

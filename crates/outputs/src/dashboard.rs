@@ -73,7 +73,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Requests per second",
         "reqps",
-        "Requests that ended.",
+        "The number of requests that ended per second.",
         r#"sum by (gateway, scenario) (rate(k6_http_reqs_total{testid=~"$testid"}[$__rate_interval]))"#,
         GATEWAY,
     ),

@@ -119,7 +119,8 @@ pub struct Component {
 pub struct Own {
     /// The number of requests that the gateway has counted since it started.
     pub requests: Option<u64>,
-    /// The sizes of the gateway's pools. The name of each pool ends with the unit.
+    /// The sizes of the gateway's pools, by name. The name of each pool ends with the unit of its
+    /// size.
     pub pools: BTreeMap<String, u64>,
 }
 
@@ -145,7 +146,7 @@ pub enum Trend {
     Added,
     /// From the actual send until the upstream has the request.
     RequestHalf,
-    /// From when the upstream sends the response to the last byte of the response.
+    /// From when the upstream sends the response until its last byte arrives.
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
@@ -188,7 +189,7 @@ pub enum Class {
     ClientError,
     /// A status from 500 to 599.
     ServerError,
-    /// No response.
+    /// No response, or a status outside of 200 to 599.
     Failed,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Dashboards compute percentiles from the points in InfluxDB, for which k6 sends one point per
 //! request. At higher rates, a point represents several requests. The points are taken from the
-//! histogram of each second at equally spaced ranks, plus the maximum, so that percentiles remain
-//! correct. Counts are sums of `value` and are exact.
+//! histogram of each second at equally spaced ranks, plus the maximum, so that percentiles of the
+//! points are close to those of the requests. Counts are sums of `value` and are exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -81,7 +81,7 @@ impl Influx {
     /// series that have the same time replace each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
         let wanted = match gained.max_ns {
-            // All values are 0.
+            // All values are 0, so one point suffices.
             0 => 1,
             _ => gained.count().div_ceil(self.sampling.max(1)),
         };
@@ -111,7 +111,7 @@ impl Influx {
     }
 }
 
-/// A measurement with its tags. The tag `url` is omitted, because it is a field in k6 and `name`
+/// A measurement with its tags. The tag `url` is omitted, because k6 sends it as a field and `name`
 /// has the same content.
 fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     let mut head = measurement.to_owned();

@@ -3,9 +3,9 @@
 //!
 //! An [`Encoder`] takes [`Fact`]s in chronological order and returns bytes in its [`Format`]. It
 //! keeps the totals from which counters and percentiles are computed. The bytes of successive facts
-//! can be concatenated to one valid body, which [`Format::finished`] compresses if the format
-//! requires that. Names, units and labels are those of k6. The metrics that gatebench adds have the
-//! prefix `gatebench_`.
+//! can be concatenated into one valid body, which [`Format::finished`] compresses if the format
+//! requires that. Metrics that k6 also has use k6's names, units and labels. The metrics that
+//! gatebench adds have the prefix `gatebench_`.
 //!
 //! This crate does no I/O and reads no clock: all times come from the facts.
 

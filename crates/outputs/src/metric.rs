@@ -70,7 +70,7 @@ metrics! {
     VUS_MAX = K6 "vus_max" Gauge "Maximum number of connections.";
     ITERATIONS = K6 "iterations" Counter "Requests that ended.";
     DROPPED_ITERATIONS = K6 "dropped_iterations" Counter
-        "Requests that were due but never sent, because the queue was full.";
+        "Requests that were due but never sent, because the queue was full or the load ended first.";
     ITERATION_DURATION = K6 "iteration_duration" Trend
         "Time from when the request was due until the last byte of the response arrived.";
     HTTP_REQS = K6 "http_reqs" Counter "Requests that ended.";

@@ -132,7 +132,8 @@ impl RemoteWrite {
     }
 }
 
-/// The gauges of a trend with their names. Percentiles with too few values beyond them are omitted.
+/// The gauges of a trend, each with its name. Percentiles with too few values beyond them are
+/// omitted.
 pub(crate) fn gauges(name: &str, total: &Distribution, stats: &[Stat]) -> Vec<(String, f64)> {
     let gauge = |stat: &Stat| Some((format!("{name}_{stat}"), stat.of(total, UNIT_NS)?));
     stats.iter().filter_map(gauge).collect()

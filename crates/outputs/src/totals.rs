@@ -9,7 +9,7 @@ use crate::labels::{self, Extra};
 use crate::metric::{self, Kind, Metric};
 use crate::points::{At, Cases, Point, Value};
 
-/// The maximum lag between the two threads that report responses and CPU time, in seconds.
+/// The maximum lag between the threads that report responses and CPU time, in seconds.
 const SECONDS_APART_MAX: usize = 8;
 
 /// The meaning of `http_req_duration`.
@@ -76,7 +76,7 @@ enum Total {
 /// A value that a fact adds to a series.
 enum Gained<'a> {
     Count(f64),
-    /// The value of a counter that the gateway may have maintained since before the load.
+    /// The current value of a counter that may have started before the load.
     Reads(f64),
     Gauge(f64),
     Cases(Cases),

@@ -70,7 +70,7 @@ pub enum DriverError {
         message: String,
     },
     /// The folder was not written for the program's version.
-    #[error("{} is version {version}, but the folder of {gateway} was written for {wanted}", binary.display())]
+    #[error("{} is version {version}, but the gateway folder {gateway} was written for {wanted}", binary.display())]
     WrongVersion {
         gateway: String,
         binary: PathBuf,

@@ -1,5 +1,5 @@
 //! Checks that the top-level modules of a crate do not use each other in cycles, so that the reader
-//! of a module has to know only those below it.
+//! of a module has to know only the modules below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

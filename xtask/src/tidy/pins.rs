@@ -12,7 +12,7 @@ const INSTALLERS: [(&str, Option<&str>, &str); 3] = [
     (
         "cargo install",
         Some("--locked"),
-        "cargo uses the newest dependencies; use --locked",
+        "cargo installs the newest dependencies; use --locked",
     ),
     (
         "go install",

@@ -53,7 +53,7 @@ fn printing(file: &SourceFile, code: &Code) -> Vec<Finding> {
     };
     code.lines()
         .filter(|(_, line)| prints(line))
-        .map(|(line, _)| Finding::new(file, line, "only cli prints; return the text or an error"))
+        .map(|(line, _)| Finding::new(file, line, "do not print here; return the text or an error"))
         .collect()
 }
 

@@ -23,7 +23,8 @@ pub struct Block {
 const IDLE_MAX_NS: u64 = 1_000_000;
 
 /// A second with at least this share of the largest CPU time for compiling counts as one with
-/// compiling. Seconds in between are at the edge of a sweep and belong to neither kind.
+/// compiling. Seconds with less compiling than that are at the beginning or the end of a
+/// compilation, and belong to neither kind.
 const COMPILING_MIN: f64 = 0.25;
 
 /// Splits the seconds of a process by kind; none if one kind is missing.

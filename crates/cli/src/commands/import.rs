@@ -43,7 +43,7 @@ pub struct Import {
 enum Kind {
     /// Kong: a declarative configuration or a decK file, format 1.1 to 3.0
     Kong(OfGateway),
-    /// APISIX: the configuration file of the standalone mode
+    /// APISIX: the `apisix.yaml` of standalone mode
     Apisix(OfGateway),
     /// Kubernetes: Gateway and HTTPRoute resources of the Gateway API
     Kubernetes(OfGateway),

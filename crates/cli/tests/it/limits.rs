@@ -43,7 +43,7 @@ fn more_cpus_than_the_machine_has_are_refused() {
     let finished = bench.gatebench("run suite.yaml --gateway-cpus 4000 --dir run");
     finished
         .assert_code(3)
-        .assert_says(&["the gateway cannot have 4000 of", "→ "]);
+        .assert_says(&["the gateway cannot have 4000 cores", "→ "]);
     bench
         .gatebench("run suite.yaml --gateway-cpus 0 --dir run")
         .assert_code(2)

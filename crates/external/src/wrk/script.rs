@@ -185,7 +185,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
         return unseen(limits);
     }
     limits
-        .express("checks at no cost: wrk runs them in Lua for each response, which slows it down");
+        .express("checks at no cost: wrk runs them in Lua for each response, which slows wrk down");
     let zeros = vec!["0"; names.len()].join(", ");
     format!(
         "\nlooked_at = true\ncheck_names = {{{}}}\nfailed = {{{zeros}}}\nclasses = {{0, 0, 0, 0, 0}}\n\n\

@@ -4,9 +4,9 @@
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
-//! submission) without any work in it; `spin` and `block`, one connection that waits for each
-//! response by polling or sleeping, and prints its percentiles. A response is complete when it has
-//! the size of the first one.
+//! submission) without any work in it; `spin` and `block`, one connection, on which the client
+//! waits for each response by polling or by sleeping. These two modes also print percentiles of the
+//! round trip. A response is complete when it has the size of the first one.
 
 mod one;
 mod ring;

@@ -96,7 +96,7 @@ impl<'a> Client<'a> {
         // SAFETY: a receive entry points to no memory; a send entry points to the request, which
         // outlives the ring, because `work` outlives this client.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The queue is full; an error is reported again by the next wait.
+            // The queue is full, so it is submitted now. The next wait reports an error again.
             let _ = self.ring.submit();
         }
     }
@@ -168,7 +168,7 @@ impl<'a> Client<'a> {
             _ => {}
         }
         if is_send {
-            return Err("a request was sent in part".into());
+            return Err("only part of a request was sent".into());
         }
         if !cqueue::more(completion.flags()) {
             self.arm(index);
@@ -222,8 +222,8 @@ impl Buffers {
     fn give(&mut self, buffer: u16) {
         let at = usize::from(self.tail & (BUFFERS - 1));
         // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the
-        // published tail, and there are no more buffers than entries, so none it still owns is
-        // overwritten.
+        // published tail, and there are no more buffers than entries, so no entry that the kernel
+        // still owns is overwritten.
         let entry = unsafe { &mut *self.entries.add(at) };
         // SAFETY: a buffer's number is below BUFFERS, so its first byte is in the mapping.
         let address = unsafe { self.memory.add(usize::from(buffer) * BUFFER_BYTES) };

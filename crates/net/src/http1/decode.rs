@@ -49,7 +49,7 @@ enum State {
     /// After a CR where a request may begin: an empty line before a request is ignored (RFC 9112
     /// 2.2).
     EmptyLine,
-    /// In a head that is split across inputs.
+    /// In a head whose end is searched for, usually because it is split across inputs.
     Head(HeadScan),
     Length {
         left: u64,

@@ -60,7 +60,8 @@ pub enum ProtocolError {
     /// Content-Length fields with different values (RFC 9112 6.3 item 5).
     #[error("the message has Content-Length fields with different values")]
     ContentLengthsDiffer,
-    /// Both ways of framing at once, as in request smuggling (RFC 9112 6.3 item 3).
+    /// Content-Length together with Transfer-Encoding, as in request smuggling (RFC 9112 6.3 item
+    /// 3).
     #[error("the message has both Content-Length and Transfer-Encoding")]
     LengthAndEncoding,
     /// Transfer-Encoding in an HTTP/1.0 message (RFC 9112 6.1).

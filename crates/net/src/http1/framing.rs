@@ -26,7 +26,7 @@ pub(super) struct FieldFacts {
     chunked: bool,
     close: bool,
     keep_alive: bool,
-    /// The Connection field has options in addition to `close` and `keep-alive`.
+    /// The Connection field has options other than `close` and `keep-alive`.
     pub(super) lists_fields: bool,
     host: bool,
     expects_continue: bool,
@@ -60,8 +60,8 @@ impl FieldFacts {
         }
     }
 
-    /// Records a field of a request. [`FieldFacts::note`] records all fields except those that only
-    /// requests have.
+    /// Records a field of a request: Host, Expect, or one of the fields that [`FieldFacts::note`]
+    /// records.
     #[inline]
     pub(super) fn note_in_request(
         &mut self,

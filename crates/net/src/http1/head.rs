@@ -10,8 +10,8 @@ use super::parse::{FieldSpan, HeadFacts};
 pub struct Field<'a> {
     /// The name as the peer wrote it; compare with [`str::eq_ignore_ascii_case`].
     pub name: &'a str,
-    /// The value without surrounding white space. It is usually ASCII and never contains a control
-    /// character.
+    /// The value without surrounding white space. It is usually ASCII, and contains no control
+    /// character other than the tab.
     pub value: &'a [u8],
 }
 

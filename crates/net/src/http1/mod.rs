@@ -21,8 +21,8 @@
 //! assert_eq!(statuses(&mut decoder, response), Ok(vec![200]));
 //! ```
 //!
-//! [`Decoder::next`] removes the bytes that it needs from the front of `input` and returns `None`
-//! if it needs more bytes (then `input` is empty). After [`Event::End`] the same decoder reads the
+//! [`Decoder::next`] removes the bytes that it needs from the front of `input`. If it needs more
+//! bytes, it returns `None`, and `input` is empty. After [`Event::End`] the same decoder reads the
 //! next message of the connection if [`Decoder::keep_alive`] returns true; `input` may already
 //! contain its first bytes (pipelining). However the bytes are split, the events and the error are
 //! the same, except for the places where bodies are split.

@@ -92,7 +92,8 @@ impl Block {
         self
     }
 
-    /// Appends a field whose value [`Block::set`] replaces with others of the same length.
+    /// Appends a field whose value [`Block::set`] can replace with another value of the same
+    /// length.
     pub fn variable(&mut self, name: &str, value: &[u8]) -> Variable {
         self.write_name(&lower(name));
         self.write_string(value, false);
@@ -147,7 +148,7 @@ impl Block {
     }
 }
 
-/// Returns a name in lower case. Most names already are, and are not copied.
+/// Returns a name in lower case. Most names already are in lower case and are not copied.
 fn lower(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())

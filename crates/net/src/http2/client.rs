@@ -9,8 +9,8 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// The client's end of one connection: it takes requests, returns events, and exchanges bytes with
 /// the server.
 ///
-/// Everything is written to the `out` of the call; the caller sends it, and may do so once for
-/// several calls.
+/// Each call appends the bytes to be sent to its `out`. The caller sends them, and may first
+/// collect the output of several calls.
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
@@ -36,8 +36,8 @@ impl Client {
     }
 
     /// The number of requests that can be sent now within the server's settings and
-    /// [`Limits::streams`]. 0 after GOAWAY, after an error, and when the stream numbers are used
-    /// up.
+    /// [`Limits::streams`]. It is 0 after GOAWAY, after an error, and when the stream numbers are
+    /// used up.
     pub fn can_open(&self) -> usize {
         let connection = &self.connection;
         if self.is_closing() {
@@ -108,7 +108,7 @@ impl Client {
     }
 
     /// Refills the budgets of [`Limits`] for input that does no work. Finished requests refill them
-    /// too; call it about every second if a connection may be idle for long.
+    /// too. Call this function about every second if a connection may be idle for long.
     pub fn refill_budgets(&mut self) {
         self.connection.budgets.refill();
     }

@@ -40,7 +40,7 @@ pub(super) struct Connection {
     /// The highest stream number so far. On a client, this side opened that stream; on a server,
     /// the peer did.
     pub(super) last_stream: u32,
-    /// No more streams are accepted: this side or, on a client, the peer has announced it.
+    /// No more streams are opened: this side has announced its end or, on a client, the peer has.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Connection {
 pub(super) struct Receiving {
     /// The peer's SETTINGS have arrived.
     pub(super) settings_received: bool,
-    /// The peer has acknowledged ours.
+    /// The peer has acknowledged our SETTINGS.
     pub(super) settings_acknowledged: bool,
     /// The full window of each stream.
     pub(super) stream_window_bytes: u32,

@@ -85,7 +85,7 @@ pub enum ProtocolError {
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the connection's window allows")]
     WindowExceeded,
-    /// Too much input that causes work here but serves no request. `limit` is the field of
+    /// Too much input that causes work on this side but serves no request. `limit` is the field of
     /// [`super::Limits`] that bounds it.
     #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
     Flood { flood: Flood, limit: u32 },

@@ -44,7 +44,8 @@ pub enum Event<'a> {
     Trailers { stream: StreamId, head: Head<'a> },
     /// The message is complete. On a client, the stream is now closed.
     End { stream: StreamId },
-    /// The stream is closed before its message was complete.
+    /// The stream was closed early: before the peer's message or, on a server, our response was
+    /// complete.
     Reset {
         stream: StreamId,
         /// The code of RST_STREAM, the peer's or ours.

@@ -1,11 +1,11 @@
 //! Maps a stream's number to its slot.
 
-/// An open-addressing table whose hash is the number itself: streams opened in order are adjacent,
-/// as in a ring, and a stream that outlives its neighbors costs additional probes instead of
-/// blocking the ring.
+/// An open-addressing table whose hash is the number itself, without its lowest bit: streams opened
+/// in order are adjacent, as in a ring, and a stream that outlives its neighbors costs additional
+/// probes instead of blocking the ring.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A power of two, at least twice the number of entries; number 0 marks a free slot.
+    /// A power of two, at least twice the number of entries; number 0 marks a free place.
     places: Vec<Entry>,
     entries: usize,
 }
@@ -44,8 +44,8 @@ impl Index {
         self.entries += 1;
     }
 
-    /// Removes a number and closes the gap: a later entry moves up unless its home slot is between
-    /// the gap and itself.
+    /// Removes a number and closes the gap: a later entry moves up unless its home is between the
+    /// gap and itself.
     pub(super) fn remove(&mut self, number: u32) {
         let mask = self.mask();
         let mut gap = self.place_of(number);
@@ -73,12 +73,13 @@ impl Index {
         self.places.len() - 1
     }
 
-    /// All stream numbers of clients are odd.
+    /// Returns the preferred place of a number. The lowest bit is dropped, because the stream
+    /// numbers of clients are all odd.
     fn home(&self, number: u32) -> usize {
         (number >> 1) as usize & self.mask()
     }
 
-    /// The slot of the number, or the free slot for it.
+    /// The place of the number, or the free place where it belongs.
     #[inline]
     fn place_of(&self, number: u32) -> usize {
         let mut at = self.home(number);
@@ -113,7 +114,7 @@ mod tests {
             let mut index = Index::default();
             let mut model = BTreeMap::new();
             for (slot, (inserts, at)) in (0..).zip(steps) {
-                // The numbers are far apart as well as adjacent, so that slots collide.
+                // The numbers are far apart as well as adjacent, so that their homes collide.
                 let number = 1 + 2 * (at % 20) + 4096 * (at / 20);
                 if inserts && !model.contains_key(&number) {
                     index.insert(number, slot);

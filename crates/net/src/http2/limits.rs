@@ -7,7 +7,8 @@ use super::ProtocolError;
 /// Bounds of one connection.
 ///
 /// A connection holds at most one frame, one header block, its fields, the dynamic table, `streams`
-/// entries, and the bytes of its own bodies that wait for the peer's windows.
+/// entries, and the bytes of its own bodies that wait for the peer's windows. The last three limits
+/// are budgets: finished streams refill them partly, and `refill_budgets` refills them completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Number of concurrently open streams, in either role; a server announces it. Default 1,024.
@@ -21,13 +22,13 @@ pub struct Limits {
     pub list_bytes: usize,
     /// Number of informational (1xx) responses before a final one. Default 16.
     pub informational: u32,
-    /// Number of frames that do no work: SETTINGS, PING, PRIORITY, unknown frames, HEADERS of
-    /// streams that were reset. Default 1,000.
+    /// Number of frames that do no work: SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS
+    /// of streams that were reset. Default 1,000.
     pub idle_frames: u32,
     /// Number of empty DATA frames that do not end a stream. Default 100.
     pub empty_data: u32,
-    /// Number of streams that the peer resets, or that we reset or refuse because of it. Default
-    /// 1,000.
+    /// Number of streams that a client resets, or that a server resets or refuses because of the
+    /// client. Only servers count them. Default 1,000.
     pub resets: u32,
 }
 
@@ -49,7 +50,7 @@ impl Default for Limits {
 /// Frames that do no work and that a peer could send endlessly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
-    /// SETTINGS, PING, PRIORITY, unknown frames, HEADERS of streams that were reset.
+    /// SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS of streams that were reset.
     #[error("frames that do no work")]
     IdleFrames,
     /// DATA frames without data.
@@ -60,8 +61,9 @@ pub enum Flood {
     Resets,
 }
 
-/// The remaining budgets. A finished stream and the caller's clock refill them: a connection may
-/// stay open for days, so a fixed limit on the whole lifetime would be too low.
+/// The remaining budgets. A connection may stay open for days, so a fixed limit for its whole
+/// lifetime would be too low. Therefore, each finished stream and the caller's regular calls refill
+/// the budgets.
 #[derive(Debug)]
 pub(super) struct Budgets {
     limits: [u32; 3],
@@ -100,7 +102,7 @@ impl Budgets {
         }
     }
 
-    /// Refills the budgets as time passes.
+    /// Refills the budgets completely, when the caller requests it.
     pub(super) fn refill(&mut self) {
         self.left = self.limits;
     }

@@ -36,9 +36,10 @@
 //! allocates nothing. However the bytes are split, the events and the error are the same, except
 //! for the places where bodies are split.
 //!
-//! Bodies are passed on as they arrive, so a window is increased when half of it is used; a caller
-//! that wants to slow a peer down stops receiving. Priorities are ignored, push is disabled, and
-//! there is no upgrade from HTTP/1.1 (RFC 9113 3.1): both ends have already agreed on HTTP/2.
+//! Bodies are passed on as they arrive, so a window is increased as soon as half of it is used. A
+//! caller that wants to slow a peer down stops receiving or, on a server, pauses one stream
+//! ([`Server::hold`]). Priorities are ignored, push is disabled, and there is no upgrade from
+//! HTTP/1.1 (RFC 9113 3.1): both ends have already agreed on HTTP/2.
 
 mod block;
 mod client;

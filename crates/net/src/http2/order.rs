@@ -49,7 +49,7 @@ impl Order {
     }
 
     fn wrong_first(&self, header: &FrameHeader) -> ProtocolError {
-        // `HTTP/1.1 400 Bad Request`, read as a frame.
+        // The beginning of `HTTP/1.1 400 Bad Request`, read as the header of a frame.
         let begins_http = FrameHeader::parse(b"HTTP/1.1 ");
         let is_http = header.length == begins_http.length && header.frame == begins_http.frame;
         if self.role == Role::Client && is_http {

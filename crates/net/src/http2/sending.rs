@@ -23,7 +23,8 @@ pub(super) struct Sending {
     /// Slots whose bodies wait for a window, in queue order.
     waiting: VecDeque<u32>,
     /// The peer made the table smaller than its initial size, and the next block must confirm this.
-    /// We do not use the table, so that block sets its size to 0 bytes, once and for all.
+    /// Because we do not use the table, that block sets its size to 0 bytes, after which no further
+    /// update is needed.
     owes_table_update: bool,
     table_is_empty: bool,
 }
@@ -147,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// Continues all waiting bodies after a window has grown, each once in turn.
+    /// Continues all waiting bodies after a window has grown, each of them once, in queue order.
     pub(super) fn resume_all(&mut self, out: &mut Vec<u8>) {
         for _ in 0..self.sending.waiting.len() {
             let Some(slot) = self.sending.waiting.pop_front() else {
@@ -195,7 +196,7 @@ impl Connection {
     }
 
     /// On a server, closes a stream whose response is complete. The rest of a request that is still
-    /// arriving is then not needed (RFC 9113 8.1). A client closes a stream at the end of its
+    /// arriving is no longer needed (RFC 9113 8.1). A client closes a stream at the end of its
     /// response.
     #[inline]
     fn finish_outgoing(&mut self, id: StreamId, out: &mut Vec<u8>) {

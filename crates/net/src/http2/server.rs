@@ -8,9 +8,9 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// The server's end of one connection: it returns events, takes responses, and exchanges bytes with
 /// the client.
 ///
-/// Everything is written to the `out` of the call; the caller sends it, and may do so once for
-/// several calls. Calls for a stream that is already closed are ignored, because the client may
-/// have reset it.
+/// Each call appends the bytes to be sent to its `out`. The caller sends them, and may first
+/// collect the output of several calls. Calls for a stream that is already closed are ignored,
+/// because the client may have reset it.
 #[derive(Debug)]
 pub struct Server {
     connection: Connection,
@@ -80,7 +80,7 @@ impl Server {
     }
 
     /// The number of bytes of a response that wait for the client's windows. The producer of a long
-    /// body waits until few are left.
+    /// body can wait until this number is small.
     pub fn unsent_bytes(&mut self, stream: StreamId) -> usize {
         self.connection
             .streams
@@ -122,8 +122,8 @@ impl Server {
     }
 
     /// Announces the end of the connection: the client must send no new requests on it. Requests
-    /// that are already in transit are served, because GOAWAY states the highest stream number (RFC
-    /// 9113 6.8). Call [`Self::go_away`] when they have arrived.
+    /// that are already in transit are served, because this GOAWAY states the highest possible
+    /// stream number (RFC 9113 6.8). Call [`Self::go_away`] when they have arrived.
     pub fn announce_end(&mut self, out: &mut Vec<u8>) {
         frame::write_go_away(out, frame::WINDOW_BYTES_MAX, ErrorCode::NO_ERROR);
     }

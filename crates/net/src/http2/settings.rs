@@ -24,7 +24,7 @@ const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The number of DATA bytes that the peer may send on one stream before a WINDOW_UPDATE.
-    /// Default 1 GiB, so that the windows never delay anything; at most 2³¹−1.
+    /// Default 1 GiB, so that the windows do not delay the peer; at most 2³¹−1.
     pub stream_window_bytes: u32,
     /// The number of DATA bytes that the peer may send on all streams together before a
     /// WINDOW_UPDATE, at least 65,535. Default 1 GiB; at most 2³¹−1.

@@ -163,7 +163,7 @@ impl SessionError {
             Self::Certificate { fault, .. } => fault.remedy(),
             Self::NotTls => "use a port that speaks TLS, or do not use TLS",
             Self::Incompatible(_) => "allow more versions or protocols",
-            Self::Protocol(_) => "try `openssl s_client` against it",
+            Self::Protocol(_) => "examine the peer with `openssl s_client`",
             Self::KeysUsedUp => "use TLS 1.3, which renews its keys, or renew connections earlier",
             Self::ClosedInHandshake | Self::Truncated => "check the peer's log",
         }

@@ -1,8 +1,9 @@
 //! TLS 1.2 and 1.3 without I/O, on rustls with the ring provider.
 //!
-//! Contexts ([`ClientContext`], [`ServerContext`]) are made once, before the loop, from settings
-//! whose mistakes are reported as text. A [`Session`] is one connection's TLS: it takes the bytes
-//! that arrived, returns their plaintext, and appends the bytes to send to a vector of the caller.
+//! Contexts ([`ClientContext`], [`ServerContext`]) are made from settings once, before the loop.
+//! Mistakes in the settings are reported as text. A [`Session`] is one connection's TLS: it takes
+//! the bytes that arrived, returns their plaintext, and appends the bytes to send to a vector of
+//! the caller.
 //!
 //! # Which rustls interface
 //! rustls can keep the buffers itself or leave them to its user (`rustls::unbuffered`). Measured in

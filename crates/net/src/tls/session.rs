@@ -11,8 +11,8 @@ use super::{ClientContext, ServerContext, SessionError, SettingsError, Version};
 ///
 /// - pass the bytes that arrive to [`Session::receive`],
 /// - pass the plaintext to [`Session::send`],
-/// - send the bytes that these two calls append to `out`, in order, even after an error: they then
-///   contain the alert for the peer.
+/// - send the bytes that these two calls append to `out`, in order, even after an error: in that
+///   case, they contain the alert for the peer.
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
@@ -59,8 +59,8 @@ impl Session {
     /// appended to `out`.
     ///
     /// # Errors
-    /// The peer sent an alert or violated the protocol, or its certificate is not accepted.
-    /// `on_plain` has then received everything that came before; the session is over.
+    /// The peer sent an alert or violated the protocol, or its certificate is not accepted. In that
+    /// case, `on_plain` has received everything that came before, and the session is over.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -78,8 +78,8 @@ impl Session {
         on_plain: &mut impl FnMut(&[u8]),
     ) -> Result<(), SessionError> {
         while !bytes.is_empty() && !self.peer_closed {
-            // All plaintext has been removed, so only a message that exceeds every limit does not
-            // fit.
+            // All plaintext has been removed, so the buffer is too small only for a message that
+            // exceeds every limit.
             self.connection
                 .read_tls(&mut bytes)
                 .map_err(|error| SessionError::Protocol(error.to_string()))?;
@@ -101,7 +101,7 @@ impl Session {
     /// possible. After [`Session::close`] it is dropped.
     ///
     /// # Errors
-    /// [`SessionError::KeysUsedUp`]; then close_notify is in `out`.
+    /// [`SessionError::KeysUsedUp`]. In this case, `out` contains close_notify.
     pub fn send(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), SessionError> {
         if self.closed {
             return Ok(());
@@ -131,7 +131,7 @@ impl Session {
     ///
     /// # Errors
     /// The peer has not sent close_notify: the handshake is not complete
-    /// ([`SessionError::ClosedInHandshake`]), or its message may be truncated
+    /// ([`SessionError::ClosedInHandshake`]), or its data may be truncated
     /// ([`SessionError::Truncated`]).
     pub fn end_of_stream(&self) -> Result<(), SessionError> {
         match (self.peer_closed, self.is_handshaking()) {

@@ -1,10 +1,10 @@
 //! The loop on io_uring.
 //!
-//! Receiving is multishot into a ring of buffers: one submission serves a connection until it ends.
-//! Submissions are collected in the queue and submitted with the one `io_uring_enter` that also
-//! waits. Only the thread that made the loop submits, and completions are processed only when it
-//! requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing preempts
-//! the worker.
+//! Receiving is multishot into a ring of buffers: one submission usually serves a connection until
+//! it ends. Submissions are collected in the queue and submitted with the one `io_uring_enter` that
+//! also waits. Only the thread that made the loop submits, and completions are processed only when
+//! it requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing
+//! preempts the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
 //! to) until the operation's completion has been reaped. A [`Conn`] owns such memory, and is
@@ -358,8 +358,8 @@ impl Uring {
         };
         match response {
             Ok(_) => Ok(()),
-            // TIME: the clock reached `until_ns`. INTR: a signal. BUSY: completions wait to be
-            // reaped. AGAIN: memory is short; the submissions stay queued for the next poll.
+            // TIME: the clock reached `until_ns`. INTR: a signal arrived. BUSY: completions wait to
+            // be reaped. AGAIN: memory is short; the submissions stay queued for the next poll.
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
                 _ => Err(error),
@@ -547,7 +547,8 @@ impl Drop for Uring {
             self.buffers.refill();
             let waited = self.ring.submit_and_wait(1);
             if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-                // Without completions, no memory is known to be free: keep it forever.
+                // Without completions, it is unknown which memory the kernel still uses, so all of
+                // it is kept forever.
                 std::mem::forget(Rc::clone(&self.pool));
                 std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));
                 return;

@@ -253,7 +253,7 @@ on_both!(
             matches!(event, Event::Received { .. }).then_some(())
         });
         let mut rest = Vec::new();
-        // RST if the kernel still held unread bytes, otherwise FIN.
+        // The peer receives RST if the kernel still held unread bytes, and otherwise FIN.
         let _ = peer.read_to_end(&mut rest);
         assert!(rest.is_empty());
     }

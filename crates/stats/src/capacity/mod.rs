@@ -3,7 +3,7 @@
 //! the result of the repeats.
 //!
 //! Each repeat uses a fresh gateway process. The search raises or lowers the rate until one rate
-//! has held the objective and a higher one has missed it, and then bisects between the two on a
+//! has met the objective and a higher one has missed it, and then bisects between the two on a
 //! logarithmic scale. The last steps are near the rate that holds most of the time: the rate rises
 //! a little after a step that held, and falls four times as far after a step that missed. A
 //! logistic curve is fitted to all steps of all repeats ([`curve`]).
@@ -75,7 +75,7 @@ pub struct Plan {
 pub struct Tried {
     /// The number of arrivals per second.
     pub rate_per_second: f64,
-    /// True if the step held the objective.
+    /// True if the step met the objective.
     pub held: bool,
     /// The step's length, relative to the length of the steps for which the result is valid.
     pub length: f64,

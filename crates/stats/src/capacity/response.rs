@@ -23,7 +23,7 @@ pub enum Response {
     Lapsing {
         /// The share of the steps that miss regardless of the rate.
         lapses: Lapses,
-        /// The rate at which a step holds the objective half of the time.
+        /// The rate at which a step meets the objective half of the time.
         half: Rate,
     },
     /// The gateway sustained the highest rate that was tried, so the result is at least this rate.
@@ -42,16 +42,16 @@ pub enum Response {
     },
 }
 
-/// The rate at which a step holds the objective with 95 % probability.
+/// The rate at which a step meets the objective with 95 % probability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sustained {
     /// That rate and its interval.
     #[serde(flatten)]
     pub rate: Rate,
     pub probability: f64,
-    /// The rate at which a step holds the objective half of the time.
+    /// The rate at which a step meets the objective half of the time.
     pub half: Rate,
-    /// For each repeat, the rate at which its process holds the objective half of the time.
+    /// For each repeat, the rate at which its process meets the objective half of the time.
     pub knees_per_second: Vec<f64>,
     /// The indices of the repeats whose processes differ from the others by more than chance
     /// explains.

@@ -96,11 +96,11 @@ impl Law {
         })
     }
 
-    /// Fits the law that minimizes the squared relative errors in its linear form N ÷ X = a + b(N −
-    /// 1) + cN(N − 1), where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be negative. The result is
-    /// the best of four fits, each of which sets some of the coefficients to 0, without the fits in
-    /// which another coefficient is negative (C. L. Lawson, R. J. Hanson, *Solving Least Squares
-    /// Problems*, 1974, chapter 23).
+    /// Fits the law that minimizes the squared relative errors in its linear form
+    /// `N ÷ X = a + b(N − 1) + cN(N − 1)`, where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be
+    /// negative. The result is the best of four fits, each of which sets some of the coefficients
+    /// to 0, without the fits in which another coefficient is negative (C. L. Lawson, R. J. Hanson,
+    /// *Solving Least Squares Problems*, 1974, chapter 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()

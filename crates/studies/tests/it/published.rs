@@ -305,7 +305,7 @@ fn statements_agree_with_their_figures() {
     };
     let rate = |row: &PublishedRow| row.published.get(Figure::Rate).unwrap();
     let drift = format!(
-        "{:.1} % above the first",
+        "{:.1} % above that of the first",
         (rate(last) / rate(first) - 1.0) * 100.0
     );
     let warm_up = statement(&framework, "No warm-up");

@@ -61,7 +61,7 @@ impl Api {
 }
 
 impl Response {
-    /// Reads a response to the end.
+    /// Reads a response, whose body is cut off at [`BODY_BYTES_MAX`].
     pub(crate) fn read(response: ResponseReader<UnixStream>) -> io::Result<Self> {
         let status = response.status();
         let mut body = Vec::new();

@@ -175,12 +175,12 @@ impl Folder {
         if !proven.is_empty() {
             let proven = proven.join(", ");
             return Some(format!(
-                "the folder of {name} was tested with {proven}, not with {version}"
+                "the gateway folder {name} was tested with {name} {proven}, not with {version}"
             ));
         }
         let written =
             "was written from the gateway's documentation, and the project has never run it";
-        (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
+        (self.origin == Origin::Embedded).then(|| format!("the gateway folder {name} {written}"))
     }
 
     /// Returns the folder with a user's configuration in place of the file of the same name, or

@@ -91,7 +91,8 @@ fn elsewhere(packages: &VendorPackages) -> String {
 }
 
 impl System {
-    /// Parses the text of os-release(5). A missing value is empty, so no steps match it.
+    /// Parses the text of os-release(5). A missing `ID` or `VERSION_ID` is empty, so no
+    /// vendor's steps match it.
     fn of(release: &str) -> Self {
         let value = |name: &str| {
             let mut lines = release.lines();

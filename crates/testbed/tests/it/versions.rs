@@ -49,7 +49,7 @@ fn a_version_that_was_not_tested_with_the_folder_is_reported() {
     assert!(nginx.unproven("1.22.10").is_some());
     assert_eq!(
         nginx.unproven("1.30.0").as_deref(),
-        Some("the folder of nginx was tested with 1.22.1, not with 1.30.0")
+        Some("the gateway folder nginx was tested with nginx 1.22.1, not with 1.30.0")
     );
     let mut never_run = folder("nginx");
     never_run.spec.proven_with.clear();
@@ -136,9 +136,9 @@ fn a_version_that_the_folder_was_not_written_for_is_refused() {
     folder.spec.binary.version_min = Some("1.18".into());
     let error = folder.find_binary(&launcher()).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .contains("is version 0.9.1, but the folder of nginx was written for at least 1.18"),
+        error.to_string().contains(
+            "is version 0.9.1, but the gateway folder nginx was written for at least 1.18"
+        ),
         "{error}"
     );
     assert_eq!(error.culprit(), Culprit::Environment);

@@ -88,7 +88,7 @@ fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) 
         Some(_) => Response::error(400, "upstream: the maximum body size is 128 MiB\n"),
         None => Response::error(
             400,
-            "upstream: the size is invalid; write 350B, 5KB or 1M\n",
+            "upstream: the size is invalid; write a number of bytes, such as 350\n",
         ),
     }
 }

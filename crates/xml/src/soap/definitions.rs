@@ -1,5 +1,5 @@
 //! All compiled definitions of a chain, or the reasons why they cannot be compiled. Failures are
-//! kept like successes, so that messages do not make the gateway compile repeatedly.
+//! kept, too, so that the gateway does not compile a faulty definition again for each message.
 
 use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};

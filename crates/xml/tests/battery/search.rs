@@ -110,7 +110,7 @@ fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     at..end
 }
 
-/// Applies one change at an arbitrary position, so many results are not XML.
+/// Applies one change at an arbitrary position. Many results are not XML.
 fn change(dice: &mut Dice, bytes: &mut Vec<u8>, other: &[u8]) {
     let place = part(dice, bytes);
     match dice.roll(8) {

@@ -39,8 +39,8 @@ impl Decoder {
     /// Decodes a complete block into `fields`, which must be the same object each time and enforces
     /// its own limits.
     ///
-    /// Successive responses are often identical. Nothing is decoded then, because `fields` already
-    /// contains their fields.
+    /// Successive responses often have identical blocks. Such a block is not decoded again, because
+    /// `fields` already contains its fields.
     pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         if block == self.repeatable && !block.is_empty() {
             return Ok(());

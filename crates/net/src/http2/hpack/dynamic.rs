@@ -90,8 +90,8 @@ impl DynamicTable {
         }
     }
 
-    /// Moves the entries to the front, over the bytes of evicted ones. This happens once per
-    /// `size_max` inserted bytes, so it costs less than one more copy of each byte.
+    /// Moves the entries to the front, over the bytes of evicted ones. This happens at most once
+    /// per `size_max` inserted bytes, so it costs less than one more copy of each byte.
     fn compact(&mut self) {
         let evicted = self
             .entries

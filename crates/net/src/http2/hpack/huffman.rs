@@ -102,8 +102,8 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
         symbol_count: 0,
         length: 0,
     }; 1 << LOOKUP_BITS];
-    // First, each entry gets its first symbol; then, where the remaining bits hold a whole code,
-    // the second.
+    // First, each entry gets its first symbol. Then each entry whose remaining bits contain a whole
+    // code gets its second symbol.
     let mut symbol = 0;
     while symbol < EOS as usize {
         let length = LENGTHS[symbol] as usize;

@@ -293,8 +293,8 @@ fn fields_beyond_the_limit_are_dropped_but_enter_the_table() {
 fn an_endlessly_repeated_field_is_not_decoded_to_its_end() {
     let mut decoder = Decoder::new();
     let mut fields = Fields::new(40);
-    // A field that takes 34 bytes of the list: the second exceeds the limit; the twentieth exceeds
-    // the bound on decoding.
+    // The field takes 34 bytes of the list. The second copy exceeds the limit, and the nineteenth
+    // exceeds the bound on decoding.
     let named = |count: usize| [&unhex("4001 6101 62")[..], &vec![0xbe; count]].concat();
     decoder.decode(&named(17), &mut fields).unwrap();
     assert!(fields.is_too_large);

@@ -12,7 +12,7 @@ fn chunked(body: &str) -> Transcript {
 
 #[test]
 fn well_formed_chunks() {
-    // RFC 9112 7.1.
+    // RFC 9112 7.1: the data of the chunks is joined.
     let cases: &[(&str, &str)] = &[
         ("0\r\n\r\n", ""),
         ("5\r\nhello\r\n0\r\n\r\n", "hello"),
@@ -37,7 +37,7 @@ fn well_formed_chunks() {
 #[test]
 fn malformed_chunks() {
     let cases: &[(&str, ProtocolError)] = &[
-        // RFC 9112 7.1: hexadecimal digits, at least one, 64 bits.
+        // RFC 9112 7.1: a size has at least one hexadecimal digit and at most 64 bits.
         ("\r\n", ChunkSize),
         (";a\r\n", ChunkSize),
         ("g\r\n", ChunkSize),
@@ -49,17 +49,17 @@ fn malformed_chunks() {
         ("1_0\r\n", ChunkSize),
         ("10000000000000000\r\n", ChunkSize),
         ("ffffffffffffffffffff\r\n", ChunkSize),
-        // 2.2: CRLF.
+        // 2.2: a line ends with CRLF.
         ("1\na\r\n", ChunkSize),
         ("1\ra\r\n", ChunkSize),
-        // 7.1.1: an extension that ends at LF for one reader and at CRLF for another.
+        // 7.1.1: an extension that would end at LF for one reader and at CRLF for another.
         ("2;\nxx\r\n4c\r\n0\r\n\r\n", ChunkExtension),
         ("2;a\0\r\n", ChunkExtension),
-        // The size is wrong.
+        // The size does not match the data.
         ("2\r\nabc\r\n", ChunkEnd),
         ("2\r\nab\n", ChunkEnd),
         ("2\r\nab\rx", ChunkEnd),
-        // 7.1.2: field lines and the empty line.
+        // 7.1.2: only field lines and the empty line may follow the last chunk.
         ("0\r\nGET / HTTP/1.1\r\n", Trailer),
         ("0\r\n X: folded\r\n\r\n", Trailer),
         ("0\r\n: empty\r\n\r\n", Trailer),

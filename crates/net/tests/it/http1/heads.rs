@@ -76,12 +76,12 @@ fn start_lines() {
         // RFC 9110 9.1: a method is any token, and its case matters.
         ("M-SEARCH / HTTP/1.1\r\n", None),
         ("connect / HTTP/1.1\r\n", None),
-        // RFC 9112 2.2: empty lines before a request line.
+        // RFC 9112 2.2: empty lines before a request line are ignored, but they must end with CRLF.
         ("\r\nGET / HTTP/1.1\r\n", None),
         ("\r\n\r\n\r\nGET / HTTP/1.1\r\n", None),
         ("\nGET / HTTP/1.1\r\n", Some(StartLine)),
         ("\rGET / HTTP/1.1\r\n", Some(StartLine)),
-        // RFC 9112 3: single spaces, and nothing missing.
+        // RFC 9112 3: the parts are separated by single spaces, and none may be missing.
         ("GET  / HTTP/1.1\r\n", Some(StartLine)),
         ("GET /  HTTP/1.1\r\n", Some(StartLine)),
         ("GET / HTTP/1.1 \r\n", Some(BareCarriageReturn)),
@@ -93,11 +93,11 @@ fn start_lines() {
         ("GET /\x7f HTTP/1.1\r\n", Some(StartLine)),
         ("GET / http/1.1\r\n", Some(StartLine)),
         ("GET / HTTP/1.1\n", Some(BareLineFeed)),
-        // RFC 9112 2.3.
+        // RFC 9112 2.3: other versions are refused.
         ("GET / HTTP/2.0\r\n", Some(Version)),
         ("GET / HTTP/1.2\r\n", Some(Version)),
         ("GET / HTTP/0.9\r\n", Some(Version)),
-        // Other protocols.
+        // Other protocols are recognized.
         ("\x16\x03\x01\x02\x00", Some(StartLine)),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Some(Version)),
     ];

@@ -1,4 +1,5 @@
-//! The life of a connection: idle, reusable, closed early, reused.
+//! The states of a connection: between messages, reusable, closed early, and after its last
+//! message.
 
 use super::transcript::Transcript;
 use gatebench_net::http1::ProtocolError::*;
@@ -6,7 +7,7 @@ use gatebench_net::http1::{Decoder, Limits, ProtocolError, Role};
 
 #[test]
 fn the_end_of_the_stream() {
-    // RFC 9112 8.
+    // RFC 9112 8: an incomplete message is an error.
     let length = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let cases: &[(&str, Result<bool, ProtocolError>)] = &[
@@ -78,7 +79,7 @@ fn a_client_that_saw_an_informational_response_is_not_idle() {
 
 #[test]
 fn nothing_is_read_after_the_last_message() {
-    // RFC 9112 9.6.
+    // RFC 9112 9.6: bytes after the last message are ignored.
     let mut decoder = Decoder::requests(Limits::default());
     let bytes = b"GET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\n\r\n";
     let transcript = Transcript::of(&mut decoder, [&bytes[..], b"\0"]);

@@ -137,7 +137,7 @@ fn the_number_of_informational_responses_is_limited() {
     assert_eq!(
         (twice.heads().count(), twice.error),
         (2, None),
-        "counted for each response"
+        "the limit applies to each final response separately"
     );
     assert_eq!(
         responses(SMALL, response(3)).error,

@@ -1,4 +1,4 @@
-//! Tests of the protocol: tables of rules, then properties over arbitrary bytes.
+//! Tests of the protocol: tables of rules, and properties that hold for arbitrary bytes.
 
 mod bodies;
 mod heads;

@@ -1,4 +1,4 @@
-//! Properties over generated messages, generated splits and arbitrary bytes.
+//! Properties that hold for generated messages, generated splits and arbitrary bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -73,8 +73,8 @@ impl Message {
         self.write_body(out);
     }
 
-    /// A response without framing would last until the close, so status 204 represents a missing
-    /// body.
+    /// A response without framing would last until the close, so a message without a body gets
+    /// status 204.
     fn write_response(&self, out: &mut Vec<u8>) {
         let status = if matches!(self.body, Body::None) {
             204

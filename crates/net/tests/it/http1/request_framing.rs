@@ -19,9 +19,9 @@ fn framing_of(version: &str, fields: &str) -> Result<Framing, ProtocolError> {
 #[allow(clippy::too_many_lines)]
 fn length_of_a_request_body() {
     let cases: &[(&str, Result<Framing, ProtocolError>)] = &[
-        // 6.3 item 7: neither field, no body.
+        // 6.3 item 7: without either field, there is no body.
         ("", Ok(NoBody)),
-        // 6.3 item 6, RFC 9110 8.6: digits, any case of the name, white space around the value.
+        // 6.3 item 6, RFC 9110 8.6: the value consists of digits; white space may surround it.
         ("Content-Length: 0\r\n", Ok(Length(0))),
         ("Content-Length: 5\r\n", Ok(Length(5))),
         ("content-LENGTH:5\r\n", Ok(Length(5))),
@@ -31,7 +31,7 @@ fn length_of_a_request_body() {
             "Content-Length: 18446744073709551615\r\n",
             Ok(Length(u64::MAX)),
         ),
-        // 6.3 item 5: a list of one value repeated is that value.
+        // 6.3 item 5: a list that repeats one value means that value.
         ("Content-Length: 5, 5\r\n", Ok(Length(5))),
         ("Content-Length: 5\r\nContent-Length: 5\r\n", Ok(Length(5))),
         ("Content-Length: 5\r\nContent-Length: 05\r\n", Ok(Length(5))),
@@ -68,7 +68,7 @@ fn length_of_a_request_body() {
         // 6.3 item 4, RFC 9110 5.6.1: chunked is case-insensitive.
         ("Transfer-Encoding: chunked\r\n", Ok(Chunked)),
         ("transfer-encoding:\tCHUNKED \r\n", Ok(Chunked)),
-        // 6.1: a coding unknown to the server gets 501.
+        // 6.1: the server responds with 501 to a coding that it does not know.
         (
             "Transfer-Encoding: gzip, chunked\r\n",
             Err(EncodingUnsupported),
@@ -88,7 +88,7 @@ fn length_of_a_request_body() {
             "Transfer-Encoding: chunke\u{17f}\r\n",
             Err(EncodingUnsupported),
         ),
-        // 6.1: chunked comes last and once.
+        // 6.1: chunked must come last, and only once.
         ("Transfer-Encoding: chunked, gzip\r\n", Err(ChunkedNotLast)),
         (
             "Transfer-Encoding: chunked, identity\r\n",
@@ -109,7 +109,7 @@ fn length_of_a_request_body() {
         ("Transfer-Encoding:\r\n", Err(Encoding)),
         ("Transfer-Encoding: chunked,\r\n", Err(Encoding)),
         ("Transfer-Encoding: ,chunked\r\n", Err(Encoding)),
-        // 6.3 item 3: both at once.
+        // 6.3 item 3: both fields at once are an error.
         (
             "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
             Err(LengthAndEncoding),
@@ -126,10 +126,10 @@ fn length_of_a_request_body() {
         ("Transfer-Encoding : chunked\r\n", Err(FieldName)),
         ("Content-Length\t: 5\r\n", Err(FieldName)),
         (" Content-Length: 5\r\n", Err(FieldName)),
-        // 5.2: folded lines.
+        // 5.2: folded lines are errors.
         ("X: a\r\n Content-Length: 5\r\n", Err(FieldName)),
         ("Transfer-Encoding:\r\n chunked\r\n", Err(FieldName)),
-        // RFC 9110 5.5: control characters.
+        // RFC 9110 5.5: control characters are errors.
         ("Transfer-Encoding: \x0bchunked\r\n", Err(FieldValue)),
         ("Transfer-Encoding: chunked\0\r\n", Err(FieldValue)),
         ("X: a\rTransfer-Encoding: chunked\r\n", Err(FieldValue)),
@@ -152,7 +152,7 @@ fn length_of_a_request_body() {
 
 #[test]
 fn http_1_0_has_no_transfer_encoding() {
-    // RFC 9112 6.1.
+    // RFC 9112 6.1: Transfer-Encoding in HTTP/1.0 is an error.
     let chunked = "Transfer-Encoding: chunked\r\n";
     assert_eq!(framing_of("1.0", chunked), Err(EncodingInHttp10));
     let both = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n";
@@ -172,7 +172,7 @@ fn a_body_on_any_method_is_framed_by_its_fields() {
 
 #[test]
 fn a_request_has_one_valid_host() {
-    // RFC 9112 3.2.
+    // RFC 9112 3.2: HTTP/1.1 requires Host, and no request may repeat it.
     let cases: &[(&str, &str, Option<ProtocolError>)] = &[
         ("1.1", "Host: example.com\r\n", None),
         ("1.1", "HOST:127.0.0.1:8080\r\n", None),
@@ -217,7 +217,7 @@ fn a_request_has_one_valid_host() {
 
 #[test]
 fn expect_is_ignored_in_http_1_0() {
-    // RFC 9110 10.1.1: case-insensitive, ignored in HTTP/1.0.
+    // RFC 9110 10.1.1: the value is case-insensitive, and HTTP/1.0 ignores the field.
     let cases = [
         ("1.1", "Expect: 100-continue\r\n", true),
         ("1.1", "expect: 100-Continue\r\n", true),

@@ -28,14 +28,14 @@ fn length_of_a_response_body() {
         (304, "Content-Length: 5\r\n", Ok(NoBody)),
         (304, "Transfer-Encoding: chunked\r\n", Ok(NoBody)),
         (304, both, Ok(NoBody)),
-        // 6.3 item 3.
+        // 6.3 item 3: both fields at once are an error.
         (200, both, Err(LengthAndEncoding)),
         (
             200,
             "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
             Err(LengthAndEncoding),
         ),
-        // 6.3 item 4.
+        // 6.3 item 4: chunked must be the only coding.
         (200, "Transfer-Encoding: chunked\r\n", Ok(Chunked)),
         (200, "Transfer-Encoding: gzip\r\n", Err(EncodingUnsupported)),
         (
@@ -43,19 +43,19 @@ fn length_of_a_response_body() {
             "Transfer-Encoding: chunked, gzip\r\n",
             Err(ChunkedNotLast),
         ),
-        // 6.3 item 5.
+        // 6.3 item 5: differing or invalid lengths are errors.
         (
             200,
             "Content-Length: 5\r\nContent-Length: 6\r\n",
             Err(ContentLengthsDiffer),
         ),
         (200, "Content-Length: x\r\n", Err(ContentLength)),
-        // 6.3 item 6.
+        // 6.3 item 6: Content-Length states the length.
         (200, "Content-Length: 5\r\n", Ok(Length(5))),
         (205, "Content-Length: 0\r\n", Ok(Length(0))),
         (404, "Content-Length: 5, 5\r\n", Ok(Length(5))),
         (999, "Content-Length: 5\r\n", Ok(Length(5))),
-        // 6.3 item 8.
+        // 6.3 item 8: otherwise, the body lasts until the close.
         (200, "", Ok(UntilClose)),
         (500, "Server: a\r\n", Ok(UntilClose)),
     ];
@@ -66,7 +66,7 @@ fn length_of_a_response_body() {
             "{status} {fields:?}"
         );
     }
-    // 6.1.
+    // 6.1: HTTP/1.0 has no Transfer-Encoding.
     assert_eq!(
         framing_of("1.0", 200, "Transfer-Encoding: chunked\r\n"),
         Err(EncodingInHttp10)
@@ -80,7 +80,7 @@ fn length_of_a_response_body() {
 
 #[test]
 fn the_response_to_head_has_no_body() {
-    // RFC 9112 6.3 item 1.
+    // RFC 9112 6.3 item 1: the fields do not matter.
     for fields in [
         "",
         "Content-Length: 5\r\n",
@@ -92,7 +92,7 @@ fn the_response_to_head_has_no_body() {
         assert_eq!(
             framings,
             [NoBody, Length(1)],
-            "applies to one response only: {fields:?}"
+            "HEAD affects only one response: {fields:?}"
         );
         assert_eq!(transcript.bodies(), [b"".to_vec(), b"x".to_vec()]);
     }
@@ -128,7 +128,7 @@ fn informational_responses_are_skipped() {
 
 #[test]
 fn switching_protocols_is_an_error() {
-    // RFC 9110 15.2.2, 7.8.
+    // RFC 9110 15.2.2, 7.8: the client has not requested an upgrade.
     let bytes = response("1.1", 101, "Upgrade: websocket\r\nConnection: upgrade\r\n");
     assert_eq!(
         responses(Limits::default(), bytes).error,
@@ -138,8 +138,8 @@ fn switching_protocols_is_an_error() {
 
 #[test]
 fn persistence() {
-    // RFC 9112 9.3: close takes precedence; 1.1 persists; 1.0 persists with keep-alive; otherwise
-    // not.
+    // RFC 9112 9.3: `close` takes precedence. Otherwise, HTTP/1.1 persists, and HTTP/1.0 persists
+    // only with `keep-alive`.
     let cases = [
         ("1.1", "", true),
         ("1.1", "Connection: close\r\n", false),
@@ -172,6 +172,6 @@ fn persistence() {
     let until_close = responses(Limits::default(), response("1.1", 200, ""));
     assert!(
         !until_close.heads().next().unwrap().keep_alive,
-        "6.3 item 8 ends the connection"
+        "a body as in 6.3 item 8 ends the connection"
     );
 }

@@ -230,7 +230,7 @@ fn a_server_announces_its_stream_limit() {
     let mut client = End::client(Settings::default(), Limits::default());
     let mut server = End::server(Settings::default(), limits);
     let block = Block::request("GET", "http", "host", "/");
-    // Sent before the limit is known.
+    // These requests are sent before the limit is known.
     for _ in 0..3 {
         request(&mut client, &block, b"");
     }

@@ -31,13 +31,13 @@ fn assert_bounded(flood: Flood, limit: u32, mut frames: impl FnMut(u32) -> Vec<u
     server.feed(&post(1));
     for at in 0..limit {
         server.feed(&frames(at));
-        assert_eq!(server.error, None, "the {at}th");
+        assert_eq!(server.error, None, "repetition {at}");
     }
     let mut refilled = server;
     refilled.connection.refill_budgets();
     for at in limit..2 * limit {
         refilled.feed(&frames(at));
-        assert_eq!(refilled.error, None, "the {at}th");
+        assert_eq!(refilled.error, None, "repetition {at}");
     }
     refilled.feed(&frames(2 * limit));
     let error = ProtocolError::Flood { flood, limit };

@@ -1,5 +1,5 @@
-//! Tests of the protocol: conversations between both ends, rules frame by frame, bounds, and
-//! properties over arbitrary bytes.
+//! Tests of the protocol: conversations between both ends, rules for single frames, bounds, and
+//! properties that hold for arbitrary bytes.
 
 mod connection_errors;
 mod conversations;

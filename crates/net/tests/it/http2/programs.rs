@@ -17,7 +17,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::run;
 use tempfile::TempDir;
 
-/// Far longer than any step of these tests takes.
+/// The time limit of a step, which is far longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// nginx as one process on a Unix socket, which no other program can have taken.
@@ -89,13 +89,13 @@ impl Drop for Nginx {
     }
 }
 
-/// A user's PATH often lacks the directories of daemons.
+/// Returns PATH with the directories of daemons, which a user's PATH often lacks.
 fn path_with_daemons() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
-/// Larger than any frame, and larger than any window except our own.
+/// Returns a body that is larger than any frame, and larger than any window except our own.
 fn large() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at / 3) as u8).collect()
 }
@@ -332,7 +332,7 @@ fn h2load_finds_no_error_in_our_server() {
         let data: &Path = &data;
         let data = data.to_str().unwrap();
         assert_all_succeed(&["-n", "20", "-c", "2", "-m", "5", "-d", data, &url], 20);
-        // With windows of 1 KiB, our server must wait after each KiB.
+        // With a window of 1 KiB for each stream, our server must wait after each KiB.
         assert_all_succeed(
             &[
                 "-n", "4", "-m", "2", "-w", "10", "-W", "11", "-d", data, &url,

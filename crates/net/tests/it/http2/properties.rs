@@ -1,4 +1,4 @@
-//! Properties over generated conversations, splits and arbitrary bytes.
+//! Properties that hold for generated conversations, generated splits and arbitrary bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

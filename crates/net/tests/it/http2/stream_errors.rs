@@ -6,7 +6,8 @@ use gatebench_net::http2::{
     Block, Client, ErrorCode, Limits, Malformed, Server, Settings, StreamError,
 };
 
-/// A server that has received the client's preface, with low limits for fields and bodies.
+/// A server that has a low limit for fields and a small stream window, and has received the
+/// client's preface.
 fn server() -> End<Server> {
     let limits = Limits {
         list_bytes: 400,

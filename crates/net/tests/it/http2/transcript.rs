@@ -144,7 +144,7 @@ impl<C: Connection> End<C> {
         }
     }
 
-    /// Feeds bytes until they are consumed or an error occurs, which then persists.
+    /// Feeds bytes until they are consumed or an error occurs. Asserts that the error persists.
     pub(super) fn feed(&mut self, mut input: &[u8]) {
         if self.error.is_some() {
             return;

@@ -272,7 +272,7 @@ impl OpenSsl {
             .spawn()
             .expect("openssl is missing; run scripts/install-test-deps");
         let output = BufReader::new(child.stdout.take().unwrap());
-        // The line `ACCEPT 127.0.0.1:40123`, printed once it listens and has read its files.
+        // OpenSSL prints the line `ACCEPT 127.0.0.1:40123` when it listens and has read its files.
         let port = output.lines().map(Result::unwrap).find_map(|line| {
             let address: SocketAddr = line.strip_prefix("ACCEPT ")?.parse().ok()?;
             Some(address.port())

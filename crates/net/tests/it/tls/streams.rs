@@ -118,7 +118,7 @@ proptest! {
         let (client, server) = contexts(|client, _| (client.min, client.max) = (version, version));
         let mut pair = Pair::new(&client, &server);
         let mut said = Vec::new();
-        // The handshake in pieces too, with data directly after it.
+        // The handshake arrives in pieces too, and data follows it directly.
         for (at, length) in lengths.iter().enumerate() {
             let plain: Vec<u8> = (0..*length).map(|n| (n + at) as u8).collect();
             said.extend_from_slice(&plain);
