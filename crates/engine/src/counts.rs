@@ -20,7 +20,7 @@ pub struct Counts {
     pub by_class: [u64; Class::ALL.len()],
     /// Requests without a response, by [`ErrorKind`].
     pub errors: [u64; ErrorKind::ALL.len()],
-    /// Arrivals dropped because the queue was full.
+    /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
     /// The maximum length of the queue.
     pub queued_max: u64,

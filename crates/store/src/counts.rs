@@ -24,7 +24,7 @@ pub struct Counts {
     /// `protocol`.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// Arrivals that were never sent, because the queue was full.
+    /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
     /// The maximum length of the arrival queue.
     pub queued_max: u64,

@@ -13,8 +13,8 @@ const WINDOWS_MAX: usize = 60;
 /// The minimum number of windows for a verdict.
 const WINDOWS_MIN: usize = 10;
 
-/// The length of a window in teeth or correlation times, more than one so that each window contains
-/// the minimum of a tooth.
+/// The length of a window, as a multiple of the series' period (a tooth), or of its correlation
+/// time if it has no period. It exceeds 1, so that each window contains the minimum of a tooth.
 const TEETH: f64 = 1.25;
 
 /// The minima of windows.

@@ -1,5 +1,5 @@
 //! The objects of a run: an anchor that owns all others, the pods of the gateway, the upstream and
-//! Redis, the Job of the load generators, and the policy of their network.
+//! Redis, the Job of the load generators, and the NetworkPolicy of all these pods.
 
 use std::collections::BTreeMap;
 
