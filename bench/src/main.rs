@@ -77,7 +77,7 @@ enum Benchmark {
     /// Measures the server CPU per request of `upstream ping`, compared with nginx `return 200`
     Upstream(Settings),
     /// Measures the effect of a run's page in three tabs and of two outputs on the run's figures;
-    /// needs Prometheus. Ten rounds of 8 s take about 10 minutes
+    /// needs nginx. Ten rounds of 8 s take about 10 minutes
     Observed(Settings),
     /// Measures the engine's memory at full rate; fails if it grows
     Memory(Settings),

@@ -57,26 +57,6 @@ impl Server {
         }
     }
 
-    /// Starts Prometheus with the remote-write receiver, on any core.
-    pub fn prometheus() -> Result<Self, String> {
-        let address = free_address()?;
-        let folder = Folder::new()?;
-        let config = folder.write("prometheus.yml", "global: {}\n")?;
-        let child = Command::new("prometheus")
-            .arg(format!("--web.listen-address={address}"))
-            .arg(format!("--config.file={}", config.display()))
-            .arg(format!(
-                "--storage.tsdb.path={}",
-                folder.path("data").display()
-            ))
-            .args(["--web.enable-remote-write-receiver", "--log.level=error"])
-            .spawn()
-            .map_err(|error| {
-                format!("Prometheus cannot be started (apt-get install prometheus): {error}")
-            })?;
-        Self::listening(child, address, folder)
-    }
-
     /// Starts nginx with one worker that responds with `ok` itself.
     pub fn nginx() -> Result<Self, String> {
         let address = free_address()?;

@@ -186,7 +186,7 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
             "the scenario's {groups} groups need a connection each, but the phase '{phase}' has only {connections}"
         );
         let remedy = format!(
-            "choose a load with at least {groups} connections (--load), or give some of the groups a separate `load`"
+            "use at least {groups} connections (--connections, or another --load), or give some of the groups a separate `load`"
         );
         Some((message, remedy))
     })

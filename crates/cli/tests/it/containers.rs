@@ -1,5 +1,5 @@
 //! A gateway in a container of a real podman. Each test starts its own podman service, and builds
-//! the image from this program and its libraries, so it needs no registry.
+//! its images from programs and libraries of this machine, so it needs no registry.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::bench::{Bench, LONG_MEASURE, Session};
-use crate::processes;
+use crate::{gateways, processes};
 
 const IMAGE: &str = "localhost/gatebench:test";
+const KONG_IMAGE: &str = "localhost/kong:test";
 
 /// A container engine for one test. On drop, the engine and all its containers are ended.
 struct Podman {
@@ -88,14 +89,19 @@ impl Podman {
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::copy(library, place).unwrap();
         }
+        self.import(&rootfs, IMAGE);
+    }
+
+    /// Makes an image of the files in a folder.
+    fn import(&self, rootfs: &Path, image: &str) {
         let archive = self.home.path().join("image.tar");
         run(Command::new("tar")
             .arg("-C")
-            .arg(&rootfs)
+            .arg(rootfs)
             .arg("-cf")
             .arg(&archive)
             .arg("."));
-        self.says(&["import", archive.to_str().unwrap(), IMAGE]);
+        self.says(&["import", archive.to_str().unwrap(), image]);
     }
 
     fn containers(&self) -> Vec<String> {
@@ -335,5 +341,51 @@ fn killed(bench: &Bench, podman: &Podman) {
     start(bench, podman, "run suite.yaml --dir next")
         .wait()
         .assert_measured();
+    assert!(podman.containers().is_empty());
+}
+
+/// Builds the file system of an image from the Kong on PATH, with the files where the vendor's image
+/// has them. Perl and the shell are needed by the scripts of OpenResty and of the gateway folder.
+const KONG_ROOT: &str = r#"
+set -e
+prefix=$(dirname "$(dirname "$(readlink -f "$(command -v kong)")")")
+root=$1 libraries=/usr/lib/x86_64-linux-gnu
+mkdir -p "$root/usr/local" "$root/usr/share" "$root/usr/bin" "$root/bin" "$root/tmp" "$root/etc"
+cp -a "$prefix/." "$root/usr/local/"
+if [ -d /usr/local/kong ]; then cp -a /usr/local/kong "$root/usr/local/"; fi
+mkdir "$root/usr/include"
+if [ -d /usr/include/google ]; then cp -a /usr/include/google "$root/usr/include/"; fi
+for program in /bin/sh /usr/bin/env /usr/bin/perl; do cp -L "$program" "$root$program"; done
+mkdir -p "$root$libraries"
+cp -a "$libraries/perl" "$libraries/perl-base" "$root$libraries/"
+cp -aL /usr/share/perl "$root/usr/share/"
+echo root:x:0:0:root:/root:/bin/sh > "$root/etc/passwd"
+echo root:x:0: > "$root/etc/group"
+find "$prefix" -name '*.so' -o -path '*/sbin/nginx' | xargs ldd /bin/sh /usr/bin/env /usr/bin/perl 2>&1 |
+    grep -o '/[^ :]*\.so[^ :]*' | grep -v "^$prefix" | sort -u | while read -r library; do
+    [ -f "$library" ] || continue
+    mkdir -p "$root$(dirname "$library")"
+    cp -L "$library" "$root$library"
+done
+"#;
+
+#[test]
+fn kong_passes_in_an_image() {
+    if !gateways::is_on_path("kong") {
+        return;
+    }
+    let bench = Bench::for_containers();
+    let podman = Podman::start(&bench);
+    let rootfs = podman.home.path().join("kong");
+    fs::create_dir_all(&rootfs).unwrap();
+    run(Command::new("sh").args(["-c", KONG_ROOT, "sh"]).arg(&rootfs));
+    podman.import(&rootfs, KONG_IMAGE);
+    let words = format!(
+        "check gateway kong@{KONG_IMAGE} --scenario proxy-json --scenario basic-auth --scenario http2-in"
+    );
+    let finished = start(&bench, &podman, &words).wait();
+    finished
+        .assert_code(0)
+        .assert_prints(&["proxy-json", "basic-auth", "http2-in"]);
     assert!(podman.containers().is_empty());
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::bench::Bench;
 use crate::changes::record_of_run;
+use crate::gateways::is_on_path;
 use crate::turns::turn;
 
 /// A control plane that listens and, on SIGHUP, makes the gateway reload its file.
@@ -116,7 +117,6 @@ const WITH_DATABASE: &str =
 #[test]
 fn kong_passes_with_a_database() {
     if !is_on_path("kong") {
-        eprintln!("skipped: kong is not on PATH");
         return;
     }
     let _turn = turn();
@@ -137,9 +137,4 @@ fn envoy_passes_with_a_control_plane() {
         return;
     }
     checked.assert_code(0).assert_prints(&["envoy passes"]);
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
