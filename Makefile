@@ -1,4 +1,4 @@
-# gatebench: `make run` measures, `make test` tests, and `make help` lists the rest.
+# gatebench: `make run` measures, `make test` tests, and `make help` lists all targets.
 
 CARGO ?= cargo
 GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/dist/gatebench
@@ -14,8 +14,8 @@ FUZZ_TARGETS ?=
 TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
-# Number of test threads for package gatebench, whose tests limit how many of them run at once.
-# Most threads therefore only wait for their turn.
+# The number of test threads for package gatebench. Its tests limit how many of them run at once, so
+# most threads only wait for their turn.
 export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
@@ -73,7 +73,7 @@ lint: ## checks formatting, lints (warnings are errors), and the dependencies' l
 	@$(CARGO) metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 > /dev/null
 	@scripts/deny
 
-workflows: ## checks the workflows with actionlint and the scripts with shellcheck
+workflows: ## checks the workflows with actionlint and the sh scripts with shellcheck
 	@scripts/lint-workflows
 
 deny: ## checks the dependencies' licenses and sources against deny.toml

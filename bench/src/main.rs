@@ -34,6 +34,7 @@ use self::settings::Settings;
 
 /// The core of the load generators.
 const CLIENT_CORE: &str = "0";
+/// The core of the servers under load.
 const SERVER_CORE: &str = "1";
 /// The numbers of both cores.
 const CORES: [usize; 2] = [0, 1];
@@ -79,7 +80,8 @@ enum Benchmark {
     /// Measures the effect of a run's page in three tabs and of two outputs on the run's figures;
     /// needs nginx. Ten rounds of 8 s take about 10 minutes
     Observed(Settings),
-    /// Measures the engine's memory at full rate; fails if it grows
+    /// Measures the engine's memory at full rate; fails if it grows by more than 1 MiB plus 4 KiB
+    /// per route
     Memory(Settings),
 }
 

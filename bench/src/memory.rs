@@ -24,8 +24,8 @@ const LATE_KIB_PER_ROUTE: u64 = 4;
 /// Memory that may be used later for the first time and does not belong to a route.
 const LATE_KIB: u64 = 1024;
 
-/// Runs one long closed load and prints the client's anonymous memory at intervals. Growth is an
-/// error.
+/// Runs one long closed load and prints the client's anonymous memory at intervals. Growth beyond
+/// [`LATE_KIB`] and [`LATE_KIB_PER_ROUTE`] is an error.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::upstream(programs, &["ping"])?;
     let seconds = settings.minutes * 60;
@@ -58,7 +58,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     judge(&samples, settings.routes)
 }
 
-/// Prints how memory changed; growth is an error.
+/// Prints how memory changed. Growth beyond the limit for this number of routes is an error.
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {

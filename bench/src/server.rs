@@ -1,4 +1,4 @@
-//! A server on a separate core. Dropping it ends the server.
+//! A server under load, on a separate core, or Prometheus on any core. Dropping it ends the server.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -28,7 +28,8 @@ thread_local! {
     static POLICIES: RefCell<Policies> = RefCell::new(policies());
 }
 
-/// Parses bytes as a request. A route that requires a secret must not be reachable without it.
+/// Parses bytes as a request. The routes that require a password or a token must not be reachable
+/// without one.
 pub fn requests(data: &[u8]) {
     let outcome = POLICIES.with_borrow_mut(|policies| policies.pass(data));
     if outcome == Outcome::None || outcome == Outcome::Answered {
@@ -58,8 +59,9 @@ thread_local! {
     ]);
 }
 
-/// Parses bytes as a request target. The target that the gateway forwards must belong to the same
-/// route, and so must the path that an upstream may read from it.
+/// Parses bytes as a request target. The target that the gateway forwards must lead to the same
+/// route again. If an upstream may read it as a path below `/admin` or `/v/admin`, the gateway must
+/// have chosen the route with that path.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -82,7 +84,7 @@ pub fn paths(data: &[u8]) {
 }
 
 /// Returns the segments of a path as read by an upstream that decodes until nothing changes, treats
-/// a backslash as a slash, and drops parameters and empty segments.
+/// a backslash as a slash, drops parameters and empty segments, and resolves dot segments.
 fn resolved(path: &str) -> Vec<String> {
     let mut text = path.as_bytes().to_vec();
     loop {

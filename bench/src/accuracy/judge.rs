@@ -28,9 +28,9 @@ pub enum Verdict {
     ByLedger(String),
     /// The cell is wrong. Contains the wrong figures.
     Wrong(Vec<String>),
-    /// The machine was disturbed, and figures of the engine agree with neither the truth nor the
-    /// ledger, which does not contain the engine's wait for a core. Contains the evidence and, for
-    /// a case, the quantiles that cannot be judged.
+    /// The machine stalled, so deviations of the engine's figures do not count as wrong. For a
+    /// case, some quantiles agree with neither the truth nor the ledger (which does not contain the
+    /// engine's wait for a core). Contains the evidence and these quantiles.
     Noisy(String),
 }
 
@@ -143,7 +143,7 @@ pub const QUANTILES: [(&str, f64, Pick); 5] = [
     ("max", 1.0, |it| it.max),
 ];
 
-/// Returns every count of the engine that differs from the ledger's.
+/// Returns every count on which the engine, the ledger and the job's schedule disagree.
 pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
     let due = job.arrivals().count;
     let pairs = [

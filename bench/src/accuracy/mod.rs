@@ -6,8 +6,8 @@
 //! the schedule alone. *Ledger* is the upstream's record: the time from the due time of the n-th
 //! arrival (counted from the first arrival) until its response was sent. The load generator must
 //! print the truth, unless there is evidence that the machine stalled. In that case, requests or
-//! responses were later than planned. The ledger contains this delay, so the load generator must
-//! print the figures of the ledger.
+//! responses were later than planned. The ledger contains this delay, so a quantile may agree with
+//! the ledger instead.
 
 mod case;
 mod cells;
@@ -27,7 +27,7 @@ use self::judge::Verdict;
 use crate::programs::Programs;
 use crate::table::Table;
 
-/// The number of attempts at a case if the machine stalls.
+/// The maximum number of attempts at a case if the machine stalls.
 const TRIES: usize = 3;
 
 /// The options of the command.

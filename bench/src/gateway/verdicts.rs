@@ -28,8 +28,8 @@ impl Verdict {
     }
 }
 
-/// Returns a line for all requirements that are met, and one for each ratio that misses its
-/// requirement.
+/// Returns one line for all requirements that are met, and one for each ratio that misses its
+/// requirement or is undecided.
 pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
     let mut held = Vec::new();
     let mut lines = Vec::new();

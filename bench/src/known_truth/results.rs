@@ -110,7 +110,7 @@ impl Results {
     }
 }
 
-/// Formats a share with Wilson's interval: `97 % (83–99 %)`.
+/// Formats a share with Wilson's 95 % interval: `96.7 % (83.3–99.4 %)`.
 pub fn rate(found: usize, all: usize) -> String {
     let Some(interval) = wilson(found, all) else {
         return "–".into();

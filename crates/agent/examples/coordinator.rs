@@ -1,5 +1,5 @@
-//! Measures the CPU time and memory of a coordinator, the process that conducts agents. All agents
-//! run on this machine, each with one worker on core 0.
+//! Measures the CPU time and memory of the coordinator, the process that controls the agents. All
+//! agents run on this machine, each with one worker on core 0.
 //!
 //! ```text
 //! scripts/build-agent

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::protocol::{Ask, Facts};
 
 /// An agent that has not responded for this long counts as lost. Agents keep records for ten
-/// minutes, so no record is lost if a connection stalls for this long.
+/// minutes, so no record is lost while a connection stalls for a shorter time.
 pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
 /// Connected agents. Dropping this value closes the connections and ends the loads.

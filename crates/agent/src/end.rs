@@ -168,7 +168,7 @@ impl Running {
     /// Reports whether all connections are up.
     fn is_ready(&mut self) -> Result<bool, RemoteError> {
         if self.is_over() {
-            // The load ended before its start, so it failed.
+            // A load that ended before its start failed, unless it was stopped.
             self.end()?;
             return Err(nothing_runs());
         }

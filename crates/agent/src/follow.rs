@@ -21,7 +21,8 @@ const FETCH_EVERY: Duration = Duration::from_millis(100);
 /// News from an agent, which is identified by its number.
 pub(crate) enum News {
     Second(usize, Box<Interval>),
-    /// The numbers of responses, requests without a response and waiting arrivals so far.
+    /// The numbers of responses and of requests without a response so far, and the current number
+    /// of waiting arrivals.
     Live(usize, [u64; 3]),
     Ended(usize, Result<Box<Ended>, DriverError>),
 }

@@ -6,16 +6,16 @@
 //! Agents::run ──┼─ remote end ── Agent ── engine ──┼──> target
 //!               └─ remote end ── Agent ── engine ──┘
 //! ```
-//! [`Agents::run`] has the same form as [`gatebench_engine::run`]. The workers of all agents are
-//! numbered consecutively, so together they send exactly the requests that one load generator with
-//! as many workers would send. All agents begin at the same moment, which each of them receives as
-//! a time on its own clock. Each agent writes one record per second, and keeps it until it is
-//! acknowledged. Histograms are added; percentiles are never averaged. If an agent is lost, the
-//! others stop.
+//! [`Agents::run`] is used like [`gatebench_engine::run`]. The workers of all agents are numbered
+//! consecutively, so together they send exactly the requests that one load generator with as many
+//! workers would send. All agents begin at the same moment, which each of them receives as a time
+//! on its own clock. Each agent writes one record per second, and keeps the record until the
+//! coordinator acknowledges it. Histograms are added; percentiles are never averaged. If an agent
+//! is lost, the others are stopped.
 //!
 //! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a
-//! load. The program `gatebench-agent` contains only this role, an upstream and the remote end, so
-//! that it is small and needs no libraries on a host.
+//! load. The program `gatebench-agent` contains only this role, the upstreams and the remote end,
+//! so it is small and needs no shared libraries on a host.
 
 mod agents;
 mod clocks;

@@ -23,8 +23,8 @@ pub(crate) enum Ask {
     /// Confirms the start, because all agents have received it. The response is empty, or an error
     /// if the time has passed.
     Confirm,
-    /// Forgets the records up to a number, and returns those after it as [`Progress`]. A request
-    /// with the same number returns the same records again.
+    /// Acknowledges the first `after` records, which the agent then forgets. Returns all later
+    /// records as [`Progress`]; a repeated request returns them again.
     Records { after: u64 },
     /// Ends the load early. The response is empty, and does not wait for the end.
     Stop,
@@ -39,7 +39,8 @@ pub(crate) struct Facts {
     pub(crate) node: String,
     /// The cores that the agent may use, in ascending order.
     pub(crate) cores: Vec<usize>,
-    /// The event loop that the kernel allows.
+    /// The kernel interface that workers use by default: `io_uring` if the kernel allows it,
+    /// otherwise `epoll`.
     pub(crate) backend: String,
 }
 
@@ -71,7 +72,7 @@ pub(crate) struct Totals {
 /// The state of an agent's machine from the start to the end of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// The length of the observation.
+    /// The time from the confirmation of the start to the end of the load.
     pub window_ns: u64,
     /// The number of the workers' cores.
     pub cores: u32,

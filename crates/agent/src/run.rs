@@ -22,11 +22,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A load that the agents have sent.
 #[derive(Debug)]
 pub struct Conducted {
-    /// The outcome of all agents together; interrupted if one was lost.
+    /// The combined outcome of all agents, marked as interrupted if one was lost.
     pub outcome: Outcome,
     /// Each agent, in the order of the places.
     pub agents: Vec<AgentReport>,
-    /// `None` if the load was stopped before its start.
+    /// `None` if no agent reported a first request.
     pub start: Option<StartReport>,
     /// The first agent that was lost.
     pub failure: Option<AgentFailure>,
@@ -51,7 +51,8 @@ pub struct AgentReport {
     /// outcome covers only the records that arrived.
     pub outcome: Outcome,
     pub health: Health,
-    /// The number of records that arrived, and their total length in bytes.
+    /// The number of records that arrived, and their total length in bytes; both are 0 if the agent
+    /// was lost.
     pub records: u64,
     pub bytes: u64,
 }
@@ -62,7 +63,7 @@ pub struct StartReport {
     /// The spread of the delays with which the agents sent their first requests, compared with the
     /// schedule: the largest delay minus the smallest.
     pub spread_ns: u64,
-    /// The maximum error of the spread, in either direction, in nanoseconds.
+    /// The largest uncertainty of an agent's clock offset.
     pub uncertainty_ns: u64,
 }
 
@@ -72,7 +73,8 @@ pub struct StartReport {
 pub struct AgentFailure {
     /// The agent's place.
     pub agent: String,
-    /// The second of the measurement in which it was lost; `None` before the measurement.
+    /// The second of the measurement in which it was lost, counted from 0; `None` if it was lost
+    /// before the measurement.
     pub second: Option<u64>,
     /// The reason, with the last output of the agent.
     pub error: DriverError,
@@ -88,9 +90,9 @@ impl AgentFailure {
 }
 
 impl Agents {
-    /// Runs a load to its end, like [`gatebench_engine::run`]. `control` must have one counter for
-    /// each agent. `sink` gets each finished second of every agent, with the agent's number. For a
-    /// traced load, `upstream_clocks` are the clocks of the upstreams
+    /// Runs a load to its end, like [`gatebench_engine::run`]. `control` must have one set of
+    /// counters for each agent. `sink` gets each finished second of every agent, with the agent's
+    /// number. For a traced load, `upstream_clocks` are the clocks of the upstreams
     /// ([`clock_identity`](gatebench_testbed::probe::clock_identity)).
     ///
     /// If an agent is lost after the start, all others are stopped, and the result contains the

@@ -18,16 +18,17 @@ const AHEAD: Duration = Duration::from_secs(2);
 const ACKNOWLEDGED_BEFORE: Duration = Duration::from_millis(500);
 /// The time that agents may take to open the connections of a load.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
-/// The interval at which agents are asked whether they are ready.
+/// The interval between requests that ask an agent whether it is ready.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Agents {
     /// Lets all agents open their connections, compares their clocks, and sets the common start.
-    /// Returns the offset of each clock. If `control` is stopped in the meantime, no agent starts.
+    /// Returns the offset of each clock. If `control` is stopped before the start is set, no agent
+    /// starts.
     ///
     /// # Errors
-    /// An agent cannot send the load, or did not acknowledge the start in time. In both cases, no
-    /// agent starts.
+    /// An agent cannot send the load, or did not acknowledge the start in time, so no agent starts;
+    /// or an agent did not accept the confirmation in time, so all agents are stopped.
     pub(crate) fn begin(
         &self,
         load: &Load,

@@ -10,7 +10,7 @@ pub enum Severity {
     Impossible,
     /// The figures may be true, but do not mean what a reader would assume.
     Misleading,
-    /// The document does not state a figure or fact that a reader needs.
+    /// The table does not state a figure or fact that a reader needs.
     Missing,
 }
 
@@ -57,7 +57,8 @@ pub struct Finding {
     /// The heading above the table.
     pub table: String,
     /// The line or item of the first row that the finding concerns, counted from 1. For a finding
-    /// that concerns the whole table, this is the line of the headings.
+    /// that concerns the whole table, this is the line of the headings, or the first row if the
+    /// table has no line of headings.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,

@@ -22,7 +22,7 @@ pub(crate) enum Meaning {
     Requests,
     /// The number or share of failed requests.
     Errors,
-    /// The length of the load.
+    /// The time for which load was applied.
     Duration,
     Memory,
     CpuPerRequest,

@@ -1,12 +1,13 @@
-//! Derives, from the name of a load tool, the kind of mean that the tool prints and the number of
-//! requests that it may have in flight on a connection.
+//! Derives two facts from the name of a load tool: the kind of mean that the tool prints, and
+//! whether a user or connection can have several requests in flight.
 //!
-//! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it prints)
-//! adds samples for every request that took at least twice a connection's average time per request,
-//! so its mean includes requests that were never sent. ab (`support/ab.c` of httpd) and siege print
-//! the mean of the requests that they sent, one at a time on a connection. oha does the same over
-//! HTTP/1.1, because `--latency-correction` is off by default. Over HTTP/2, oha can have several
-//! requests in flight on a connection, as can h2load with `-m` and k6 with a batch.
+//! wrk 4.0.0 to 4.2.0 adds samples for every request that took at least twice a connection's
+//! average time per request (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it
+//! prints). Its mean therefore includes requests that were never sent. ab (`support/ab.c` of httpd)
+//! and siege print the mean of the requests that they sent, one at a time on a connection. oha does
+//! the same over HTTP/1.1, because `--latency-correction` is off by default. Over HTTP/2, oha can
+//! have several requests in flight on a connection, like h2load with `-m`. A virtual user of k6 can
+//! send several requests at once in a batch.
 
 /// The kind of mean time in a table or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use gatebench_studies::common::facts::Decision;
 pub enum Exit {
     /// Success.
     Fine = 0,
-    /// A verdict is *worse*, or a check failed.
+    /// A verdict is *worse*, or a check, a parity case or a trial failed.
     CheckFailed = 1,
     /// The command line or an input file is invalid.
     WrongWords = 2,
@@ -18,7 +18,7 @@ pub enum Exit {
     Environment = 3,
     /// A verdict is *inconclusive*, or nothing valid was measured.
     Inconclusive = 4,
-    /// A signal ended the command.
+    /// A signal interrupted a run, a load or a check.
     Interrupted = 130,
 }
 

@@ -1,4 +1,4 @@
-//! Writes the report of a run in all formats to the run directory.
+//! Renders reports, and writes the report of a run to the run directory.
 
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -81,7 +81,7 @@ pub fn survive_file_size_limit() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reports whether this process was started with a signal ignored.
+/// Reports whether this process ignores a signal, for example SIGHUP after `nohup`.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,5 +1,5 @@
 //! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic. All
-//! text for a terminal is printed by this module, which removes escape sequences that gateways,
+//! text for a terminal passes through this module, which removes escape sequences that gateways,
 //! upstreams and files may contain.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, indented_reason};
 
-/// The width if there is no terminal, and the maximum width on a terminal.
+/// The width in columns if there is no terminal, and the maximum width on a terminal.
 pub const WIDTH: usize = 100;
 
 /// True if standard output is reserved for data.
@@ -100,7 +100,8 @@ pub fn in_progress(text: &str) -> String {
     for_terminal(text, stderr_colors())
 }
 
-/// Reports whether standard output shows colors: it is a terminal, and NO_COLOR is not set.
+/// Reports whether standard output shows colors: it is a terminal, NO_COLOR is unset or empty, and
+/// TERM is not `dumb`.
 pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
@@ -157,8 +158,8 @@ fn width(term: &Term) -> usize {
         .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
 }
 
-/// Wraps text between words at `width` columns. Color sequences take no columns, and subsequent
-/// lines begin with `indent` spaces.
+/// Wraps text between words at `width` columns; a longer word is not broken. Color sequences take
+/// no columns, and subsequent lines begin with `indent` spaces.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
@@ -184,8 +185,8 @@ pub fn widest<'a>(names: impl IntoIterator<Item = &'a str>) -> usize {
     widths.max().unwrap_or(0)
 }
 
-/// Wraps text whose first line begins at column `indent`, so that all lines begin there and none
-/// exceeds `width`.
+/// Wraps text at `width` columns. The first line begins at column `indent`; the subsequent lines
+/// are indented to begin there too. A word that is too long for a line is not broken.
 pub fn column(text: &str, width: usize, indent: usize) -> String {
     let lines = wrapped(text, width.saturating_sub(indent), 0);
     lines.replace('\n', &format!("\n{:indent$}", ""))

@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::Node;
 use crate::{conform, yaml};
 
-/// A function that reads a file. The path is relative to the file that names it.
+/// A function that reads a file. The path is relative to the folder of the file that names it.
 pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// A type of file that users write.
@@ -79,7 +79,7 @@ pub enum ReadError {
     /// The system cannot read the file.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
-        /// The expected kind of file, as text.
+        /// The [`TITLE`](Document::TITLE) of the expected kind of file.
         kind: &'static str,
         path: PathBuf,
         /// The system's reason.
@@ -141,8 +141,8 @@ pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagno
     }
 }
 
-/// Returns the tree of a document; `None` if the text is not YAML. Use [`parse`] to report the
-/// mistakes in the text.
+/// Returns the tree of a document; `None` if the text is empty or is not YAML. Use [`parse`] to
+/// report the mistakes in the text.
 pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }

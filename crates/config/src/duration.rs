@@ -23,8 +23,8 @@ const UNITS: [(&str, u64); 5] = [
 ];
 
 impl HumanDuration {
-    /// The `format` of durations in JSON Schemas. In addition to the pattern, it requires a
-    /// duration of less than a year.
+    /// The `format` of durations in JSON Schemas. In addition to the pattern, it limits a duration
+    /// to about a year (3.2e16 ns, 370 days).
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
     /// Reports whether the duration is zero.

@@ -20,9 +20,9 @@ pub enum Data {
     /// No value.
     Null,
     Bool(bool),
-    /// A whole number.
+    /// A whole number that fits in 64 bits.
     Integer(i64),
-    /// A number with a fraction; always finite.
+    /// Any other number; always finite.
     Float(f64),
     Text(String),
     List(Vec<Node>),
@@ -193,7 +193,7 @@ impl Node {
         })
     }
 
-    /// Changes the value, then all values in it.
+    /// Calls `change` with the value, then with all values in it.
     pub fn for_each_mut(&mut self, change: &mut dyn FnMut(&mut Node)) {
         change(self);
         for entry in self.entries_mut() {
@@ -215,7 +215,7 @@ impl Node {
     }
 
     /// The byte range for reporting a mistake that concerns the whole value: the first key of a
-    /// mapping, or the head of a list's first item.
+    /// mapping, the head of a list's first item, or any other value as a whole.
     pub fn head(&self) -> Range<usize> {
         let first_key = self.entries().first().map(|entry| entry.key_span.clone());
         let first = first_key.or_else(|| self.items().first().map(Node::head));

@@ -23,13 +23,13 @@ pub fn name(_: &mut SchemaGenerator) -> Schema {
     text("^[a-z0-9][a-z0-9-]*$", NAME_FORM)
 }
 
-/// A [`name`] of an item that may be repeated.
+/// A [`name`] of an item that may be repeated. It may contain `{{ index }}`.
 pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     let pattern = r"^([a-z0-9]|\{\{ *index *\}\})([a-z0-9-]|\{\{ *index *\}\})*$";
     text(pattern, NAME_FORM)
 }
 
-/// The name of a client, which is also its user name, and may be repeated like a
+/// The name of a client, which is also its user name. It may contain `{{ index }}`, like a
 /// [`name_template`].
 pub fn client_template(_: &mut SchemaGenerator) -> Schema {
     text(
@@ -38,7 +38,7 @@ pub fn client_template(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// A URL path, with or without a query, that may contain values of `data`.
+/// A URL path, with or without a query, that may contain placeholders such as `{{ id }}`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     text(
         r#"^/([!"$-~]|\{\{( *[A-Za-z0-9_.-]+| *"[^"]*"| *'[^']*') *\}\})*$"#,
@@ -46,7 +46,7 @@ pub fn path(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// A [`path`] without values of `data`.
+/// A URL path, with or without a query, in which placeholders are not replaced.
 pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
     text(PLAIN_PATH, "write a path that begins with /, as in /ws")
 }
@@ -76,8 +76,8 @@ pub fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
     optional_text(SHA256, message)
 }
 
-/// An HTTP method in uppercase letters, like all methods in use (RFC 9110 section 9.1 allows any
-/// token).
+/// An HTTP method in uppercase letters, like all common methods. RFC 9110 section 9.1 allows any
+/// token.
 pub fn method(_: &mut SchemaGenerator) -> Schema {
     let message = "write it in uppercase letters, as in GET or POST";
     text("^[A-Z]+$", message)

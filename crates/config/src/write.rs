@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-/// The maximum length of a value on one line, in characters.
+/// The maximum length of a list or mapping on one line, with its indentation, in characters.
 const FLOW_CHARS_MAX: usize = 88;
 
-/// Words that YAML does not parse as strings.
+/// Words to put in quotes, because a YAML parser may not read them as strings.
 const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];

@@ -17,9 +17,9 @@ use crate::population::share;
 /// The maximum time to wait for connections.
 const CONNECT_NS: u64 = 5_000_000_000;
 
-/// An exchange of messages over loopback TCP, through the event loops of engine and upstream. The
-/// client sends a message on each connection, and another whenever a whole response has arrived.
-/// The server counts the received bytes and responds to each whole message.
+/// An exchange of messages over loopback TCP, through the event loops of the engine and the
+/// upstream. The client sends a message on each connection, and another whenever a whole response
+/// has arrived. The server counts the received bytes and responds to each whole message.
 #[derive(Clone, Debug)]
 pub struct Bare {
     /// The size of a request message.
@@ -28,7 +28,7 @@ pub struct Bare {
     pub answered_bytes: usize,
     /// The total number of connections over all client cores.
     pub connections: u32,
-    /// The warm-up before the measurement; its results are discarded.
+    /// The length of the warm-up, whose results are discarded.
     pub warm_up: Duration,
     /// The length of the measurement.
     pub measure: Duration,
@@ -54,7 +54,8 @@ impl Bare {
     /// Exchanges messages for the warm-up and the measurement.
     ///
     /// # Errors
-    /// Fails if the kernel refuses a core, an address, the event loop or a connection.
+    /// Fails if the kernel refuses a core, an address, the event loop or a connection. Also fails
+    /// if the connections are not up within 5 s, or if one of them ends early.
     pub fn carry(&self) -> io::Result<Carried> {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {

@@ -11,7 +11,7 @@ use crate::load::{Group, Load, Part, nanos};
 use crate::render::Rendered;
 use crate::schedule::Schedule;
 
-/// The data that all workers share, fixed before the start.
+/// The data that all workers share. Everything except `control` is fixed before the start.
 pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
     /// The requests of all groups.
@@ -100,7 +100,7 @@ pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Sc
 }
 
 /// Adds the field that marks the request as the last on its connection (RFC 9112 9.6). The server
-/// then closes the connection first, so that TIME-WAIT occupies a port there and not here.
+/// then closes the connection first, so TIME-WAIT occupies a port there, not here.
 fn with_close(request: &Request) -> Request {
     let mut request = request.clone();
     request.headers.insert("Connection".into(), "close".into());

@@ -33,7 +33,8 @@ pub(crate) struct Connection {
     pub(crate) buffer_holds: Option<(usize, Last)>,
     /// The layer between HTTP and the socket; `None` if bytes pass through unchanged.
     pub(crate) layer: Option<Box<Layer>>,
-    /// The streams of an HTTP/2 connection, which leaves the other fields about requests unused.
+    /// The streams of an HTTP/2 connection, which does not use `response`, `buffer`, `buffer_holds`
+    /// and `decoder`. Its `state` is `Idle` even while requests are in flight.
     pub(crate) http2: Option<Box<Http2>>,
     /// True if the response is complete but the request has not been sent completely; the
     /// connection is not idle until then.

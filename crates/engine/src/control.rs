@@ -8,7 +8,7 @@ pub struct Control {
     stop: AtomicBool,
     /// True once all workers are ready and wait for the start.
     ready: AtomicBool,
-    /// The time at which the first request is due, on `CLOCK_MONOTONIC`; 0 until known.
+    /// The start of the load, on `CLOCK_MONOTONIC`; 0 until it is set.
     start_ns: AtomicU64,
     /// The start of the measurement if the warm-up is ended from outside; 0 until set.
     measure_ns: AtomicU64,
@@ -49,14 +49,14 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns the time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, or
-    /// `None` until all connections are up. The warm-up starts then and the measurement follows it,
-    /// so a caller that samples the load's costs can do so at the boundaries of the measurement.
+    /// Returns the start of the load, on `CLOCK_MONOTONIC` in nanoseconds, or `None` until it is
+    /// set. The warm-up starts then and the measurement follows it, so a caller that samples the
+    /// load's costs can do so at the boundaries of the measurement.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
 
-    /// Reports whether all connections are up and the workers wait for the start.
+    /// Reports whether all workers have made their first connections and are ready to start.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
@@ -65,15 +65,15 @@ impl Control {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Sets the time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds. For a
-    /// load that is a [part](crate::Load::part) of another, the caller must set the start, because
-    /// only the caller knows when all the others are ready.
+    /// Sets the start of the load, on `CLOCK_MONOTONIC` in nanoseconds. For a load that is a
+    /// [part](crate::Load::part) of another, the caller must set the start, because only the caller
+    /// knows when all the others are ready.
     pub fn starts_at(&self, at_ns: u64) {
         self.start_ns.store(at_ns, Ordering::Release);
     }
 
     /// Ends the warm-up early, at a future time on `CLOCK_MONOTONIC` in nanoseconds. The
-    /// measurement begins then and keeps its length. A time after the end of
+    /// measurement begins then and keeps its length. A time at or after the end of
     /// [`crate::Load::warm_up`] has no effect, and neither does a second call.
     pub fn measure_from(&self, at_ns: u64) {
         let _ = self

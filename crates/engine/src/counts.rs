@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::{Class, ErrorKind};
 
-/// Counts of one worker, or of all.
+/// The counts of one worker, group or second, or of a whole load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Arrivals that were due in the measured window.
@@ -22,7 +22,7 @@ pub struct Counts {
     pub errors: [u64; ErrorKind::ALL.len()],
     /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
-    /// The maximum length of the queue.
+    /// The maximum length of one worker's queue for one group.
     pub queued_max: u64,
     /// Responses that failed a check, by the check's number.
     pub checks_failed: Vec<u64>,
@@ -34,9 +34,10 @@ pub struct Counts {
     /// because a connection is made before it gets a request. In a load of connections, attempts
     /// are the requests and count in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
-    /// Bytes of requests, heads included.
+    /// Bytes of the requests in `sent`, including heads but not TLS.
     pub bytes_sent: u64,
-    /// Bytes of responses, heads included.
+    /// Bytes that arrived within the window, including heads and, over TLS, the encryption's
+    /// overhead.
     pub bytes_received: u64,
     /// Responses for which all four times are known.
     pub traced: u64,

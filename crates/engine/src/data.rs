@@ -24,11 +24,12 @@ pub enum DataError {
         /// The names of the source's columns, as a list for the message.
         columns: String,
     },
-    /// A distribution is not defined for its parameters.
+    /// A distribution is not defined for its parameters, or a list is empty.
     Undefined { name: String, reason: String },
     /// A string is not a valid template.
     Template(#[from] gatebench_model::template::TemplateError),
-    /// A value of a source would terminate the part of the request that contains it.
+    /// A value of a source contains a byte that is not allowed in its place, such as a line feed in
+    /// a header.
     Unsafe {
         name: String,
         place: &'static str,
@@ -195,7 +196,7 @@ fn values(source: &Source) -> Result<Values, String> {
     })
 }
 
-/// Samples Zipf's law by rejection-inversion (Hörmann and Derflinger 1996).
+/// Returns Zipf's law, which `rand_distr` samples by rejection (Crease).
 fn zipf(items: f64, exponent: f64) -> Result<Zipf<f64>, String> {
     Zipf::new(items, exponent).map_err(|it| it.to_string())
 }

@@ -11,7 +11,7 @@ use crate::data::DataError;
 /// The reason why a load could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// No connection could be made.
+    /// One of the first connections could not be made.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable { address: Peer, reason: ConnectError },
     /// A request's template cannot be filled from the data.
@@ -27,7 +27,7 @@ pub enum EngineError {
 pub enum ConnectError {
     /// The kernel refused the connection, for this reason.
     Kernel(String),
-    /// Only `made` of the `wanted` connections were made within the limit.
+    /// Only `made` of the `wanted` connections were made, and no more for `limit_s` seconds.
     Late {
         made: u32,
         wanted: u32,

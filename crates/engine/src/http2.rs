@@ -22,8 +22,8 @@ pub(crate) struct Http2 {
     pub(crate) frames: Vec<u8>,
     /// Slots whose streams have ended, each with the way its stream ended.
     pub(crate) ended: Vec<(usize, End)>,
-    /// The number of requests that could not begin because the server allows fewer streams than the
-    /// load uses.
+    /// The number of concurrent requests that the load allows but this connection cannot begin,
+    /// usually because the server allows fewer streams.
     pub(crate) parked: u32,
     /// The memory that the worker may use for bodies.
     allowance: Allowance,

@@ -48,7 +48,7 @@ pub(crate) struct KeptBody {
     bytes: Vec<u8>,
     lent_bytes: usize,
     allowance: Allowance,
-    /// True if the body is too long, in which case none of it is kept.
+    /// True if the body exceeds its own limit or the worker's, in which case none of it is kept.
     is_too_long: bool,
 }
 

@@ -64,8 +64,8 @@ pub enum Class {
     ClientError,
     /// 500 to 599.
     ServerError,
-    /// No response: the request timed out or was reset, or the response was not HTTP. The time
-    /// until the failure was known is recorded.
+    /// No complete response, for the reason in [`ErrorKind`]. The recorded time ends when the
+    /// failure became known.
     Failed,
 }
 
@@ -107,7 +107,7 @@ impl Class {
 pub enum ErrorKind {
     /// No connection could be made.
     Connect,
-    /// The connection was reset.
+    /// The connection or the HTTP/2 stream was reset.
     Reset,
     /// The connection was closed before the response was complete.
     ClosedEarly,
@@ -115,7 +115,7 @@ pub enum ErrorKind {
     Timeout,
     /// The response breaks the protocol.
     Protocol,
-    /// TLS failed, because of a rejected certificate, an alert or an unreadable record.
+    /// TLS failed, for example because of a rejected certificate, an alert or an unreadable record.
     Tls,
 }
 

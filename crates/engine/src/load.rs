@@ -36,8 +36,8 @@ pub struct Target {
     /// The TLS settings of every connection; `None` for plain text.
     pub tls: Option<ClientContext>,
     /// The version of the PROXY header at the beginning of every connection. The header contains
-    /// the connection's source address and, because the kernel chooses the true port only later, a
-    /// port counted up from 1,024.
+    /// the connection's source address and a port counted up from 1,024, because the event loop
+    /// does not report the true port.
     pub proxy: Option<ProxyProtocol>,
     /// The local addresses of connections, used in turn. If empty, the kernel chooses one address,
     /// which has about 28,000 ports.
@@ -95,7 +95,7 @@ pub struct Load {
     pub groups: Vec<Group>,
     /// The values for templates in requests.
     pub data: Arc<DataSet>,
-    /// The warm-up before the measurement, whose results are discarded. The warm-up is shorter if
+    /// The length of the warm-up, whose results are discarded. The warm-up is shorter if
     /// [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
     /// The length of the measurement.
@@ -108,7 +108,7 @@ pub struct Load {
     /// on time and responses are noticed at once while few are in flight. Set this only if each
     /// worker has a core that nothing else needs.
     pub spin: bool,
-    /// Kernel interface; `None` chooses the best one available.
+    /// The kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. With `None`, no nonces are sent and no requests are traced. A
     /// load generator with more than 256 workers also uses the following tags, one per 256 workers.

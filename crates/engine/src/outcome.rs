@@ -36,7 +36,7 @@ pub struct Outcome {
     pub unmeasured: Recordings,
     /// The checks as strings, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,
-    /// When the first request was due, on `CLOCK_MONOTONIC` in nanoseconds.
+    /// The start of the load, on `CLOCK_MONOTONIC` in nanoseconds.
     pub start_ns: u64,
     /// The request that was sent first, including the warm-up; `None` if no request was sent.
     pub first: Option<FirstRequest>,
@@ -44,7 +44,7 @@ pub struct Outcome {
     pub window_ns: (u64, u64),
     /// The time spent waiting for the last responses.
     pub drained_ns: u64,
-    /// True if the load was stopped early, so that the window is shorter than configured.
+    /// True if the load was stopped early, during the window or the wait for the last responses.
     pub interrupted: bool,
     /// The kernel interface that the load used.
     pub backend: Backend,
@@ -100,8 +100,7 @@ impl Outcome {
     }
 
     /// Adds the outcome of another load generator that sent a part of the same load. The window
-    /// becomes the time during which either of them measured, so both outcomes must use the same
-    /// clock.
+    /// becomes the span of both windows, so both outcomes must use the same clock.
     pub fn join(&mut self, other: Self) {
         self.counts.add(&other.counts);
         add_recordings(&mut self.recordings, &other.recordings);

@@ -46,7 +46,7 @@ impl Leg {
         }
     }
 
-    /// Returns the time of a change, counted from 1.
+    /// Returns the time of change `number`, which is counted from 1.
     fn change_ns(&self, number: u64) -> u64 {
         let all = u128::from(self.from.abs_diff(self.to));
         let from_begin = (u128::from(self.over_ns) * u128::from(number)).div_ceil(all);

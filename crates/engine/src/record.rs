@@ -15,7 +15,7 @@ const TIMED: usize = Metric::Added as usize;
 const TRACED: usize = Metric::Waiting as usize - TIMED;
 /// The number of histograms per class for the parts of a response: service, waiting and receiving.
 const PARTS: usize = 3;
-/// Statuses that HTTP defines (RFC 9110 15).
+/// The valid range of statuses (RFC 9110 15).
 const STATUSES: Range<u16> = 100..600;
 
 /// The record of one second of one worker.
@@ -46,7 +46,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Creates an empty record, with memory allocated for the expected class.
+    /// Creates an empty record, with memory allocated for successful responses.
     pub fn new(checks: usize) -> Self {
         let mut interval = Self {
             second: 0,

@@ -124,7 +124,7 @@ impl Recorder {
         }
     }
 
-    /// Records a complete response and, in a traced load, its parts.
+    /// Records a complete response and, in a traced load, its added latency and halves.
     pub(crate) fn settle(
         &mut self,
         group: usize,

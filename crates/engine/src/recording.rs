@@ -10,8 +10,8 @@ use crate::kind::{Class, Metric};
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 /// The precision of the histograms of a load and its groups.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The lowest value of a route's histogram. The recorded time of a response that takes less than a
-/// microsecond is off by at most one bucket.
+/// The lowest value that a route's histogram distinguishes from 0. A shorter time is off by less
+/// than that.
 const ROUTE_LOWEST_NS: u64 = 1_000;
 /// The precision of a route's histogram. Values are accurate to 1 %. With three digits, a histogram
 /// would take several times as much memory, and a load may have a thousand routes.

@@ -124,7 +124,7 @@ impl Parts {
     }
 }
 
-/// Rejects values that would end the part of the head that contains them.
+/// Rejects values with bytes that are not allowed in their part of the head.
 fn allows(
     text: &Text,
     data: &DataSet,
@@ -148,8 +148,8 @@ impl Rendered {
     /// Renders a request, with a nonce header if the load is traced.
     ///
     /// # Errors
-    /// Fails if a template of the request names a source that `data` lacks, or one whose values are
-    /// not allowed there.
+    /// Fails if a template of the request is invalid, names a source or column that `data` lacks,
+    /// or names a source whose values are not allowed there.
     pub(crate) fn new(
         request: &Request,
         host: &str,
@@ -181,8 +181,8 @@ impl Rendered {
         self.sources.is_empty()
     }
 
-    /// Fills `buffer` with the next request in HTTP/1.1. If the buffer already holds a constant
-    /// request, only its nonce is rewritten.
+    /// Fills `buffer` with the next request in HTTP/1.1. If the buffer already holds this request
+    /// and the request is constant, only the nonce is rewritten.
     pub(crate) fn fill(
         &self,
         buffer: &mut Vec<u8>,
@@ -238,8 +238,8 @@ impl Rendered {
 /// for use outside a load.
 ///
 /// # Errors
-/// Fails, as a load does, if a template names a source that `data` lacks or a value is not allowed
-/// in its place.
+/// Fails, as a load does, if a template is invalid or names a source or column that `data` lacks,
+/// or if a value is not allowed in its place.
 pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
     let rendered = Rendered::new(request, "", false, data)?;
     let mut sampler = Sampler::new(Arc::clone(data), 0, 0, 1);

@@ -18,12 +18,12 @@ use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
 use crate::worker::{Ended, Outlet, Work};
 
-/// The time between two checks of the collecting thread for finished intervals.
+/// The pause between two collections of finished intervals.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 /// The number of finished intervals by which a worker may be ahead of the collector.
 const INTERVALS_AHEAD: usize = 64;
-/// The time from the readiness of the last worker to the first arrival, so that all workers begin
-/// together.
+/// The time from the readiness of the last worker to the start of the load, so that all workers
+/// begin together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
 /// The collector's end of each queue of an [`Outlet`].
@@ -38,7 +38,7 @@ struct Inlet {
 /// # Errors
 /// [`EngineError::Unreachable`] if one of the first connections is refused or cannot be made in
 /// time; [`EngineError::Data`] if a request's template cannot be filled;
-/// [`EngineError::Environment`] if the kernel refuses the event loop.
+/// [`EngineError::Environment`] if the kernel refuses a thread, a core or the event loop.
 pub fn run(
     load: &Load,
     control: &Control,

@@ -62,16 +62,16 @@ impl Schedule {
         }
     }
 
-    /// Delays the schedule by a fraction of a gap (from 0 to below 1), so that the even arrivals of
-    /// several groups do not coincide.
+    /// Delays the schedule by a fraction of a gap (from 0 to below 1), so that the evenly spread
+    /// arrivals of several groups do not coincide.
     pub fn with_phase(self, phase: f64) -> Self {
         Self { phase, ..self }
     }
 
-    /// Returns the arrivals of one of several workers. Even arrivals are distributed in turn, so
-    /// that all workers' arrivals together form the schedule. For a Poisson process, each worker
-    /// has an independent process with an equal part of the rate; together they form a Poisson
-    /// process with the whole rate.
+    /// Returns the arrivals of one of several workers. Evenly spread arrivals are distributed in
+    /// turn, so all workers' arrivals together form the schedule. For a Poisson process, each
+    /// worker has an independent process with an equal part of the rate; together they form a
+    /// Poisson process with the whole rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {
@@ -91,8 +91,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the nanoseconds from the start until even arrival `index` is due, or `None` after
-    /// the end.
+    /// Returns the time at which arrival `index` of an evenly spread schedule is due, in
+    /// nanoseconds from the start, or `None` if it is not due before the end.
     pub fn due_ns(&self, index: u64) -> Option<u64> {
         self.reached_ns(index as f64 + self.phase)
     }

@@ -1,5 +1,5 @@
-//! Tests the worker on a simulated event loop, in which time is a number, so that the correct
-//! record is known exactly.
+//! Tests the worker on a simulated event loop, in which time is a number, so the correct record is
+//! known exactly.
 
 mod accuracy;
 mod split;
@@ -282,8 +282,8 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
     assert_eq!(lateness_max, 295 * MS);
     let mut recordings = sum.recordings();
     let (_, _, response) = recordings.find(|it| it.0 == Metric::Response).unwrap();
-    // Requests are due every 10 ms and served every 5 ms, so they are late by 300, 295, 290, … ms.
-    // The stall delays 60 of 100.
+    // Requests are due every 10 ms and served every 5 ms, so the queued ones take 300, 295, 290, …
+    // ms. The stall delays 60 of 100.
     let slow = response.histogram.len() - response.histogram.count_between(0, 5 * MS + MS / 10);
     assert!((48..=61).contains(&slow), "{slow}");
 }
@@ -305,7 +305,7 @@ fn arrivals_beyond_the_queue_are_dropped_and_counted() {
 #[test]
 fn the_warm_up_is_not_recorded() {
     let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now, _| {
-        // The server is slow until the warm-up ends, 510 ms after time 0.
+        // The server is slow until 5 ms before the warm-up ends, which is 510 ms after time 0.
         Reaction::Response(if now < 505 * MS { 3 * MS } else { MS }, OK)
     });
     assert_all_take_a_millisecond(&sum);

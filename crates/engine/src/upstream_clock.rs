@@ -33,8 +33,8 @@ pub(crate) struct UpstreamClock {
 /// The accuracy of the halves of traced requests' latencies, which are measured with two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Halves {
-    /// The number of requests whose halves are unknown because no earlier requests bounded the
-    /// clocks.
+    /// The number of requests whose halves are unknown because the requests of the previous second
+    /// gave no consistent bounds on the difference between the clocks.
     pub unknown: u64,
     /// The maximum error of the other requests' halves, in either direction; 0 if both clocks are
     /// the same.

@@ -15,8 +15,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 /// The version and the features, as `gatebench --version` prints them.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +soap");
 
-/// Prints the name and the version of `gatebench`, so that the folder of the reference gateway also
-/// describes this program, except for its path.
+/// Runs the reference gateway with faults. The program has the name and the version of `gatebench`,
+/// so the folder of the reference gateway also describes this program, except for its path.
 #[derive(Debug, Parser)]
 #[command(name = "gatebench", version, long_version = LONG_VERSION)]
 enum Words {
@@ -39,10 +39,10 @@ struct Serve {
     /// Adds loop iterations and system calls to each response
     #[arg(long, value_name = "300,0.5")]
     handicap: Option<Handicap>,
-    /// Leaks this amount of memory whenever this number of responses has been sent
+    /// Leaks this amount of memory each time a worker has sent this number of responses
     #[arg(long, value_name = "1KiB/1000")]
     leak: Option<Leak>,
-    /// Sends this share of the error responses a second time, in response to other requests
+    /// For this share of the error responses, also responds with 500 to a later request
     #[arg(long, value_name = "1%", value_parser = share)]
     leak_errors: Option<f64>,
     /// Leaves this share of the responses out of the metrics

@@ -143,7 +143,7 @@ pub fn serve(
 pub struct Gateway {
     inner: proxy::Gateway,
     tls: Option<ServerContext>,
-    /// Recompiles definitions before they expire, as long as this exists.
+    /// Recompiles definitions when they expire, as long as this value exists.
     refresher: Mutex<Option<Refresher>>,
 }
 

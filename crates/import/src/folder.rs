@@ -67,8 +67,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Adds a document and parses it as `gatebench run` will, so that a value that the input allows
-    /// but gatebench does not is reported as a mistake in the generated file.
+    /// Adds a document, and parses it as `gatebench run` will. A value that gatebench does not
+    /// allow is therefore reported as a mistake in the generated file.
     pub(crate) fn add<T: Document + Serialize>(
         &mut self,
         path: &str,

@@ -45,7 +45,7 @@ impl<'n> Keys<'n> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// Takes the value of a key as text. Numbers are converted.
+    /// Takes the value of a key as text. Numbers and booleans are converted.
     pub(crate) fn text(&mut self, key: &str, log: &mut Log<'_>) -> Option<String> {
         let node = self.node(key)?;
         log.text_of(node, &format!("`{key}` of {}", self.what))

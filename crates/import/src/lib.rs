@@ -45,7 +45,7 @@ pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
 /// A kind of input that consists of a single string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
-    /// A declarative configuration of Kong or a decK file, format 1.1 to 3.0.
+    /// A declarative configuration of Kong or a decK file, format 1.x to 3.x.
     Kong,
     /// The configuration file of APISIX's standalone mode.
     Apisix,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Members that are omitted if they are empty, because they then have no effect.
+/// Members that are omitted if they are empty or false, because they then have no effect.
 const EMPTY_IS_DEFAULT: [&str; 10] = [
     "parity",
     "strip_path",

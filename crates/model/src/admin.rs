@@ -1,4 +1,5 @@
-//! The calls that a scenario makes to a gateway's admin interface, and the requests that make them.
+//! The calls that a scenario makes to a gateway's admin interface, and the HTTP requests of the
+//! gateway folder that carry them out.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;

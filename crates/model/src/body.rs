@@ -18,7 +18,7 @@ pub const FILLER: char = 'x';
 /// or a number of arbitrary bytes, written as `{filler_bytes: 1048576}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// Shared, because scenarios are copied often and a body may be long.
+    /// The bytes, shared because scenarios are copied often and a body may be long.
     bytes: Arc<[u8]>,
     is_filler: bool,
 }

@@ -21,7 +21,7 @@ pub struct Bound {
     pub quantity: Quantity,
     /// The required relation of the quantity to the value.
     pub operator: Operator,
-    /// The value: nanoseconds, requests per second, a count, or a share from 0 to 1.
+    /// The value: nanoseconds, responses per second, a count, or a share from 0 to 1.
     pub value: f64,
 }
 
@@ -34,7 +34,9 @@ pub enum Quantity {
     Rate,
     /// A number of requests or responses.
     Number(Counted),
-    /// A number of requests or responses as a share of all requests.
+    /// A share of requests or responses: for [`Counted::Dropped`], of the requests that were due;
+    /// for [`Counted::Checks`] and [`Counted::Status`], of all responses; otherwise, of the
+    /// requests that ended.
     Share(Counted),
 }
 
@@ -99,7 +101,7 @@ pub struct Bounds(pub Vec<Bound>);
 pub struct BoundError {
     /// The position of the error, in characters from 1.
     pub column: usize,
-    /// The mistake.
+    /// A description of the mistake, without the remedy.
     pub reason: String,
 }
 
@@ -141,7 +143,7 @@ impl Operator {
     /// The longest operators come first, so that `<=` is not read as `<`.
     const ALL: [Self; 4] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More];
 
-    /// The symbol.
+    /// The symbol, such as `<=`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Less => "<",

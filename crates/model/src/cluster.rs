@@ -35,7 +35,7 @@ pub struct Cluster {
     /// which had one.
     #[serde(default)]
     pub upstreams: u32,
-    /// The pods of the gateways, one for each size.
+    /// The pods of the gateways, one for each gateway and size.
     pub gateway: PodSettings,
     pub upstream: PodSettings,
     /// The pods that send the load.
@@ -45,9 +45,9 @@ pub struct Cluster {
     /// folder `seccomp` on each node [default: the container runtime's profile].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seccomp_profile: Option<String>,
-    /// The time that a pod may wait for a node.
+    /// The time that a pod may wait for a node, in seconds.
     pub schedule_seconds: u32,
-    /// The time after which a pod without a connection ends itself.
+    /// The time after which a pod ends itself if no part of the run is active in it, in seconds.
     pub alone_seconds: u32,
 }
 

@@ -19,7 +19,7 @@ pub enum Source {
     Uniform(Uniform),
     /// Whole numbers around a mean.
     Normal(Normal),
-    /// Whole numbers from 1, in which smaller numbers are more frequent.
+    /// Whole numbers from 1, of which smaller ones are more frequent.
     Zipf(Zipf),
 }
 
@@ -84,7 +84,8 @@ pub struct List {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// One after another, starting again after the last; each worker has its own rows.
+    /// One after another, starting again after the last; each worker has its own rows, unless there
+    /// are more workers than rows.
     #[default]
     InTurn,
     /// All rows are equally likely.

@@ -25,8 +25,8 @@ pub struct GatewayFolder {
     pub gateway: String,
     /// The version of this file's format and of its templates' input.
     pub contract: u32,
-    /// The gateway folder of which this one is a variant: a folder next to this one, or an embedded
-    /// one. Settings and files that this folder lacks are taken from that one.
+    /// The gateway folder that this folder extends: a folder next to it, or an embedded gateway.
+    /// Settings and files that this folder lacks come from the extended folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     /// The name to display.
@@ -54,8 +54,8 @@ pub struct GatewayFolder {
     /// a file of a gateway folder next to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// A command that checks the configuration. If the configuration is invalid, the command exits
-    /// with a non-zero status and prints a reason on stderr.
+    /// A command that checks the configuration. If the configuration is invalid, the command must
+    /// exit with a non-zero status and print the reason on stdout or stderr.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<String>,
     /// The command that starts the gateway in the foreground.
@@ -278,9 +278,9 @@ impl TemplateFile {
 }
 
 /// The conditions under which the gateway is ready. Its listener must belong to the started
-/// processes and respond to `GET /` with any status except 502, 503 and 504. If a path is given, it
-/// must respond to a request for that path with 200. The gateway must stay ready for the duration
-/// of `settle`.
+/// processes and respond to `GET /` with any status except 502, 503 and 504. If `path` is given,
+/// the gateway must instead respond to a request for that path with 200. The gateway must stay
+/// ready for the duration of `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {

@@ -79,8 +79,8 @@ pub struct TooFewConnections {
 }
 
 /// Returns each group's load in a phase of this shape, in the order of the groups. Rates are
-/// divided exactly; connections and other whole numbers are divided by the largest remainder
-/// method, so that they add up to those of the phase, with at least one connection for each group.
+/// divided exactly. Connections and other whole numbers are divided by the largest remainder
+/// method, so they add up to those of the phase. Each group begins with at least one connection.
 ///
 /// # Errors
 ///

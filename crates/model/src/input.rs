@@ -33,7 +33,7 @@ pub struct GatewayInput {
     pub cores: Vec<usize>,
     /// The addresses that clients connect to.
     pub listeners: Vec<Listener>,
-    /// Path prefixes, longest first.
+    /// The routes, in order of their path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
     /// the start; equal to `routes` if there is no change.
@@ -82,7 +82,7 @@ pub struct Endpoint {
 /// An address that clients connect to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listener {
-    /// Unique name.
+    /// The name, unique among the listeners.
     pub name: String,
     /// IP address.
     pub address: String,
@@ -106,15 +106,15 @@ pub struct ListenerTls {
 /// A route of the input model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InputRoute {
-    /// Unique name.
+    /// The name, unique among the routes.
     pub name: String,
-    /// Path prefix.
+    /// The path prefix that the route matches.
     pub path: String,
     /// True if the prefix is removed from the path that is sent to the upstream.
     pub strip_path: bool,
-    /// Name of the upstream.
+    /// The name of the route's upstream.
     pub upstream: String,
-    /// The upstream's index in `upstreams`, from 0: `upstreams[route.upstream_index]`.
+    /// The upstream's index in `upstreams`, from 0, for use as `upstreams[route.upstream_index]`.
     pub upstream_index: usize,
     /// The ordered policies; in templates, each entry is a map with one key, as in `{% for policy
     /// in route.policies %}{% if policy.api_key %}`.
@@ -126,7 +126,7 @@ pub struct InputRoute {
 /// An upstream of the input model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Upstream {
-    /// Unique name.
+    /// The name, unique among the upstreams.
     pub name: String,
     /// The number of idle connections that are kept open.
     pub keepalive: u32,

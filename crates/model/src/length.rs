@@ -28,7 +28,8 @@ pub enum Length {
     #[default]
     Full,
     /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or the
-    /// longest think time if that is longer. A suite that repeats a document always takes minutes.
+    /// longest think time if that is longer. A suite that repeats a document keeps its load and its
+    /// blocks, which take minutes anyway.
     Quick,
     /// Seconds, to test that everything works rather than how fast it is: one block, in which one
     /// user of each group sends each request once.
@@ -104,7 +105,7 @@ impl Phase {
     }
 }
 
-/// A phase that ends when one connection has received this many responses.
+/// A phase that ends when one connection has sent this many requests.
 fn each_once(phase: &Phase, requests: usize) -> Phase {
     Phase {
         name: SMOKE_PHASE.into(),

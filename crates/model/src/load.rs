@@ -66,7 +66,7 @@ pub struct Phase {
     /// reported. In other phases, each gateway is loaded while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
-    /// True if a lowest-priority thread keeps the gateway's cores from idling.
+    /// True if a lowest-priority thread on each of the gateway's cores keeps the core from idling.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_awake: bool,
 }
@@ -118,8 +118,8 @@ pub enum FailingPart {
 pub enum Ill {
     /// The target responds with a delay.
     Slow,
-    /// The part's process is killed, so connections are refused. The process is restarted at the
-    /// end.
+    /// The part's process is killed, so connections are refused. The process is restarted when the
+    /// failure ends.
     Refusing,
     /// The target accepts requests and resets their connections.
     Resetting,
@@ -273,8 +273,8 @@ impl Shape {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
-    /// The number of connections, each with one request in flight; with `stages`, the initial
-    /// number.
+    /// The number of connections, each with at most one request in flight; with `stages`, the
+    /// initial number.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
     /// Numbers of connections from the start of the measurement, each reached linearly from the
@@ -284,7 +284,7 @@ pub struct Closed {
     /// The time that a connection waits after a response before it sends again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
-    /// Ends the load after this many completed requests, warm-up included.
+    /// Ends the load after this many requests have been sent, warm-up included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
@@ -381,7 +381,7 @@ pub struct Open {
     /// counted.
     #[serde(default = "queue_max")]
     pub queue_max: u32,
-    /// Ends the load after this many completed requests, warm-up included.
+    /// Ends the load after this many requests have been sent, warm-up included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,

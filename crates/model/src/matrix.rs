@@ -167,7 +167,7 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
         if values.iter().any(|known| known.name == name) {
             return Err(node.problem("the axis has this value twice", "remove one of them"));
         }
-        // A string can then be inserted into others without further replacements.
+        // A string without placeholders can be inserted into others without further replacements.
         let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
         if !node.all().filter_map(Node::text).all(is_plain) {
             let message = format!(

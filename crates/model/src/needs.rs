@@ -1,5 +1,5 @@
 //! The features that a scenario needs, by the names that gateway folders use: policies, the parts
-//! of policies that some gateways lack, and the protocols of the connections.
+//! of policies that some gateways lack, protocols, and other capabilities such as an access log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -191,7 +191,7 @@ impl GatewayFolder {
     }
 
     /// The versions that the templates and their policies have been tested with: those in
-    /// `proven_with`, and the one that `install` pins.
+    /// `proven_with`, and the version of the Python package or the Maven project under `install`.
     pub fn proven(&self) -> Vec<&str> {
         let install = &self.install;
         let pypi = install.pypi.as_ref().map(|it| it.version.as_str());
@@ -245,7 +245,8 @@ fn has_usual_window(limit: &RateLimitPolicy) -> bool {
         && USUAL_WINDOWS_SECONDS.contains(&(window / NANOS_PER_SECOND))
 }
 
-/// Reports whether the rate is a whole number of requests per minute.
+/// Reports whether the rate is a whole number of requests per minute, or so high that a fraction of
+/// a request makes no difference.
 fn is_whole_per_minute(limit: &RateLimitPolicy) -> bool {
     // A window of zero is reported as an error elsewhere.
     let window = u128::from(limit.window.as_nanos()).max(1);

@@ -10,8 +10,8 @@ use crate::bound::{
     Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts, samples_needed,
 };
 
-/// The highest percentile of an objective. For a higher percentile, no run is long enough to have
-/// ten samples beyond it.
+/// The highest percentile of an objective. A higher percentile needs more than a million samples to
+/// have ten beyond it.
 const PERCENTILE_MAX: f64 = 99.999;
 
 /// A service level objective: upper bounds on response times and on the share of failed requests.

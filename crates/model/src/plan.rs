@@ -16,9 +16,9 @@ use crate::{
     Setup, Study, Suite,
 };
 
-/// The estimated time that a trial takes in addition to its phases, used to predict the end of a
-/// run: the startup of the upstream and the gateway, two parity proofs, drains, and shutdown. The
-/// run corrects the estimate as trials end.
+/// The estimated time that a trial takes in addition to its phases: the startup of the upstream and
+/// the gateway, two parity proofs, drains, and shutdown. It is used to predict the end of a run,
+/// which corrects the estimate as trials end.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
 /// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
@@ -155,9 +155,9 @@ impl Variant {
 /// One trial: a fresh gateway process going through all phases of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// Position in the plan, from 1.
+    /// The position in the plan, from 1. A repeated trial has a number after all others.
     pub number: u32,
-    /// Block, from 1.
+    /// The number of the block, from 1.
     pub block: u32,
     /// Name of the scenario.
     pub scenario: String,
@@ -283,14 +283,15 @@ impl Plan {
         self.blocks = self.blocks.min(self.blocks_kept());
     }
 
-    /// The phases of a trial.
+    /// The phases of a trial, which depend on its block if an A/B test measures its deciding metric
+    /// first.
     pub fn phases_of<'a>(&'a self, trial: &Trial) -> impl Iterator<Item = &'a Phase> {
         let block = trial.block;
         let phases = self.load_of(&trial.scenario).phases.iter();
         phases.filter(move |phase| self.study.has_phase(block, phase))
     }
 
-    /// The load of a scenario.
+    /// The load of a scenario: its separate load, or the common load if it has none.
     pub fn load_of(&self, scenario: &str) -> &LoadProfile {
         self.scenario_loads.get(scenario).unwrap_or(&self.load)
     }

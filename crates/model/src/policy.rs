@@ -150,7 +150,7 @@ pub struct JwtPolicy {
     /// The keys that may have signed the token: the key with the `id` that the token names, or else
     /// all keys for the token's algorithm.
     pub keys: Vec<JwtKey>,
-    /// More keys, as a JSON Web Key Set (RFC 7517), of which the `oct` and `RSA` keys are used.
+    /// More keys, as a JSON Web Key Set (RFC 7517). Only its `oct` and `RSA` keys are used.
     pub jwks: Option<BTreeMap<String, Value>>,
     /// The required value of `iss`.
     pub issuer: Option<String>,
@@ -370,11 +370,11 @@ impl JsonEdits {
     }
 }
 
-/// Settings of `response_xslt`. It applies to responses of types `text/xml` and `application/xml`;
-/// others pass through unchanged. A response that is not well-formed, or for which the stylesheet
-/// produces no output, is replaced with 500. The result's Content-Type has the `media-type` and
-/// `encoding` of `xsl:output`. Without these attributes, the Content-Type is `text/html` if the
-/// output is HTML, and otherwise unchanged.
+/// Settings of `response_xslt`. The stylesheet is applied to responses of types `text/xml` and
+/// `application/xml`; others pass through unchanged. A response that is not well-formed, or for
+/// which the stylesheet produces no output, is replaced with 500. The result's Content-Type has the
+/// `media-type` and `encoding` of `xsl:output`. Without these attributes, the Content-Type is
+/// `text/html` if the output is HTML, and otherwise unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XsltPolicy {

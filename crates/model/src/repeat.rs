@@ -7,7 +7,8 @@ use schemars::{Schema, json_schema};
 
 /// The maximum number of copies of an item.
 const REPEAT_MAX: u64 = 10_000;
-/// The maximum number of values in a file, so that a few lines cannot expand to gigabytes.
+/// The maximum number of values in all copies of a file, so that a few lines cannot expand to
+/// gigabytes.
 const NODES_MAX: usize = 1_000_000;
 /// The lists whose items can be repeated.
 const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"];
@@ -129,8 +130,8 @@ fn insert(node: &mut Node, number: &str) {
 }
 
 /// Sets the weight of a copy if the copies follow a normal distribution: the density at its number,
-/// scaled to 1,000 at the mean. Reports whether the request occurs at least once in a million
-/// requests.
+/// scaled to 1,000 at the mean. Reports whether the weight is at least a millionth of the weight at
+/// the mean.
 fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
     let of = |name: &str| normal?.get(name)?.number();
     let (Some(mean), Some(deviation)) = (of("mean"), of("standard_deviation")) else {

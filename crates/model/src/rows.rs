@@ -8,9 +8,9 @@ use crate::data::{List, Pick, Rows};
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct RowsError {
-    /// Line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// The mistake.
+    /// A description of the mistake.
     pub message: String,
 }
 

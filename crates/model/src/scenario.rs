@@ -237,7 +237,8 @@ impl Scenario {
 
     /// Returns the reason why a gateway's added latency in this scenario is not comparable with
     /// that of a program that only copies bytes. Returns `None` if it is comparable: HTTP/1.1
-    /// without TLS, one target, and routes without policies.
+    /// without TLS, one target that never changes, routes without policies, and no duties such as
+    /// an access log.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
         let has_duties =
@@ -327,8 +328,8 @@ pub struct ParityCase {
     pub request: Request,
     /// True if the request must reach the upstream, as the upstream's ledger shows.
     pub reaches_upstream: bool,
-    /// The size of the body that the upstream must have received, according to its ledger. This
-    /// requires `when: before`, because requests may still be in flight after the load.
+    /// The size of the body that the upstream must have received, according to its ledger. Use it
+    /// only with `when: before`, because requests may still be in flight after the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
     /// When the case is tested.

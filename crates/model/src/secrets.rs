@@ -21,13 +21,14 @@ const CREDENTIALS: [&str; 9] = [
     "credential",
     "session",
 ];
-/// The minimum length of a credential in such a header. Shorter values are ordinary words, such as
-/// `on`.
+/// The minimum length of a credential in a header that [`CREDENTIALS`] matches. Shorter values are
+/// ordinary words, such as `on`.
 const GUESSED_CHARS_MIN: usize = 6;
 /// The minimum length of a part of a secret. Each language quotes special characters in its own
 /// way, so a secret is split at them, and its parts are recognized separately.
 const PART_CHARS_MIN: usize = 6;
-/// The characters other than letters and digits that no language quotes.
+/// The characters other than letters and digits at which a secret is not split, because most
+/// languages do not quote them.
 const PLAIN: &str = "-._~+/=:@";
 /// Members of a JSON Web Key that are secret (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1).
 const SECRET_MEMBERS: [&str; 7] = ["k", "d", "p", "q", "dp", "dq", "qi"];
@@ -48,7 +49,7 @@ impl Scenario {
             consumer.keys.iter().for_each(|key| found.add(key));
             if let Some(password) = &consumer.password {
                 found.add(password);
-                // As in `Authorization: Basic` (RFC 7617).
+                // The form of the password in `Authorization: Basic` (RFC 7617).
                 let pair = format!("{}:{password}", consumer.name);
                 found.0.insert(STANDARD_NO_PAD.encode(pair));
             }
@@ -166,7 +167,7 @@ impl Found {
         for key in &jwt.keys {
             if let JwtKey::Hs256(key) = key {
                 self.add(&key.secret);
-                // As in a set of keys (RFC 7517).
+                // The forms of the secret in a JSON Web Key Set (RFC 7517).
                 self.0.insert(STANDARD_NO_PAD.encode(&key.secret));
                 self.0.insert(URL_SAFE_NO_PAD.encode(&key.secret));
             }

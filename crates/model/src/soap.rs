@@ -78,7 +78,7 @@ pub struct SoapChain {
     /// The upstreams and paths of requests, depending on their content. The first match wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub route_xpath_targets: Vec<XPathTarget>,
-    /// Namespaces by the prefixes that these expressions use.
+    /// Namespaces by the prefixes that the expressions in `route_xpath_targets` use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub route_xpath_register_ns: BTreeMap<String, String>,
     /// True if a response with a status other than 200 becomes a fault without being processed.

@@ -216,7 +216,7 @@ impl Specification {
         }
     }
 
-    /// Replaces the scenario's requests with a request for the path in `start_load`, if there is
+    /// Replaces the scenario's requests with a request for the path in `start_load`, if it names
     /// one.
     ///
     /// # Errors

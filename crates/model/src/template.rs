@@ -39,7 +39,7 @@ pub struct Reference {
 pub struct TemplateError {
     /// The bytes of the text that are wrong.
     pub span: Range<usize>,
-    /// The mistake.
+    /// A description of the mistake.
     pub message: String,
     /// The remedy.
     pub help: String,

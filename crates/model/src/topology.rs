@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A CPU whose speed is at least this share of another's is of the same kind. Favored cores are a
-/// few percent faster than the others, and efficiency cores reach three quarters of the others'
-/// speed.
+/// few percent faster than the others, and efficiency cores reach about three quarters of the
+/// others' speed.
 const SAME_KIND_MIN: f64 = 0.85;
 
 /// A logical CPU, with its core, socket and NUMA node. Facts that cannot be read are absent.

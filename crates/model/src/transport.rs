@@ -15,7 +15,8 @@ pub struct Transport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub http2_streams: Option<u32>,
-    /// True if the gateway connects to the upstream with TLS, and verifies its certificate.
+    /// True if the gateway connects to the upstream with TLS and verifies the upstream's
+    /// certificate.
     pub upstream_tls: bool,
 }
 

@@ -8,7 +8,7 @@ use gatebench_config::{Data, Node, Problem, ReadFile, tree};
 use crate::contract::upgrade;
 
 /// Upgrades a gateway folder to the current contract, and completes it from the folder that it
-/// extends. Returns nothing if that folder cannot be read.
+/// extends. Returns nothing if that folder cannot be read or itself extends another.
 pub(crate) fn expand(
     mut root: Node,
     read_file: ReadFile<'_>,

@@ -1,4 +1,4 @@
-//! Chooses the backend, once at the start.
+//! Chooses the backend and runs a task on it.
 
 use std::io;
 use std::num::NonZeroU64;

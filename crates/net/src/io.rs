@@ -11,7 +11,8 @@ use crate::{Buffer, ConnId, ListenerId, Peer};
 /// every larger send, so that a caller can stream by sending the next piece after each event.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
-/// A change in the state of a connection. Events return every buffer that was lent to the loop.
+/// A change in the state of a connection. Events also return the buffers that were lent to the
+/// loop.
 #[derive(Debug)]
 pub enum Event {
     /// A peer connected to `listener`. Receiving has already begun.
@@ -65,8 +66,9 @@ pub trait Io {
         None
     }
 
-    /// Listens on `address` (port 0 picks a free one) and accepts until the loop is dropped. If
-    /// `shared`, `SO_REUSEPORT` is set, so that several workers can listen on one port.
+    /// Listens on `address` (port 0 picks a free one) and accepts until [`Io::stop_listening`] or
+    /// until the loop is dropped. If `shared`, `SO_REUSEPORT` is set, so that several workers can
+    /// listen on one port.
     ///
     /// # Errors
     /// The error of `bind` or `listen`.
@@ -93,8 +95,8 @@ pub trait Io {
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Sends all of `bytes`. If the kernel has room, it takes the first of these bytes before this
-    /// function returns, so that a timestamp taken just before the call is exact. The vector is
-    /// returned as by [`Io::send`].
+    /// function returns, so a timestamp taken just before the call is exact. The vector is returned
+    /// as by [`Io::send`].
     #[must_use = "if the vector is returned, no event follows"]
     fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
@@ -141,7 +143,7 @@ impl Backend {
     }
 }
 
-/// The size of a loop's receive buffers.
+/// The number and size of a loop's receive buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct IoConfig {
     /// Number of buffers, a power of two up to 32,768.

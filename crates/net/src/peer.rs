@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// A listening stream socket.
+/// The address of a listening stream socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// Over TCP.
+    /// A TCP address.
     Tcp(SocketAddr),
     /// A Unix stream socket in the file system. If its backlog is full, connecting to it fails at
     /// once with EAGAIN (connect(2)).

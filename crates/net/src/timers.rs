@@ -67,7 +67,7 @@ impl<K> Timers<K> {
         self.heap.peek().map(|Reverse(entry)| entry.due_ns)
     }
 
-    /// The earliest key that is due at `now_ns`.
+    /// Removes and returns the earliest key if it is due at `now_ns`.
     pub fn pop_due(&mut self, now_ns: u64) -> Option<K> {
         if self.next_ns()? > now_ns {
             return None;

@@ -1,7 +1,7 @@
 //! The nonce in a request and the times in its response, from which added latency is computed.
 //!
 //! Both values have a fixed width, so an engine writes a nonce over a placeholder and reads times
-//! without a parser, and an upstream writes the times into a prepared response.
+//! at fixed positions, and an upstream writes the times into a prepared response.
 
 /// The request field that contains a [`Nonce`], as written on the wire.
 pub const NONCE_HEADER: &str = "gatebench-nonce";

@@ -29,7 +29,7 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
 }
 
 /// Runs the calling thread only while its core has nothing else to do (`SCHED_IDLE`, sched(7)): any
-/// thread that wakes up there preempts it at once.
+/// thread under another policy that wakes up there preempts it at once.
 ///
 /// # Errors
 /// The kernel refuses; the thread continues unchanged.

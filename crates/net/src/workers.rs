@@ -1,4 +1,5 @@
-//! The threads of a server, one worker per core, each with its own loop and listeners.
+//! The worker threads of a server, each with its own loop and listeners, and pinned to a core if
+//! cores are given.
 
 use std::io;
 use std::net::SocketAddr;
@@ -63,7 +64,7 @@ impl Workers<'_> {
     /// every worker listens on them.
     ///
     /// # Errors
-    /// The first failure of any worker, after all have ended.
+    /// The failure of the failed worker with the lowest number, after all workers have ended.
     pub fn serve<S: Service>(
         &self,
         service: &S,

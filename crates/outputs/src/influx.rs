@@ -2,8 +2,9 @@
 //!
 //! Dashboards compute percentiles from the points in InfluxDB, for which k6 sends one point per
 //! request. At higher rates, a point represents several requests. The points are taken from the
-//! histogram of each second at equally spaced ranks, plus the maximum, so that percentiles of the
-//! points are close to those of the requests. Counts are sums of `value` and are exact.
+//! histogram of each second at equally spaced ranks, with the maximum as the last point, so
+//! percentiles of the points are close to those of the requests. Counts are sums of `value` and are
+//! exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -77,8 +78,8 @@ impl Influx {
         std::mem::take(&mut self.text).into_bytes()
     }
 
-    /// Takes values at equally spaced ranks and spreads them over the second, because points of a
-    /// series that have the same time replace each other.
+    /// Takes values at equally spaced ranks, the last of which is the maximum, and spreads them
+    /// over the second, because points of a series that have the same time replace each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
         let wanted = match gained.max_ns {
             // All values are 0, so one point suffices.

@@ -39,7 +39,7 @@ impl Metric {
         }
     }
 
-    /// The unit of a counter or gauge for OTLP, derived from the suffix of its name.
+    /// The unit of a counter or gauge for OTLP, derived from its name.
     pub(crate) fn unit(&self) -> &'static str {
         match self.name {
             "data_sent" | "data_received" => "By",

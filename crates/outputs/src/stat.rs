@@ -36,7 +36,7 @@ pub enum Stat {
 pub struct StatError(String);
 
 impl Stat {
-    /// The statistics that the published dashboards use.
+    /// The default statistics, which include those that the published dashboards use.
     pub const DEFAULT: [Self; 10] = [
         Self::Min,
         Self::Max,
@@ -58,8 +58,9 @@ impl Stat {
         text.split(',').map(|word| word.trim().parse()).collect()
     }
 
-    /// The value of the statistic, with durations in units of `unit_ns` nanoseconds; `None` for a
-    /// percentile with fewer than ten values beyond it.
+    /// The value of the statistic, with durations in units of `unit_ns` nanoseconds; `None` if
+    /// there are no values, or for a percentile (including the median) with fewer than ten values
+    /// beyond it.
     pub(crate) fn of(self, all: &Distribution, unit_ns: f64) -> Option<f64> {
         let time = |value_ns: u64| value_ns as f64 / unit_ns;
         let count = all.count() as f64;

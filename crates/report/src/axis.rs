@@ -30,8 +30,8 @@ enum Kind {
     },
 }
 
-/// An axis counts as narrow if its largest value is less than this many times the smallest. Ticks
-/// at 1, 2 and 5 would then be too far apart.
+/// An axis is narrow if its largest value is less than this many times the smallest. Ticks at 1, 2
+/// and 5 would then be too far apart.
 const NARROW: f64 = 3.0;
 
 /// A narrow axis spans at least this share of its largest value, so that slight growth looks
@@ -74,8 +74,8 @@ impl Axis {
         Self::new(Kind::Linear { step }, domain)
     }
 
-    /// Creates a logarithmic axis that covers the positive values and ends at ticks, which are 1, 2
-    /// or 5 times a power of ten.
+    /// Creates a logarithmic axis that covers the positive values. Both ends are 1, 2 or 5 times a
+    /// power of ten.
     pub fn covering_log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(values).unwrap_or((1.0, 10.0));
         let (low, mut top) = (step_down(low), step_up(high));
@@ -101,9 +101,9 @@ impl Axis {
         Self::new(Kind::Narrow { step }, domain)
     }
 
-    /// Returns a logarithmic axis of ratios, and its ticks. The ratio 1 is in the middle of the
-    /// axis, which is no wider than the values require. Values beyond a factor of 100 are drawn at
-    /// its ends.
+    /// Returns the narrowest logarithmic axis in [`RATIOS`] that covers all finite values, and its
+    /// ticks. The ratio 1 is at or near the middle of the axis. Values below 0.01 or above 100 are
+    /// drawn at the ends.
     pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));
@@ -160,7 +160,7 @@ impl Axis {
     }
 }
 
-/// Returns the smallest and largest positive values, or `None` if no value is positive.
+/// Returns the smallest and largest of the positive finite values, or `None` if there are none.
 fn extremes(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
     let pairs = positive.map(|value| (value, value));

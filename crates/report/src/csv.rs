@@ -29,7 +29,7 @@ fn table(head: &str, records: &[Vec<String>]) -> String {
     String::from_utf8(bytes).expect("every field is text")
 }
 
-/// Returns the name of a value in JSON.
+/// Returns the JSON string of an enum value, or an empty string if its JSON form is not a string.
 pub fn name_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,

@@ -1,5 +1,5 @@
-//! Tables of figures, in which every cell is a number with its unit and range. JSON contains the
-//! numbers; the other forms lay them out as an ordinary table.
+//! Tables of figures. A cell contains a number with its unit and range, or text that replaces the
+//! number. JSON contains the numbers; the other forms lay them out as an ordinary table.
 
 use gatebench_stats::Estimate;
 use serde::Serialize;

@@ -21,7 +21,7 @@ pub struct FlameGraph {
 }
 
 impl FlameGraph {
-    /// Draws the graph as SVG. The text depends only on the graph.
+    /// Draws the graph as SVG. The same graph always produces the same SVG.
     ///
     /// # Errors
     /// Fails if the graph has no stacks.

@@ -45,8 +45,8 @@ fn body(title: &str) -> Option<&'static str> {
     Some(rest.find("\n## ").map_or(rest, |end| &rest[..end]))
 }
 
-/// Converts the subset of Markdown that docs/METHOD.md uses: paragraphs, lists, tables and
-/// emphasis.
+/// Converts the subset of Markdown that docs/METHOD.md uses: paragraphs, lists and tables, and the
+/// styles that [`inline`] converts.
 fn html(markdown: &str) -> String {
     let mut out = String::new();
     let blocks = markdown.split("\n\n").map(str::trim);

@@ -22,7 +22,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Renders the table and its charts as blocks.
+    /// Converts the section to a chapter with the explanation, the table and the flame graphs.
     pub fn chapter(&self, palette: &Palette) -> Chapter {
         let title = format!("{} · {}", self.heading, self.table.title);
         let table = Block::table(self.table.laid_out(), self.table.first, &title, palette);

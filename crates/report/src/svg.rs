@@ -53,7 +53,7 @@ impl Svg {
         }
     }
 
-    /// Draws a rectangle with rounded corners.
+    /// Draws a rectangle whose corners have this radius; 0 makes them square.
     pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), radius: f64) {
         let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));
         let radius = px(radius);

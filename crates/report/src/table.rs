@@ -70,8 +70,8 @@ pub struct Row {
 /// The content of a cell, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// The variant cannot have this value: for example, the direct variant has no gateway and
-    /// therefore no CPU time of a gateway.
+    /// There is no value. For example, the direct variant has no gateway and therefore no CPU time
+    /// of a gateway.
     Empty,
     /// The value was measured, but no block is usable.
     Invalid,

@@ -32,7 +32,7 @@ struct ColumnView {
 struct RowView {
     name: String,
     class: String,
-    /// The row's validity; `None` if it is valid.
+    /// The row's validity; `None` if it is valid or the row does not state it.
     validity: Option<&'static str>,
     absence: Option<String>,
     /// The cells of each phase.

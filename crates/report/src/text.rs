@@ -1,5 +1,5 @@
 //! Fits plain text into a fixed number of columns. Text from files and gateways is not trusted:
-//! control characters never reach the terminal, and no line is wider than requested.
+//! control characters never reach the terminal, and long lines are wrapped or truncated.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -137,7 +137,8 @@ pub fn pad_start(text: &str, columns: usize) -> String {
 }
 
 /// Wraps text to at most `columns`. Lines are broken between words, and words that are too long are
-/// split. The first line begins with `first`, and the others are indented by its width.
+/// split. The first line begins with `first`, and the others are indented by its width. The text
+/// gets at least 8 columns, even if `columns` is smaller.
 pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     let indent = " ".repeat(width(first));
     let room = columns.saturating_sub(width(first)).max(8);

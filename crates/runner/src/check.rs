@@ -40,8 +40,8 @@ const UPSTREAM_FOLDER: &str = "upstream";
 /// The number of requests that show whether the gateway reuses its connections to the upstream.
 /// Each is sent on a new connection, after the response to the previous request.
 const REUSE_REQUESTS: u64 = 20;
-/// The maximum number of connections to the upstream for these requests. It is above 1, because
-/// each of several workers may open one.
+/// The maximum number of connections to each upstream target for these requests. It is above 1,
+/// because each of several workers may open one.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
 /// The number of requests that show the effect of weights, and the tolerance for each target's
@@ -49,7 +49,8 @@ const REUSE_CONNECTIONS_MAX: u64 = 5;
 const WEIGHED_REQUESTS: u64 = 220;
 const WEIGHED_TOLERANCE: f64 = 0.1;
 
-/// The maximum time until changed routes take effect. Traefik waits 2 s for further changes.
+/// The maximum time until changed routes or weights take effect. Traefik waits 2 s for further
+/// changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum numbers of routes and consumers of a checked scenario. Larger scenarios prove
@@ -103,7 +104,8 @@ pub enum CheckOutcome {
 }
 
 impl Checked {
-    /// Reports whether the gateway does everything that it supports.
+    /// Reports whether the gateway does everything that it claims to support and stopped without a
+    /// problem.
     pub fn holds(&self) -> bool {
         let proven = match &self.outcome {
             CheckOutcome::NotSupported(_) => true,
@@ -341,7 +343,7 @@ fn ask(
     Ok(record)
 }
 
-/// Proves that a route can be created, read, updated and deleted.
+/// Converts the record of a round of admin calls to a parity case, which fails if the round failed.
 fn proof_of_rounds(record: AdminRecord) -> ParityCaseRecord {
     let name = "a route is created, read, updated and deleted through the admin interface";
     let failure = record.failure.map(|failure| {
@@ -353,7 +355,7 @@ fn proof_of_rounds(record: AdminRecord) -> ParityCaseRecord {
 }
 
 /// Changes the weights of the targets once, and checks that the heaviest targets get their share of
-/// the requests; `None` if the scenario changes no weights.
+/// the requests. Returns `None` if the scenario changes no weights.
 fn prove_weights(
     scenario: &Scenario,
     request: &Request,

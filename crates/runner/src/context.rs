@@ -80,12 +80,12 @@ impl<'a> TrialContext<'a> {
         self.plan.load_of(&self.trial.scenario).cold
     }
 
-    /// The loads of this trial.
+    /// Returns the loads of this trial.
     pub(crate) fn phases(&self) -> &'a [Phase] {
         &self.plan.load_of(&self.trial.scenario).phases
     }
 
-    /// The cores of this machine that this trial uses.
+    /// Returns the cores of this machine that this trial uses.
     pub(crate) fn cores(&self) -> TrialCores {
         let placement = &self.plan.placement;
         let gateway = match placement.gateway_is_elsewhere {

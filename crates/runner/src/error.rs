@@ -24,10 +24,10 @@ pub enum RunnerError {
         message: String,
         remedy: String,
     },
-    /// A file cannot be read.
+    /// A file cannot be read, or its content is not accepted.
     #[error("{message}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: std::path::PathBuf,
         /// The error.
         message: String,
@@ -82,7 +82,7 @@ impl RunnerError {
         format!("{culprit}{self} → {}", self.remedy())
     }
 
-    /// Returns the culprit; `None` for command-line arguments.
+    /// Returns the culprit; `None` if a command-line argument or the plan is wrong.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } | Self::Study(_) => None,

@@ -194,14 +194,14 @@ impl Response {
         failed.unwrap_or_else(|| vec!["the response is HTTP/1.1".into()])
     }
 
-    /// Returns the response as text of at most `chars_max` characters.
+    /// Returns the response as text, truncated after `chars_max` characters.
     pub(crate) fn text(&self, chars_max: usize) -> String {
         let [head, body] = [&self.head, &self.body].map(|it| String::from_utf8_lossy(it));
         shorten(&format!("{head}{body}"), chars_max)
     }
 }
 
-/// Returns the text with plain newlines, truncated to `chars_max` characters.
+/// Returns the text with plain newlines, truncated after `chars_max` characters.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.replace("\r\n", "\n");
     match text.char_indices().nth(chars_max) {

@@ -1,4 +1,5 @@
-//! Reads the upstream's ledger, the count of the requests that it received.
+//! Reads the upstream's ledger, which counts the requests that the upstream received, and sets the
+//! health of targets.
 
 use std::io;
 

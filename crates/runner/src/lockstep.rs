@@ -110,7 +110,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Waits for all members that are still running.
+    /// Waits until all members that are still running have called this method, too.
     ///
     /// # Errors
     /// The run was interrupted.
@@ -138,8 +138,8 @@ impl<'a> Member<'a> {
         ticket
     }
 
-    /// Returns the common start of the measurements, once every member has warmed up. The start is
-    /// `at_ns` if the last member that had not warmed up has left.
+    /// Returns the common start of the measurements, or `None` until every member has warmed up.
+    /// The start is `at_ns` if the last member that had not warmed up has left.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.lockstep.state();
         if state.begins.0 == ticket {
@@ -148,7 +148,7 @@ impl<'a> Member<'a> {
         (state.begins.0 > ticket).then_some(state.begins.1)
     }
 
-    /// Waits for this member's turn, during which no other member runs. The turn ends when the
+    /// Waits for this member's turn, during which no other member takes one. The turn ends when the
     /// guard is dropped.
     ///
     /// # Errors

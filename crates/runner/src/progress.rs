@@ -40,7 +40,8 @@ pub enum Progress {
     /// A trial begins.
     TrialStarted {
         trial: Trial,
-        /// The number of trials in the plan.
+        /// The highest trial number in the plan. It exceeds the number of trials if the plan was
+        /// shortened.
         of: u32,
         /// The expected duration of this and all further trials.
         left: Duration,
@@ -125,7 +126,7 @@ pub struct PhaseSummary {
     /// The total number of requests without a response, responses that failed a check, and dropped
     /// arrivals.
     pub failed: u64,
-    /// The median response time.
+    /// The median response time; `None` if there are too few responses.
     pub response_p50_ns: Option<u64>,
     /// CPU time of the gateway per request; `None` for the direct variant or if it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,

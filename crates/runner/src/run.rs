@@ -75,8 +75,8 @@ pub struct RunRequest {
 /// whose failure was not caused by their gateway or by a file.
 ///
 /// # Errors
-/// The run directory, the cores or the file descriptors are not available, or two consecutive
-/// trials failed because of the environment. Finished trials are kept.
+/// The run directory, the cores, the file descriptors or a required output are not available, or
+/// two consecutive trials failed because of the environment. Finished trials are kept.
 pub fn run(
     request: &RunRequest,
     interrupt: &Interrupt,
@@ -84,7 +84,7 @@ pub fn run(
 ) -> Result<RunSummary, RunnerError> {
     preflight::check(&request.prepared)?;
     // The kernel's accounting of CPU time is tested before the first trial, because the test may
-    // use a core for a second.
+    // use a core for about two seconds.
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
@@ -370,9 +370,9 @@ impl<'a> RunLoop<'a> {
         Ok(again)
     }
 
-    /// Before this trial begins, shortens the plan if the study needs no more blocks, or no more
-    /// deciding blocks. The shortened plan equals a plan with fewer blocks. The removed trials
-    /// count as done.
+    /// Before this trial begins, shortens the plan if the study needs no more deciding blocks, or
+    /// if the next block would probably exceed the time limit. The shortened plan equals a plan
+    /// with fewer blocks. The removed trials count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);

@@ -1,9 +1,9 @@
-//! Warnings, which do not stop a run. Each ends with a remedy.
+//! Warnings, which do not stop a run.
 
 use crate::outputs::Refusal;
 use gatebench_report::format::counted;
 
-/// A warning. Its text states the problem and, after a semicolon, the remedy.
+/// A warning. Its text states the problem and, in most cases after a semicolon, the remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {

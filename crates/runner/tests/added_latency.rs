@@ -5,8 +5,8 @@
 //! that forwards immediately, the other on a route that holds. The machine disturbs both equally,
 //! so the difference of their medians is the hold, and no single disturbance determines the median
 //! over repetitions. Each repetition also measures a pair of routes that both forward immediately.
-//! The largest difference within this pair is the error of this machine, and the tolerance for the
-//! other pairs.
+//! The largest difference within this pair (the median difference, for 99th percentiles) is the
+//! error of this machine, which is added to the tolerance for the other pairs.
 //!
 //! If the load generator, the gateway or the upstream waits a long time for a core, holds last
 //! longer than configured. Such a load is repeated. It is identified by the kernel's figures, not
@@ -72,9 +72,9 @@ const EXACT_NS: u64 = 30 * US;
 const EXACT_SHARE: f64 = 0.002;
 /// The tolerance beyond which a hold of 200 µs is indistinguishable from none.
 const COARSE_NS: u64 = 100 * US;
-/// The maximum share of a load's time that all threads together may wait for their cores: a tenth
-/// each for load generator, gateway and upstream. Beyond it, the load counts as disturbed. A
-/// smaller share does not affect medians.
+/// The maximum share of a load's time that all threads together may wait for their cores: about a
+/// tenth each for load generator, gateway and upstream. Beyond this share, the load is considered
+/// disturbed. A smaller share does not affect medians.
 const WAITED_SHARE_MAX: f64 = 0.33;
 /// If two equal routes differ by more than this at their 99th percentiles, this machine cannot
 /// prove a percentile.

@@ -85,7 +85,8 @@ impl App {
         Ok(RunOverview::read(&self.dir(name)?)?)
     }
 
-    /// Returns a row for each run, the newest first. Reads a run again only if it has changed.
+    /// Returns a row for each run, the newest first. Reads a run again only if it has changed or is
+    /// in progress.
     ///
     /// # Errors
     /// The folder cannot be read.

@@ -18,5 +18,5 @@ pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
 /// The maximum number of threads that read files and render pages.
 pub(crate) const THREADS_MAX: usize = 4;
 /// The maximum size of a `report.json` in bytes. The list of runs reads this file to show the first
-/// sentence of the report.
+/// sentence and the verdict of the report.
 pub(crate) const REPORT_BYTES_MAX: u64 = 8 << 20;

@@ -8,8 +8,8 @@ use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
 use serde::Serialize;
 
-/// The maximum number of points in a line. If there are more seconds, the line shows only the
-/// minimum and the maximum of each stretch of several seconds.
+/// The maximum number of seconds that a chart shows individually. If there are more, its lines show
+/// only the minimum and the maximum of each stretch of several seconds.
 const POINTS_MAX: usize = 2_000;
 const HEIGHT: f64 = 110.0;
 
@@ -132,7 +132,8 @@ fn place(second: &LiveSecond) -> f64 {
     f64::from(second.second)
 }
 
-/// Joins the points to lines. A second without a value ends a line.
+/// Joins the points into lines, which are thinned if there are too many points. A second without a
+/// value ends a line.
 fn unbroken(points: impl Iterator<Item = Option<(f64, f64)>>) -> Vec<Points> {
     let (mut lines, mut line) = (Vec::new(), Points::new());
     for point in points {

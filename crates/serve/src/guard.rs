@@ -17,7 +17,8 @@ use crate::secret::Secret;
 /// The only path that accepts POST requests, and only with `--allow-run`.
 pub(crate) const START: &str = "/start";
 
-/// The content security policy of every page. Responses with untrusted content have a stricter one.
+/// The content security policy of every page. Responses with untrusted content have their own,
+/// which include a sandbox.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -81,8 +82,9 @@ impl Guard {
         uri.authority().is_none_or(|it| it.as_str() == host) && self.is_own_name(host)
     }
 
-    /// Reports whether a host is `localhost` or an IP address, with the port of this server. Any
-    /// other name may be that of a site that makes the name resolve to this machine.
+    /// Reports whether a host is `localhost` or an IP address, with the port of this server. If the
+    /// server listens on the loopback interface, the address must be a loopback address. Any other
+    /// name may be that of a site that makes the name resolve to this machine.
     fn is_own_name(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !name.is_empty() && !port.ends_with(']') => (name, port),

@@ -2,9 +2,10 @@
 //! run directories, even while another process writes them.
 //!
 //! [`Server::bind`] opens the port, [`Server::url`] returns the URL with its token, and
-//! [`Server::run`] serves until the server is stopped. All figures come from `studies`, and the
-//! drawing code for all charts is in `report`. `pages` has a module for each page, `guard` controls
-//! access to them, and `events` sends changes to open pages.
+//! [`Server::run`] serves until the server is stopped. The findings come from `studies`, the
+//! figures of each second from `store`, and the drawing code for all charts is in `report`. `pages`
+//! has a module for each page, `guard` controls access to them, and `events` sends changes to open
+//! pages.
 
 mod app;
 mod bounds;

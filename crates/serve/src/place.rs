@@ -23,7 +23,8 @@ thread_local! {
 }
 
 impl Cores {
-    /// Gives this thread, and all threads that it starts, the lowest priority.
+    /// Returns the cores that this process may use. Gives this thread, and all threads that it
+    /// starts later, the lowest priority.
     pub(crate) fn new() -> Self {
         // If the system does not permit this, the priority is unchanged.
         let _ = rustix::process::nice(NICE);

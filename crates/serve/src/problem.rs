@@ -24,7 +24,7 @@ pub(crate) enum Problem {
     Wrong(String),
     /// The request cannot be fulfilled at present.
     Conflict(String),
-    /// The server has reached a limit.
+    /// The maximum number of pages already receives changes.
     Busy,
     /// A run cannot be read.
     Store(StoreError),

@@ -29,7 +29,7 @@ pub(crate) struct Row {
     /// The number of finished trials.
     done: usize,
     planned: usize,
-    /// The verdict, if the study of the run has one.
+    /// The verdict of an A/B test or a specification.
     verdict: Option<Chip>,
     /// The first sentence of the report, or the reason why the run cannot be read.
     result: String,
@@ -105,7 +105,8 @@ impl Row {
         (self.created, &self.name)
     }
 
-    /// Reports whether the row contains a string, which must be lowercase.
+    /// Reports whether the run's name, suite, gateways or state contain a string, which must be
+    /// lowercase.
     pub(crate) fn has(&self, filter: &str) -> bool {
         let state = self.state.as_ref().map_or("", |it| it.word);
         let texts = [&*self.name, &self.suite, &self.gateways, state];
@@ -114,7 +115,8 @@ impl Row {
 }
 
 impl Report {
-    /// Reads the report of a run; `None` if it does not exist or is too long.
+    /// Reads the report of a run; `None` if it is missing, invalid or larger than
+    /// [`REPORT_BYTES_MAX`].
     fn read(dir: &Path) -> Option<Self> {
         let file = open_file(dir, "report.json").ok().flatten()?;
         let mut text = Vec::new();

@@ -35,7 +35,7 @@ pub struct Settings {
     pub launch: Option<Launch>,
 }
 
-/// An error that ends the server.
+/// An error that prevents the server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The server cannot listen on the address.

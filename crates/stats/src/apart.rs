@@ -27,7 +27,7 @@ pub struct Sides {
     /// The values to be judged: the blocks of a run, or the run's single value.
     pub candidate: Vec<f64>,
     /// The standard error of the logarithm of a run's value, derived from the run's own blocks.
-    /// Used only if each value is a run's: runs are assumed to vary by at least this much, even if
+    /// Only [`compare_with_runs`] uses it: runs are assumed to vary by at least this much, even if
     /// their values happen to be equal.
     pub run_error: f64,
     /// The direction in which values improve.
@@ -38,8 +38,9 @@ pub struct Sides {
 /// correct with [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02
 /// is two percent.
 ///
-/// A cell has no interval and no verdict if a side has fewer than [`MIN_BLOCKS`] blocks. The result
-/// is `None` for a cell with an empty side or a value that is not positive.
+/// If a side of a cell has fewer than [`MIN_BLOCKS`] blocks, the cell has no interval, and its
+/// verdict is that there are too few blocks. The result is `None` for a cell with an empty side or
+/// a value that is not positive and finite.
 pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_blocks)
 }
@@ -48,9 +49,10 @@ pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Compari
 /// The interval allows for the variation between the baseline's runs, which is assumed to be at
 /// least the error of the runs' own blocks.
 ///
-/// A cell has no interval and no verdict if its baseline has fewer than [`MIN_RUNS`] runs. The
-/// result is `None` for a cell whose candidate is not a single value, whose baseline has no runs,
-/// or that contains a value that is not positive.
+/// If the baseline of a cell has fewer than [`MIN_RUNS`] runs, the cell has no interval, and its
+/// verdict is that there are too few blocks. The result is `None` for a cell whose candidate is not
+/// a single value, whose baseline has no runs, or that contains a value that is not positive and
+/// finite.
 pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
     judge_all(cells, smallest_effect, Apart::of_runs)
 }
@@ -60,7 +62,7 @@ struct Apart {
     effect: f64,
     /// `None` if there are too few values for a verdict.
     known: Option<Known>,
-    /// The number of values of the smaller side.
+    /// The number of blocks of the side that has fewer, or the number of baseline runs.
     values: usize,
     method: Method,
 }

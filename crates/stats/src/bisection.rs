@@ -1,6 +1,6 @@
 //! Finds the point at which a condition becomes true.
 
-/// The number of steps after which more steps do not change an f64.
+/// The number of steps that exhausts the 53 significant bits of an f64.
 pub(crate) const DIGITS: u32 = 60;
 
 /// Returns the lowest number between `low` and `high` for which `holds` is true. `holds` must also

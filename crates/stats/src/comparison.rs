@@ -42,8 +42,8 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over at least [`BOOTSTRAP_BLOCKS`] blocks. At confidences that the resamples
-    /// do not reach, each end is that of the bootstrap or of Student's t, whichever is farther out.
+    /// The bootstrap over at least [`BOOTSTRAP_BLOCKS`] blocks. If too few resamples are beyond an
+    /// end, each end is that of the bootstrap or of Student's t, whichever is farther out.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -103,7 +103,7 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 /// simultaneously correct with 95 % confidence.
 ///
 /// The result is `None` for a pair whose sides differ in length, are empty, or contain a value that
-/// is not positive.
+/// is not positive and finite.
 pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
@@ -159,12 +159,13 @@ struct Hypotheses {
     p_value: Option<f64>,
     spoiled: Spoiled,
     /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
-    /// neither side spoiled a block, or both did.
+    /// [`Spoiled::p_value`] is.
     spoiled_p: Option<f64>,
 }
 
 impl Hypotheses {
-    /// Returns `None` if nothing can be compared.
+    /// Returns `None` if the values cannot be compared, unless they are empty because all blocks
+    /// were spoiled.
     fn of(pair: &Pair, spoiled: Spoiled) -> Option<Self> {
         let is_lost = pair.baseline.is_empty() && pair.candidate.is_empty() && spoiled.any();
         let logs = match is_lost {

@@ -17,7 +17,7 @@ pub struct Doubling {
 
 impl Doubling {
     /// Fits the line to points (count, value). Returns `None` if there are fewer than two different
-    /// counts or if any number is not above zero.
+    /// counts or if any number is not positive and finite.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let is_positive = |value: f64| value.is_finite() && value > 0.0;
         if !points

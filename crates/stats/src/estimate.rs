@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// A summary of the blocks of one variant: the median, the range and, if there are enough blocks,
-/// an interval.
+/// A summary of the blocks of one variant: the median, the range and, if one was computed, an
+/// interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The median of the blocks.
@@ -13,7 +13,7 @@ pub struct Estimate {
     /// The largest value of a block.
     pub max: f64,
     pub blocks: usize,
-    /// The confidence interval; `None` with fewer than [`crate::verdict::MIN_BLOCKS`] blocks.
+    /// The confidence interval; `None` unless the caller of [`Self::of_blocks`] adds one.
     pub interval: Option<Interval>,
 }
 

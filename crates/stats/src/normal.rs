@@ -40,7 +40,7 @@ pub fn beyond_inverse(probability: f64) -> f64 {
     if probability > 0.5 {
         return -beyond_inverse(1.0 - probability);
     }
-    // Beyond 38, the tail is smaller than the smallest f64.
+    // Beyond 38, the tail is smaller than the smallest normal f64.
     bisect(0.0, 38.0, DIGITS, |z| beyond(z) <= probability)
 }
 

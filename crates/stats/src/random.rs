@@ -36,7 +36,7 @@ impl Random {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Shuffles the values, so that every order is equally likely.
+    /// Shuffles the values so that every order is equally likely.
     ///
     /// Source: R. A. Fisher, F. Yates, *Statistical Tables*, 1938; R. Durstenfeld, Communications
     /// of the ACM 7(7), 1964.

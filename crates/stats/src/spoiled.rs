@@ -26,13 +26,14 @@ pub struct Spoiled {
 }
 
 impl Spoiled {
-    /// Reports whether either side spoiled a block.
+    /// Reports whether either side spoiled or may have spoiled a block.
     pub fn any(&self) -> bool {
         self.candidate.all + self.baseline.all > 0
     }
 
     /// Returns the number of blocks that one side alone spoiled, and the verdict if that number is
-    /// large enough, or `None` if neither side spoiled a block or both did.
+    /// large enough. Returns `None` unless one side certainly spoiled a block and the other side
+    /// spoiled none.
     fn one_sided(&self) -> Option<(usize, Verdict)> {
         match (self.candidate, self.baseline) {
             (own, other) if own.alone > 0 && other.all == 0 => Some((own.alone, Verdict::Worse)),
@@ -42,8 +43,8 @@ impl Spoiled {
     }
 
     /// Returns the two-sided p-value of the sign test that both sides are equally likely to spoil a
-    /// block, given `blocks` that have values. Returns `None` if neither side spoiled a block, if
-    /// both did, or if there are fewer blocks than a verdict requires.
+    /// block, given `blocks` that have values. Returns `None` unless one side certainly spoiled a
+    /// block, the other side spoiled none, and there are as many blocks as a verdict requires.
     ///
     /// The p-value remains valid even if it is computed after every block. If one side alone
     /// spoiled blocks, 1 ÷ p is the mean capital of two gamblers who start with 1 and always bet
@@ -60,7 +61,7 @@ impl Spoiled {
         if let Some((_, lost)) = self.one_sided()
             && self.p_value(blocks).is_some_and(|p| p <= level)
         {
-            // The other blocks favor the side that lost, so the two findings contradict each other.
+            // If the other blocks favor the side that lost, the two findings contradict each other.
             return match (lost, verdict) {
                 (Verdict::Worse, Verdict::Better) | (Verdict::Better, Verdict::Worse) => {
                     Verdict::Inconclusive {

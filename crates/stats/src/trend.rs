@@ -11,7 +11,7 @@ use crate::median;
 /// the smallest p-value is 0.08.
 pub const POINTS_MIN: usize = 5;
 
-/// The maximum number of points without ties for which the exact distribution is used. For others,
+/// The maximum number of points without ties for which the exact distribution is used. Otherwise,
 /// the normal approximation is used.
 const EXACT_POINTS_MAX: usize = 30;
 

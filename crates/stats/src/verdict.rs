@@ -1,4 +1,4 @@
-//! Derives the verdict of a comparison. No other code computes verdicts.
+//! Derives the verdict of a comparison from its interval.
 
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ impl Reading {
         }
     }
 
-    /// Reports whether no more blocks are needed.
+    /// Reports whether the interval allows a verdict, so no more blocks are needed.
     pub(crate) fn settles(&self) -> bool {
         self.within || self.excludes_zero
     }

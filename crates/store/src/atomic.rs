@@ -13,7 +13,7 @@ const FOR_ALL: u32 = 0o666;
 const FOR_THE_USER: u32 = 0o600;
 
 /// Writes `bytes` to `path`. A temporary file next to it is written, flushed to the disk and
-/// renamed, so that a reader sees either the old or the new contents.
+/// renamed, so a reader sees either the old or the new contents.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_for(FOR_ALL, path, bytes)
 }

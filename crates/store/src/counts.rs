@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 /// The numbers of requests by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Arrivals in the schedule; for a closed load, the same as `sent`.
+    /// Arrivals that were due in the measurement; in a closed load, the same as `sent`.
     pub intended: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests sent in the measurement that received a complete response, no matter how late.
+    /// Requests that were due in the measurement and received a complete response, no matter how
+    /// late.
     pub completed: u64,
     /// Responses completed within the measurement. This number divided by `measure_ns` is the
     /// throughput.
@@ -21,12 +22,12 @@ pub struct Counts {
     #[serde(default)]
     pub by_class: BTreeMap<String, u64>,
     /// Requests without a response by kind: `connect`, `reset`, `closed_early`, `timeout`,
-    /// `protocol`.
+    /// `protocol`, `tls`.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
-    /// The maximum length of the arrival queue.
+    /// The maximum length of a worker's arrival queue.
     pub queued_max: u64,
     /// Responses that failed a check, by the text of the check.
     #[serde(default)]

@@ -19,7 +19,7 @@ pub struct StoredFile {
     pub bytes: u64,
 }
 
-/// Returns the files of the run in `dir` that do not belong to a trial, ordered by name.
+/// Returns the files directly in the run directory `dir`, ordered by name.
 ///
 /// # Errors
 /// [`StoreError::Io`].

@@ -1,5 +1,5 @@
-//! Reads and writes the run directory, which contains all measurements of a run. This crate defines
-//! every on-disk schema.
+//! Reads and writes the run directory, which contains all measurements of a run, and defines the
+//! schemas of its files.
 //!
 //! ```text
 //! DIR/manifest.json                    everything needed to repeat the run
@@ -7,7 +7,7 @@
 //!     trial.json                       the record
 //!     histograms.hlog                  interval logs (HdrHistogram V2), tagged `phase.metric.class`
 //!     series.csv                       one row per phase and second
-//!     requests.csv                     requests by status in each second and the drain
+//!     requests.csv                     requests by outcome in each second and in the drain
 //!     gateway/                         rendered files and logs of the gateway
 //!     live.jsonl                       steps and seconds, only while the trial runs
 //! ```

@@ -129,7 +129,8 @@ impl LiveReader {
     /// left out.
     ///
     /// # Errors
-    /// [`StoreError::Link`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`] if the file is not a regular file; [`StoreError::Link`],
+    /// [`StoreError::Io`].
     pub fn follow(&mut self) -> Result<Vec<LiveEvent>, StoreError> {
         let Some(mut file) = self.file.file()? else {
             return Ok(Vec::new());

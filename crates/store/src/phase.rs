@@ -41,7 +41,7 @@ pub struct PhaseRecord {
     /// The exact sums that complement the histograms, by `metric.class`, such as `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// The numbers of responses by origin, derived from their nonces.
+    /// The numbers of responses that came from the upstream and of those that did not.
     #[serde(default)]
     pub trace: TraceCounts,
     /// The figures about the load generator itself.
@@ -247,8 +247,9 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The numbers of responses by origin, derived from their nonces. The kinds are mutually exclusive,
-/// except `meant_for_gateway` and `repeated_at_upstream`.
+/// The numbers of responses that came from the upstream and of those that did not, according to the
+/// nonces and the upstream's ledger. The kinds are mutually exclusive, except `meant_for_gateway`
+/// and `repeated_at_upstream`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
     /// Responses with their own nonce and the upstream's times, from which `added` is computed.

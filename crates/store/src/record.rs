@@ -1,4 +1,4 @@
-//! The contents of `trial.json`: the record of one gateway process.
+//! The contents of `trial.json`: the record of a trial.
 
 use std::collections::BTreeMap;
 

@@ -80,7 +80,7 @@ pub struct StoredTrial {
 }
 
 impl StoredTrial {
-    /// Reads the trial in this folder of the run in `dir`; `None` if it is not complete.
+    /// Reads the trial in the folder `name` of the run in `dir`; `None` if it is not complete.
     ///
     /// # Errors
     /// See [`Run::open`].
@@ -116,7 +116,7 @@ impl StoredTrial {
     /// was never measured.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], [`StoreError::Link`], [`StoreError::Io`].
     pub fn histograms(&self) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
         histograms::read_merged(&self.place)
     }
@@ -125,7 +125,7 @@ impl StoredTrial {
     /// Empty for a phase that was never measured.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], [`StoreError::Link`], [`StoreError::Io`].
     pub fn seconds(&self, phase: &str) -> Result<Vec<SecondHistogram>, StoreError> {
         let phases = &self.record.phases;
         let Some(own) = phases.iter().find(|known| known.name == phase) else {
@@ -149,7 +149,7 @@ impl StoredTrial {
     /// measured.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Link`], [`StoreError::Io`].
     pub fn series(&self) -> Result<Vec<SeriesRow>, StoreError> {
         series::read(&self.place)
     }
@@ -158,7 +158,7 @@ impl StoredTrial {
     /// never measured, in runs of earlier versions, and for external load generators.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Link`], [`StoreError::Io`].
     pub fn requests(&self) -> Result<Vec<RequestsRow>, StoreError> {
         requests::read(&self.place)
     }
@@ -167,7 +167,8 @@ impl StoredTrial {
     /// there is no such file or the path leaves the run directory.
     ///
     /// # Errors
-    /// [`StoreError::Link`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`] if the file is not a regular file; [`StoreError::Link`],
+    /// [`StoreError::Io`].
     pub fn gateway_file(&self, path: &str) -> Result<Option<String>, StoreError> {
         text_of(&self.place.join("gateway").join(path))
     }
@@ -175,7 +176,8 @@ impl StoredTrial {
     /// The stack samples in a file of the trial's folder; `None` if the file does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Link`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`] if the file is not a regular file; [`StoreError::Link`],
+    /// [`StoreError::Io`].
     pub fn profile(&self, file: &str) -> Result<Option<String>, StoreError> {
         text_of(&self.place.join(file))
     }
@@ -194,7 +196,8 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
     schema::parse(&file.path(), &text)
 }
 
-/// Returns a string that changes whenever the file changes; `None` if the file does not exist.
+/// Returns a string that changes with the file's modification time or size; `None` if the file does
+/// not exist.
 pub(crate) fn stamp(file: &Path) -> Option<String> {
     let status = fs::symlink_metadata(file).ok()?;
     let modified = status.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -21,7 +21,7 @@ pub struct SeriesRow {
     /// The number of requests that failed in this second, without a response or with a failed
     /// check.
     pub failed: u64,
-    /// The median response time in this second; `None` without responses.
+    /// The median response time in this second; `None` with fewer than 20 responses.
     pub response_p50_ns: Option<u64>,
     /// The 99th percentile of the response time; `None` with fewer than 10 responses beyond it.
     pub response_p99_ns: Option<u64>,

@@ -1,5 +1,5 @@
-//! Reads and writes CSV files with a header. Columns are found by name, so that files of other
-//! versions stay readable.
+//! Reads and writes CSV files with a header. Columns are found by name, so files of other versions
+//! stay readable.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Reports the time that calls to admin interfaces take, the time until they take effect, and the
-//! requests that a load loses because of them.
+//! requests lost in loads during which the gateway is changed.
 
 use gatebench_model::admin::AdminVerb;
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
@@ -33,7 +33,7 @@ pub(crate) fn sections(context: &Context) -> Vec<Section> {
     calls.into_iter().chain(losses(context)).collect()
 }
 
-/// A gateway in a scenario.
+/// A variant in a scenario.
 #[derive(Clone, Copy, Default)]
 struct Place<'a> {
     variant: &'a str,
@@ -43,7 +43,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// All places, each with its completed trials.
+    /// Every variant in every scenario with admin calls, together with its completed trials.
     fn all(context: &Context<'a>) -> Vec<(Self, Vec<&'a TrialRecord>)> {
         let plan = context.plan;
         let called = || plan.scenarios.iter().filter(|it| it.admin.is_some());
@@ -171,7 +171,7 @@ fn count(number: u64) -> FigureCell {
     FigureCell::of_one(Some(number as f64))
 }
 
-/// The sorted times of each block that has any.
+/// The times of each block that has any, in ascending order.
 fn of_blocks<'a, R>(
     records: &[&'a R],
     times: impl Fn(&'a R) -> Option<&'a Vec<u64>>,
@@ -182,7 +182,8 @@ fn of_blocks<'a, R>(
     blocks
 }
 
-/// Returns p50, p90, p99 and the maximum.
+/// Returns p50, p90, p99 and the maximum. p50 is the median of the blocks' medians. The others
+/// cover the calls of all blocks; p90 and p99 are empty if fewer than ten calls took longer.
 fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     let mut all: Vec<u64> = blocks.concat();
     all.sort_unstable();
@@ -196,7 +197,8 @@ fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     [median, of_all(90.0), of_all(99.0), longest]
 }
 
-/// The smallest value that is greater than or equal to at least this percentage of the values.
+/// Returns the smallest value that is greater than or equal to at least this percentage of the
+/// values; none if there are no values.
 fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|it| *it as f64)
@@ -292,7 +294,7 @@ impl<'a> Losses<'a> {
     }
 }
 
-/// A sentence for each load in which a gateway lost requests.
+/// A sentence for each load during which a gateway was changed and lost requests.
 pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
     let all = Losses::all(context);
     all.iter().filter_map(Losses::headline).collect()

@@ -10,7 +10,8 @@ use gatebench_model::{
 /// A study that a user requests. It may change the scenarios, the loads, the number of blocks and
 /// the plan.
 pub trait StudyChoice: Debug {
-    /// Reports whether the run only measures. If so, the suite's study and null gateway apply.
+    /// Reports whether the run only measures. Only such a run can have the suite's study and the
+    /// suite's null gateway.
     fn only_measures(&self) -> bool {
         false
     }
@@ -20,7 +21,8 @@ pub trait StudyChoice: Debug {
         None
     }
 
-    /// Returns the requested length of each measurement, which replaces that of the load profile.
+    /// Returns the length of each measurement, if the user requests one. It replaces that of the
+    /// load profile.
     fn duration(&self) -> Option<HumanDuration> {
         None
     }
@@ -29,7 +31,7 @@ pub trait StudyChoice: Debug {
     /// isolation.
     ///
     /// # Errors
-    /// Fails if the scenario cannot show isolation.
+    /// Fails if the scenario has only one group, or no group with the requested name.
     fn isolated(&self, _of: &Scenario) -> Result<Option<(Isolation, [Scenario; 3])>, PlanError> {
         Ok(None)
     }
@@ -53,11 +55,11 @@ pub struct Given<'a> {
     pub tests: Vec<Isolation>,
     /// The number of blocks that follow the deciding ones.
     pub others: Option<u32>,
-    /// The gateways that are started.
+    /// The folders of the gateways that gatebench starts.
     pub gateways: Vec<&'a GatewayFolder>,
 }
 
-/// The reasons why a plan contradicts its study.
+/// A contradiction between a plan and its study.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// In a side-by-side load, each rate would be a share of the saturation of only one gateway.
@@ -77,7 +79,8 @@ pub enum PlanError {
     /// The load would not measure a start.
     #[error("the study 'cold-start' needs a load that starts cold")]
     NotCold,
-    /// The gateways would wait for each other before the first phase.
+    /// The gateways would wait for each other before the first phase, so the load would not begin
+    /// with the start.
     #[error(
         "the load profile '{profile}' starts cold, but has a phase with `side_by_side`, \
          for which gateways wait for each other"
@@ -86,7 +89,7 @@ pub enum PlanError {
         /// The name of the load profile.
         profile: String,
     },
-    /// A scenario has no group that others could harm.
+    /// A scenario has only one group, or no group with the requested name.
     #[error(transparent)]
     NotIsolable(#[from] NotIsolable),
 }
@@ -107,8 +110,8 @@ impl PlanError {
                  load with --load"
             }
             Self::NotIsolable(_) => {
-                "name a scenario that has a good group and failing groups, such as soap-1-errors, and \
-                 its good group with --group"
+                "choose a scenario with a good group and failing groups, such as soap-1-errors, and \
+                 name its good group with --group"
             }
         }
     }

@@ -74,7 +74,7 @@ pub(crate) struct Analysed<'a> {
     pub(crate) scenarios: &'a [ScenarioFindings],
 }
 
-/// Returns the implementation for a study. This is the only list of studies.
+/// Returns the implementation for a study.
 pub(crate) fn of(study: &Study) -> &dyn StudyKind {
     match study {
         Study::Measure(it) => it,
@@ -119,13 +119,13 @@ pub fn resume(plan: &mut Plan, records: &[&TrialRecord]) {
 pub enum Next {
     /// The plan continues.
     Continue,
-    /// Another load in the same process.
+    /// Another load on the same gateway process.
     Load(FurtherLoad),
     /// The study needs no more measurements, for this reason.
     Stop(String),
 }
 
-/// A load that follows from the previous ones.
+/// A load that the study adds because of the results of the previous loads.
 pub struct FurtherLoad {
     /// The phase to run.
     pub phase: Box<Phase>,
@@ -180,7 +180,7 @@ pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Ne
 /// The result of a study.
 #[derive(Default)]
 pub(crate) struct StudyFindings {
-    /// The headlines at the beginning of the report.
+    /// The sentences that state the study's findings.
     pub(crate) headlines: Vec<Sentence>,
     /// The typed result, if the study has one.
     pub(crate) result: StudyResult,
@@ -201,7 +201,7 @@ impl StudyFindings {
 
 /// The typed result of a study.
 pub trait StudyFacts: Any + Debug + Send + Sync {
-    /// Returns the JSON key of this kind of study.
+    /// Returns the key of this result in the JSON of the findings.
     fn key(&self) -> &'static str;
 
     /// Returns the chapter of the report, if the study has a separate one.
@@ -220,8 +220,9 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
     }
 }
 
-/// The JSON keys of the results of studies. The JSON of every run has all these keys; those of
-/// other studies are empty. A newer study's key is present only in the JSON of its own runs.
+/// The JSON keys of the results of studies. The JSON of every run has all these keys; the values of
+/// other studies are null or an empty list. A newer study's key is present only in the JSON of its
+/// own runs.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
 /// The only key whose value is a list, because a run can have several isolation tests.

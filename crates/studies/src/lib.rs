@@ -1,8 +1,9 @@
-//! Turns a run directory into a report. Each study has one folder, which contains its changes to
-//! the plan, its next step during a run, its rule, its facts, and its chapter.
+//! Computes the findings of runs, and lays them out as the chapters of a report. Each study has one
+//! folder with whichever of these parts it needs: changes to the plan, the next step during a run,
+//! the decision rule, the facts and the chapter.
 //!
-//! The crate is a pure function of the run: it has no clock and needs no network, so the same
-//! directory always yields the same findings.
+//! The findings are a pure function of the run: the crate reads no clock and uses no network, so
+//! the same directory always yields the same findings.
 
 pub mod ab;
 pub mod across_runs;
@@ -42,8 +43,8 @@ pub use crate::kind::{
 };
 pub use crate::run::Findings;
 
-/// Like [`analyse`], but without the secrets of the run's scenarios, so that others may read the
-/// findings.
+/// Like [`analyse`], but masks the secrets of the run's scenarios and withholds a user's own
+/// gateway configurations, so that others may read the findings.
 ///
 /// # Errors
 /// See [`analyse`].
@@ -56,8 +57,8 @@ pub fn analyse_masked(run: &Run) -> Result<Findings, StoreError> {
 /// Computes the findings of a run. The run may be unfinished; its missing parts are listed.
 ///
 /// # Errors
-/// Fails with a [`StoreError`] that names the file if histograms, series or rendered files cannot
-/// be read.
+/// Fails with a [`StoreError`] that names the file if histograms, series, profiles or rendered
+/// files cannot be read.
 pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;

@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_millis(20);
 pub enum Urgency {
     /// The run continues.
     None,
-    /// The load ends, the trial is recorded as interrupted, and everything is stopped gracefully.
+    /// The load ends, the trial is recorded, and everything is stopped gracefully.
     Stop,
     /// Like [`Urgency::Stop`], but all processes are killed.
     Now,

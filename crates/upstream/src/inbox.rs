@@ -26,7 +26,7 @@ pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
 }
 
 /// The bytes that were received but have not been read yet. When further bytes arrive that may not
-/// be read yet, receiving is paused, so that later bytes stay in the kernel.
+/// be read yet, receiving is paused, so later bytes stay in the kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,

@@ -54,7 +54,8 @@ pub struct Snapshot {
     /// replayed.
     pub repeated: u64,
     /// The number of requests whose nonce is older than the window of its stream (see `untracked`),
-    /// which covers 2²⁶ numbers, or fewer if the upstream was started for more than 64 streams.
+    /// which covers 2²⁶ numbers if the upstream was started for 64 streams, and fewer for more
+    /// streams.
     pub too_old: u64,
     /// The number of requests whose nonce is not remembered, because there are more streams (each a
     /// pair of a load and a worker of the load generator) than the upstream was started for.

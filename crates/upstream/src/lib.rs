@@ -21,9 +21,9 @@
 //! response that is due while a send is outstanding is stamped when the send is done.
 //!
 //! # Limits
-//! An upstream never closes a connection because of a timeout, so that timeouts in a trial are
-//! those of the gateway. Bodies are limited to [`BODY_BYTES_MAX`], and the pending output per
-//! connection is limited to about 128 KiB, regardless of what the client does.
+//! An upstream never closes a connection because of a timeout, so timeouts in a trial are those of
+//! the gateway. Bodies are limited to [`BODY_BYTES_MAX`], and the pending output per connection is
+//! limited to about 128 KiB, regardless of what the client does.
 
 mod apps;
 mod asked;
@@ -71,8 +71,9 @@ const PROTOCOLS: [&[u8]; 2] = [connection::ALPN_HTTP2, b"http/1.1"];
 pub enum Kind {
     /// `GET /ping` returns `ok`.
     Ping,
-    /// `/json/{valid|invalid}`, `/size/{n}`, `/delay/{duration}`, `/echo`, `/xml`, `/resource`, and
-    /// the request fields X-Delay, X-Delay-Percent, X-Slowdown and X-Slowdown-From.
+    /// `/json/{valid|invalid}`, `/size/{n}`, `/delay/{duration}`, `/echo`, `/xml`, `/resource`,
+    /// `/resource/{id}`, and the request fields X-Delay, X-Delay-Percent, X-Slowdown and
+    /// X-Slowdown-From.
     GoBench,
     /// `/anything`, `/uuid`, `/robots.txt`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`,
     /// `/headers`, `/bytes/{n}`, `/gzip`, `/stream/{n}`.

@@ -263,7 +263,7 @@ static void close_element(struct writer *out, const xmlNode *element) {
         out->is_behind_root = 1;
 }
 
-/* Writes a comment or a processing instruction, on a line of its own if it is outside the root
+/* Writes a comment or a processing instruction, on a separate line if it is outside the root
  * element. */
 static void put_aside(struct writer *out, const xmlNode *node) {
     int is_outside = node->parent == (const xmlNode *)out->document;

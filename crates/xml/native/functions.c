@@ -45,8 +45,8 @@ static size_t character(const xmlChar *text) {
     return bytes;
 }
 
-/* The number of pages for all numbers that four bytes of UTF-8 can encode, even those that are not
- * characters. */
+/* The number of pages for all code points that four bytes of UTF-8 can encode, even those that are
+ * not characters, and the number of entries in a page. */
 #define PAGES 0x2000
 #define PAGE 0x100
 
@@ -63,7 +63,7 @@ static void *zeroed(size_t bytes) {
     return made == NULL ? NULL : memset(made, 0, bytes);
 }
 
-/* Returns the number of a character outside ASCII. */
+/* Returns the code point of a character outside ASCII. */
 static size_t code_of(const xmlChar *text) {
     size_t bytes = character(text);
     size_t code = *text & (bytes > 1 ? 0x7f >> bytes : 0x7f);
@@ -213,7 +213,7 @@ static void substring_before(xmlXPathParserContextPtr ctxt, int nargs) { push_pa
 /* string substring-after(string, string) */
 static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) { push_part(ctxt, nargs, 1); }
 
-/* The number of slots in the smallest table of nodes. */
+/* The binary logarithm of the number of slots in the smallest table of nodes. */
 #define ROOM_LOG_MIN 6
 
 /* A set of nodes in the order of their discovery. */
@@ -235,7 +235,7 @@ static xmlNodePtr *known(xmlNodePtr *table, int room_log, xmlNodePtr node) {
     return &table[at];
 }
 
-/* Doubles the table. Returns 0 if memory runs out. */
+/* Creates the table, or doubles its size. Returns 0 if memory runs out. */
 static int enlarge(struct found *found) {
     int larger_log = found->table == NULL ? ROOM_LOG_MIN : found->room_log + 1;
     xmlNodePtr *larger = zeroed(room_of(larger_log) * sizeof *larger);
@@ -404,7 +404,7 @@ static xmlXPathFunction look_up_in_stylesheet(void *context, const xmlChar *name
     return found == NULL ? xsltXPathFunctionLookup(context, name, namespace) : found;
 }
 
-/* Registers the replaced functions in a context. An expression caches each function that it has
+/* Registers the replacement functions in a context. An expression caches each function that it has
  * looked up, so all contexts that evaluate the expression must have the same functions. */
 void shim_use_functions(xmlXPathContextPtr context, int of_stylesheet) {
     xmlXPathRegisterFuncLookup(context, of_stylesheet ? look_up_in_stylesheet : look_up, context);

@@ -304,8 +304,8 @@ static void listen_to(xmlParserCtxtPtr parser, struct reading *reading) {
 /* The maximum size of a document that is copied to the stack and read there. */
 #define SMALL_BYTES ((size_t)8 << 10)
 
-/* Reports whether the bytes are certainly UTF-8, as their declaration states in nearly all
- * messages. */
+/* Reports whether the bytes can only be UTF-8: the XML declaration names UTF-8 or no encoding, or
+ * is missing, as in nearly all messages. */
 static int is_plainly_utf8(const char *bytes, size_t length) {
     const char *end, *name;
     if (length < 5 || bytes[0] != '<' || memchr(bytes, 0, length) != NULL)

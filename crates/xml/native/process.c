@@ -26,7 +26,7 @@
  * little of it. */
 #define STACK_RESERVE_BYTES ((size_t)384 << 10)
 
-/* The minimum size of allocations that fail when the budget is spent. Smaller ones never fail,
+/* The minimum size of allocations that fail when the budget is spent. Smaller ones still succeed,
  * because the libraries handle a failed large string or buffer far better than a failed node, and
  * the work stops soon anyway. */
 #define LARGE_BYTES ((size_t)64 << 10)

@@ -1,4 +1,4 @@
-/* Reads trees, and makes the two edits that the policies need. */
+/* Reads trees, edits them as the policies require, and cuts them to stop validations. */
 #include "shim.h"
 
 #include <stdlib.h>

@@ -125,7 +125,8 @@ impl Document {
         unsafe { ffi::shim_drop_empty_namespaces(self.raw()) != 0 }
     }
 
-    /// Sets an attribute of each element for which `value_of` returns a value.
+    /// Sets the attribute `name` of each element for which `value_of` returns a value. Returns
+    /// `None` if the name contains a NUL.
     pub(crate) fn set_attributes(
         &mut self,
         name: &str,

@@ -60,7 +60,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// The reasons why a call failed, at least one.
+/// The reasons why a call failed. A returned error has at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaints(pub Vec<Complaint>);
 
@@ -70,8 +70,8 @@ impl Complaints {
         Self(vec![Complaint::own(code, message)])
     }
 
-    /// Reports whether the only mistake is that this schema does not declare the element to be
-    /// validated. Another schema may declare it.
+    /// Reports whether this schema does not declare the element to be validated. Another schema may
+    /// declare it.
     pub fn is_wrong_schema(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)

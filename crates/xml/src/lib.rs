@@ -3,10 +3,10 @@
 //! separate processes ([`saxon`]). This crate does not use HTTP, and uses the file system only to
 //! communicate with these processes.
 //!
-//! The only process-wide state consists of the libraries' allocator, their loader, a message
-//! handler of libxslt, and the handler of the timer signal that limits CPU time. This state is set
-//! once before the libraries are first used, and each part acts on the state of the calling thread.
-//! A library's message goes to the collector of the call that caused it.
+//! Apart from a counter, the only process-wide state consists of the libraries' allocator, their
+//! loader, a message handler of libxslt, and the handler of the timer signal that limits CPU time.
+//! This state is set once before the libraries are first used, and each part acts on the state of
+//! the calling thread. A library's message goes to the collector of the call that caused it.
 //!
 //! No message can cause anything to be read: messages must not have a document type, the loader
 //! provides only the files lent to the compiling thread, and stylesheets may neither read nor

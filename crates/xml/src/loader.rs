@@ -21,7 +21,7 @@ pub(crate) type Reader<'a> = dyn Fn(&str) -> Result<Vec<u8>, Option<Complaints>>
 struct Lent {
     /// The reader of the innermost `lend`.
     reader: Option<Rc<Reader<'static>>>,
-    /// The text that the library reads after `fetch` has returned.
+    /// The texts that the library reads after `fetch` has returned.
     handed_out: Vec<Box<[u8]>>,
     /// The reason why an existing text was not returned.
     refused: Option<Complaints>,

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 /// The size below which even the parser's worst case is fast.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// Encodings in which markup characters are encoded as in ASCII.
+/// Prefixes of the names of encodings in which markup characters are encoded as in ASCII.
 const ENCODINGS: [&str; 6] = [
     "utf-8",
     "utf8",

@@ -30,7 +30,7 @@ pub(crate) fn start() {
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
 /// Runs `compile` on a thread with a stack of [`STACK_BYTES`]. Returns `None` if the machine cannot
-/// start a thread.
+/// start a thread or `compile` panics.
 pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         std::thread::Builder::new()

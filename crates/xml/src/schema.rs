@@ -71,7 +71,7 @@ impl Schema {
         match Document::parse_definition(text, limits, location) {
             Ok(document) => Self::compile(document, files),
             Err(mut complaints) => {
-                // This is libxml2's message for a string that it parses itself.
+                // libxml2 adds this message if it parses a schema from memory itself and fails.
                 let message = "Failed to parse the XML resource 'in_memory_buffer'.";
                 complaints.0.push(Complaint::own(NOT_PARSED, message));
                 Err(complaints)

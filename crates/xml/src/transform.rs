@@ -63,7 +63,8 @@ impl Transform {
     /// `files`.
     ///
     /// # Errors
-    /// Returns the mistakes in the stylesheet or in the parameters.
+    /// Returns the mistakes in the stylesheet or in the parameters. Also fails if the output would
+    /// not be in UTF-8, or if the system cannot start a thread.
     pub fn compile<'a>(
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -95,8 +96,8 @@ impl Transform {
         Self::apply_all(std::slice::from_ref(self), message)
     }
 
-    /// Transforms a message with several stylesheets, one after another. The limits of the first
-    /// apply to all of them together.
+    /// Transforms a message with several stylesheets, one after another. The memory and CPU time
+    /// limits of the first apply to all of them together.
     ///
     /// # Errors
     /// Fails if the message is not well-formed, if a stylesheet cannot be applied or has an empty

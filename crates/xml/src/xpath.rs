@@ -65,7 +65,8 @@ pub enum Unevaluated {
 }
 
 impl XPath {
-    /// Compiles an expression. `namespaces` contains pairs of prefix and name.
+    /// Compiles an expression. `namespaces` contains pairs of a prefix and the name of its
+    /// namespace.
     ///
     /// # Errors
     /// Fails if the expression is malformed, too long or too deeply nested. An unknown prefix is

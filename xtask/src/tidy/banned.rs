@@ -56,7 +56,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// Reports whether the word occurs and is not the end of a longer one: a path that begins with
+/// Reports whether the word occurs other than at the end of a longer word: a path that begins with
 /// `/home/` is found, but `DIR/home/` is not.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {

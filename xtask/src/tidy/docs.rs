@@ -1,4 +1,5 @@
-//! Checks that public types have doc comments, and that no doc comment merely repeats a name.
+//! Checks that public types have doc comments, and that no doc comment begins with "What" or merely
+//! repeats a name.
 
 use super::{Finding, SourceFile};
 
@@ -80,7 +81,7 @@ fn name(line: &str) -> &str {
     }
 }
 
-/// Reports whether every word of a comment is part of the name.
+/// Reports whether every word of a comment is part of the name, apart from [`EMPTY_WORDS`].
 fn repeats(text: &str, name: &str) -> bool {
     let parts: Vec<String> = parts(name).iter().map(stem).collect();
     let words: Vec<String> = text

@@ -21,7 +21,8 @@ pub(crate) fn check(file: &SourceFile, code: &Code) -> Vec<Finding> {
     findings
 }
 
-/// Finds uses of `unsafe` in other crates. clippy checks that each allowed use states its reason.
+/// Finds uses of `unsafe` outside [`UNSAFE_CRATES`]. clippy checks that each allowed use states its
+/// reason.
 fn unsafe_code(file: &SourceFile, code: &Code) -> Vec<Finding> {
     let home = file.crate_name();
     if home.is_some_and(|name| UNSAFE_CRATES.contains(&name)) {

@@ -75,7 +75,8 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     )
 }
 
-/// Describes the requests that a process lost; none if every request was sent and got its response.
+/// Describes the requests that a process lost; none if every request was sent and got a correct
+/// response.
 fn lost(record: &Value) -> Option<String> {
     if record["outcome"]["kind"] != "completed" {
         return Some(format!("outcome {}", record["outcome"]));

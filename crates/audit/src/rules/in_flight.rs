@@ -12,15 +12,15 @@ use crate::quantity::Quantity;
 use crate::table::{Row, Table, Users};
 use crate::tool::Mean;
 
-/// The tolerance for a rate and a mean that were measured over slightly different periods.
+/// The relative tolerance for a rate and a mean that were measured over slightly different periods.
 const TOLERANCE: f64 = 0.02;
 
 /// The share of users with a request in flight below which most users were evidently not waiting
 /// for a response.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
-/// The maximum factor between the numbers of requests in flight of rows that were measured at the
-/// same level of concurrency.
+/// The maximum factor by which a row's number of requests in flight may differ from the median if
+/// all rows were measured at the same level of concurrency.
 const ALIKE_MAX: f64 = 1.25;
 
 /// The mean number of requests in flight in a row, computed from the row's rate and mean time.

@@ -1,6 +1,7 @@
-//! Finds a mean that contradicts the percentiles. The requests between two percentiles take between
-//! the values of these percentiles. They therefore contribute at least their share times the lower
-//! value to the mean, and at most their share times the upper value.
+//! Finds a mean that contradicts the percentiles. A request between two percentiles takes at least
+//! the lower value and at most the upper value. The requests between them therefore contribute at
+//! least their share times the lower value to the mean, and at most their share times the upper
+//! value.
 
 use super::{Judge, time};
 use crate::heading::Meaning;

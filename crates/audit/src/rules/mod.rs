@@ -1,4 +1,5 @@
-//! The rules for a table, one per file. A rule reports only problems that the table itself shows.
+//! The rules for a table, grouped in files by subject. A rule reports only problems that the table
+//! itself shows.
 
 mod bucket;
 mod closed_loop;
@@ -90,7 +91,7 @@ impl Judge<'_> {
     }
 }
 
-/// Formats a time with three digits and a suitable unit.
+/// Formats a time in the largest of s, ms, µs and ns in which it is at least 1.
 fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
         it if it >= 1.0 => (seconds, "s"),
@@ -101,7 +102,8 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// Formats a number with three digits, or more if its integer part has more.
+/// Formats a number with two decimal places below 10, one below 100 and none from 100, without
+/// trailing zeros.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         it if it >= 100.0 => 0,

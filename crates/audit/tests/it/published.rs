@@ -119,7 +119,7 @@ fn means_of_gatebench_include_only_requests_that_were_sent() {
 #[test]
 fn a_mean_below_the_bound_of_the_percentiles_is_reported() {
     // Half of the requests take 3.71 ms or more, 5 % take 6.12 ms or more, and 1 % take 8.3 ms or
-    // more, so the mean is at least 1.98 ms.
+    // more. The mean is therefore at least 1.99 ms.
     let audit = found(&CLEAN.replace("3.98", "1.90"));
     assert_eq!(only(&audit, "mean-and-percentiles").len(), 1, "{audit:?}");
     assert_eq!(

@@ -65,7 +65,7 @@ enum Action {
     },
 }
 
-/// The directory that contains runs.
+/// The option for the directory that contains the runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
     /// The directory that contains the runs, and their baselines in baselines.json

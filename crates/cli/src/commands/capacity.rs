@@ -122,7 +122,7 @@ impl Capacity {
     }
 }
 
-/// The highest rate at which the load generator can keep a schedule.
+/// The maximum rate in a load profile, in requests per second.
 const RATE_MAX: f64 = 1e8;
 
 /// The minimum length of a step. A shorter step contains too few samples.

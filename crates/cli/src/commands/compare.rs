@@ -64,7 +64,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Prints the comparison and returns its verdict.
+    /// Prints the comparison and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let format = if self.json { Format::Json } else { self.format };

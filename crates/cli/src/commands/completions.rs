@@ -48,7 +48,7 @@ impl Manual {
     }
 }
 
-/// Returns the command line without the internal commands, which only gatebench itself starts.
+/// Returns the command line without the hidden commands, which are not for users.
 fn visible(full: &clap::Command) -> clap::Command {
     // clap cannot remove a command, so the visible ones are copied to a new root.
     let shown = full.get_subcommands().filter(|it| !it.is_hide_set());

@@ -25,8 +25,8 @@ pub struct Doctor {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
-    /// Test these outputs instead: prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE
-    /// (repeatable)
+    /// Test these outputs instead of this machine: prometheus=URL, influxdb=URL, otlp=URL or
+    /// jsonl=FILE (repeatable)
     #[arg(long = "out", value_name = "KIND=TARGET")]
     outs: Vec<String>,
 }

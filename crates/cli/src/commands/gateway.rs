@@ -39,7 +39,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Serves until a signal arrives.
+    /// With --check, checks the configuration. Otherwise, serves until signals end the gateway.
     pub fn run(self) -> Result<(), Failure> {
         if self.check {
             read(&self.file, Document::check)?;

@@ -17,7 +17,8 @@ use crate::terminal;
 /// The argument that means standard input.
 const STDIN: &str = "-";
 
-/// The maximum size of an input that is read into memory.
+/// The maximum number of bytes of an input that is read into memory as a whole. The rest is
+/// ignored.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\
@@ -183,7 +184,7 @@ impl Made {
             return Err(Failure::words(
                 dir.display().to_string(),
                 "already exists",
-                "choose another folder with --dir, or remove it",
+                "choose another folder with --dir, or remove this one",
             ));
         }
         let source = match file == Path::new(STDIN) {

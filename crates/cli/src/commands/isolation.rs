@@ -50,7 +50,8 @@ pub struct Isolation {
     /// [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// Run only 3 blocks of 2 s, to verify the checks without a verdict on latency
+    /// Run only 3 blocks, measuring each process for 2 s, to verify the checks without a verdict on
+    /// latency
     #[arg(long)]
     quick: bool,
     /// Seed for the random order
@@ -64,7 +65,7 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Runs the test and returns its verdict.
+    /// Runs the test and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         self.measuring.run(&self.selection(), None, self.budget)
     }

@@ -1,4 +1,4 @@
-//! The options for metrics servers, which all measuring commands share.
+//! The options for outputs, which all measuring commands share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const KINDS: [&str; 9] = [
     "experimental-prometheus-rw",
 ];
 
-/// Labels that gatebench sets itself, so that `--tag` cannot set them.
+/// Labels that gatebench sets itself, so `--tag` must not set them.
 const OWN_LABELS: [&str; 18] = [
     "testid",
     "run",
@@ -45,7 +45,7 @@ const OWN_LABELS: [&str; 18] = [
     "component",
 ];
 
-/// The options for outputs.
+/// The options for sending the metrics of each second to servers or files.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Outputs")]
 pub struct OutputArgs {
@@ -81,7 +81,8 @@ impl OutputArgs {
         })
     }
 
-    /// Returns the run directory; `--out DIR` is the earlier form of `--dir DIR`.
+    /// Returns the run directory that `--out DIR`, the earlier form of `--dir DIR`, names; none if
+    /// every `--out` names an output.
     ///
     /// # Errors
     /// The argument names a kind of output, but has no target.
@@ -149,7 +150,8 @@ pub fn refused(refusal: &Refusal) -> Failure {
     Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)
 }
 
-/// Describes the result of an output in a sentence; none if nothing was sent.
+/// Describes the parts that an output delivered, and its CPU time; none if there was nothing to
+/// send.
 pub fn delivered(delivery: &Delivery) -> Option<String> {
     let (target, done) = (&delivery.target, delivery.delivered);
     let (all, cpu) = (done + delivery.dropped, delivery.cpu.as_secs_f64());

@@ -154,7 +154,8 @@ fn cannot(error: &ServeError) -> Failure {
     Failure::environment(error.to_string(), remedy)
 }
 
-/// Returns the arguments that start a server next to the run in `dir`.
+/// Returns the arguments that start a server next to the run in `dir`; none if the path is not
+/// UTF-8.
 pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
     let name = dir.file_name()?.to_str()?;
     let folder = match dir.parent() {

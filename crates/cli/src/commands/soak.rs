@@ -21,13 +21,13 @@ Examples:
   gatebench soak nginx --growth 512KiB                 tolerate this growth per hour
   gatebench soak --resume gatebench-runs/soak-20260102T030405Z
 
-gatebench records memory, descriptors, connections, restarts, checks and latency each second. It
-judges memory by its lower envelope: the memory that remains after the gateway has freed some. After
-Ctrl-C, gatebench keeps and reports the data collected so far; --resume then measures the remaining
-time with a fresh process and judges the two parts separately.
+gatebench records memory, file descriptors, connections, restarts, checks and latency each second.
+It judges memory by its lower envelope: the memory that remains after the gateway has freed some.
+After Ctrl-C, gatebench keeps and reports the data collected so far; --resume then measures the
+remaining time with a fresh process and judges the two parts separately.
 
-Exit code: 1 if memory, descriptors, connections or a pool of the gateway leak, if a process ended
-or if responses failed; 4 if it is uncertain whether memory leaks; 0 otherwise.";
+Exit code: 1 if memory, file descriptors, connections or a pool of the gateway leak, if a process
+ended, or if responses failed; 4 if it is uncertain whether memory leaks; 0 otherwise.";
 
 /// Load a gateway for a long time, and report whether it leaks memory or other resources
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Runs the soak and returns its verdict.
+    /// Runs the soak and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
         self.measuring.run(&self.selection(), resume, None)

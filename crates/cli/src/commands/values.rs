@@ -45,7 +45,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a number of bytes with one of these units, each given with its power of two. Returns none
-/// if the text is not a number with a unit.
+/// if the text is not a number with a unit, or if the number of bytes exceeds 64 bits.
 pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
     units.iter().find_map(|(unit, power)| {
         let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
@@ -182,7 +182,7 @@ pub const METRICS: [Named<DecisiveMetric>; 5] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// The maximum number of cores, which no machine exceeds. The limit keeps a typo from exhausting
+/// The maximum number of cores in a range such as `0-3`. The limit keeps a typo from exhausting
 /// memory.
 const CORES_MAX: usize = 4096;
 

@@ -257,8 +257,8 @@ impl Drop for Machines {
     }
 }
 
-/// Returns a gatebench that is next to a stripped gatebench-agent. Without stripping, its debug
-/// information would also be sent to the machines.
+/// Returns the path of a gatebench with a stripped gatebench-agent next to it. Without stripping,
+/// the agent's debug information would also be sent to the machines.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

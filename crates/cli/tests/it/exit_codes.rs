@@ -34,7 +34,7 @@ fn a_trial_that_cannot_be_stored_causes_code_3() {
     bench.wait_for("the first trial", || {
         (!bench.kept_trials("run").is_empty()).then_some(())
     });
-    // Even root cannot write to a deleted folder, or create a folder where a file exists.
+    // Even root cannot create a trial's folder below a path that is a file.
     let trials = bench.path("run/trials");
     bench.wait_for("the folder of trials to be moved", || {
         std::fs::rename(&trials, bench.path("run/moved")).ok()

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
 
-/// Returns the reference gateway with faults, which a build of the workspace puts next to
-/// `gatebench`.
+/// Returns the path of the reference gateway with faults, which a build of the workspace puts next
+/// to `gatebench`.
 fn faulty() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_gatebench")).with_file_name("gatebench-faulty");
     assert!(

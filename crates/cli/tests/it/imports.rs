@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::turns::turn;
 
-/// A configuration whose policies every gateway in the comparison supports.
+/// A configuration whose policies the reference gateway supports.
 const KONG: &str = "\
 _format_version: '3.0'
 services:
@@ -154,7 +154,7 @@ fn log(counts: &[(&str, usize)]) -> String {
         .iter()
         .flat_map(|(path, count)| std::iter::repeat_n(path, *count));
     for (number, path) in paths.enumerate() {
-        // Spreads the requests evenly over the seconds.
+        // Spreads the requests evenly over ten minutes.
         let (minute, second) = (number * 600 / total / 60, number * 600 / total % 60);
         writeln!(log, "192.0.2.1 - - [31/Jan/2025:14:{minute:02}:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 300").unwrap();
     }

@@ -7,7 +7,7 @@ use crate::flawed::flawed;
 use crate::turns::turn;
 
 /// Two loads: in the first, a target responds only after clients have given up; in the second, it
-/// resets connections, so that the gateway sends requests again.
+/// resets connections, so the gateway sends requests again.
 const ABANDONED: &str = "\
 - name: abandoned
   open: {rate_per_second: 300, connections_max: 64}

@@ -108,8 +108,8 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
     fs::set_permissions(bench.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Returns a stripped gatebench. Without stripping, its debug information would also be copied to
-/// the host.
+/// Returns the path of a stripped gatebench. Without stripping, its debug information would also be
+/// copied to the host.
 pub fn stripped(bench: &Bench) -> PathBuf {
     let program = bench.path("gatebench");
     if !program.exists() {

@@ -8,9 +8,10 @@ use crate::suggest::{listed, nearest};
 
 /// The keys that a mapping may have, and those that it must have.
 pub(super) struct Keys<'s> {
-    /// Keys that may be present.
+    /// The declared keys, each with the schema of its value.
     own: Vec<(&'s str, &'s Value)>,
-    /// Keys of an externally tagged enum, exactly one of which must be present.
+    /// The tags of an externally tagged enum, exactly one of which must be present, each with the
+    /// schema of its value and its description.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
     /// Keys of `own` that must be present.
     pub(super) required: Vec<&'s str>,
@@ -63,8 +64,8 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// Reports whether a schema forbids other keys. In a choice of tagged settings, every branch must
-/// forbid them.
+/// Reports whether a schema forbids other keys. A choice of tagged settings also forbids them if
+/// every branch does.
 fn is_closed(schema: &Value) -> bool {
     let refuses = |schema: &Value| {
         ["additionalProperties", "unevaluatedProperties"]
@@ -104,8 +105,9 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Reports unknown keys. Replaces a probable misspelling with the intended key, and a name from
-    /// an earlier version with the current one. Returns the number of keys that remain unknown.
+    /// Reports unknown keys, and replaces a probable misspelling with the intended key. Replaces a
+    /// name from an earlier version with the current name, and reports it only if both are present.
+    /// Returns the number of keys that remain unknown.
     fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
         let mut left = 0;
         for index in 0..entries.len() {

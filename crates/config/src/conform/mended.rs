@@ -1,6 +1,6 @@
-//! Removes the violations of a schema from a document, so that its meaning can be checked as well:
-//! invalid values are dropped, or replaced with valid ones where a value is required. The result
-//! is used only for these checks.
+//! Removes the violations of a schema from a document, so that its meaning can be checked as well.
+//! Invalid values are dropped, or replaced with placeholders of the right type where a value is
+//! required. The result is used only for these checks.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::{Place, Walker, forms, is_null, word, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
-/// Returns the document without violations of its schema.
+/// Returns the document with its invalid values dropped or replaced.
 pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
     let mut walker = Walker::new(schema, "");
     let value = walker.kept(root, schema);
@@ -18,7 +18,8 @@ pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
 }
 
 impl<'s> Walker<'s> {
-    /// Returns the valid part of a value; `None` if no part is valid.
+    /// Returns a value with its invalid parts dropped or replaced, or `None` if the value itself is
+    /// invalid.
     fn kept(&mut self, node: &Node, schema: &'s Value) -> Option<Value> {
         if !self.may_be(&node.data, schema) {
             return self.is_fine(node, schema).then(|| node.to_json());
@@ -90,7 +91,8 @@ impl<'s> Walker<'s> {
         has_choice.then_some(Value::Object(kept))
     }
 
-    /// Returns a valid value for a schema.
+    /// Returns a placeholder of the type that a schema requires. The placeholder may violate a
+    /// pattern or a minimum number of items.
     fn sample(&self, schema: &'s Value) -> Value {
         let schema = self.resolve(schema);
         if let Some(forms) = forms(schema) {

@@ -1,8 +1,8 @@
 //! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
-//! The check supports the keywords that our schemas use (a test of `gatebench-model` lists them),
-//! and reports more than a general validator can: the known keys, the intended branch of a choice,
-//! and the correct text. A misspelled key is reported once and then treated as the intended key, so
+//! The check supports the keywords that our schemas use; a test of `gatebench-model` lists them. It
+//! reports more than a general validator can: the known keys, the intended branch of a choice, and
+//! the correct text. A misspelled key is reported once and then treated as the intended key, so
 //! that the values under it are checked too.
 
 mod mapping;
@@ -37,7 +37,7 @@ pub(crate) fn conform(
 /// The name and description of a value for use in messages.
 struct Place<'s> {
     name: String,
-    /// The bytes that are underlined if something is missing from the value.
+    /// The byte range to underline if the value is empty or incomplete.
     head: Range<usize>,
     /// The description in the schema.
     description: &'s str,
@@ -153,7 +153,7 @@ fn words(schema: &Value) -> Option<Vec<&str>> {
         .collect()
 }
 
-/// The alternatives of a schema, one of which must match, if it has any.
+/// The alternatives of a schema with `anyOf`; `None` for any other schema.
 fn forms(schema: &Value) -> Option<&[Value]> {
     Some(schema.get("anyOf")?.as_array()?)
 }

@@ -184,7 +184,8 @@ fn form(schema: &Value) -> Option<&str> {
     word(schema, "patternErrorMessage")
 }
 
-/// The minimum and the maximum, from keywords or from the width of the integer.
+/// The minimum and the maximum from the keywords. If there is no `maximum`, the width of an
+/// unsigned integer sets it.
 pub(super) fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
     let width = || match word(schema, "format")? {

@@ -58,8 +58,8 @@ fn sent_by_parts(load: &Load, sizes: &[usize]) -> Vec<Sent> {
     all
 }
 
-/// Returns three sources: rows that are used in turn, random numbers, and numbers of which each is
-/// used once.
+/// Returns three sources: rows that are used in turn, random numbers, and a sequence whose numbers
+/// are used only once.
 fn data() -> DataSet {
     let rows: Vec<serde_json::Value> = (0..23).map(|row| format!("row-{row}").into()).collect();
     let list = List {
@@ -153,7 +153,7 @@ proptest! {
     }
 }
 
-/// Returns the times at which all workers' even arrivals were sent, in order.
+/// Returns the times at which all workers' evenly spread arrivals were sent, in order.
 fn union(sent: &[Sent]) -> Vec<u64> {
     let mut times: Vec<u64> = sent.iter().flatten().map(|(at_ns, _)| *at_ns).collect();
     times.sort_unstable();

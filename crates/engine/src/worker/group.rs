@@ -28,6 +28,7 @@ pub(super) struct GroupState<'a> {
     left: Option<u64>,
 
     /// Connections without a request, longest idle first, so that arrivals rotate over all of them.
+    /// An HTTP/2 connection occurs once for each free stream.
     pub(super) idle: VecDeque<ConnId>,
     /// The intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
@@ -145,8 +146,8 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Returns the times at which to open the initial connections, in nanoseconds from the
-    /// beginning.
+    /// Returns the times at which to open the initial connections, in nanoseconds from the first
+    /// attempt.
     pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
         let limits = Limits::of(&self.settings.shape);
         let gap_ns = limits

@@ -48,7 +48,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Ends a connection that has served its purpose.
+    /// Closes a connection that was made only to be measured or to test the target.
     pub(super) fn let_go(&mut self, conn: ConnId) {
         if let Some(connection) = self.conns.remove(conn) {
             let group = &mut self.groups[connection.group];

@@ -19,7 +19,8 @@ use super::{NAP_NS, Worker};
 /// The maximum time to poll for an event, about as long as waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
-/// The maximum number of pending responses for polling. With more, sleeping costs nothing.
+/// The maximum number of pending responses for polling. With more, the next response arrives soon
+/// anyway.
 const SPUN_ANSWERS_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
@@ -63,7 +64,8 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Adopts a start of the measurement that was set from outside. No request that is due after
-    /// this start has been sent, because `now` was read before this call and sending follows it.
+    /// this start has been sent: the start was in the future when it was set, and each round reads
+    /// it after `now` but before it sends the requests due by `now`.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -210,7 +212,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives a request to the connection that has been idle longest.
+    /// Gives a request to the connection that has been idle longest. In a load of connections,
+    /// opens a connection instead.
     pub(super) fn place(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let state = &mut self.groups[group];
         if state.free > 0 {

@@ -31,7 +31,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Acts on the progress of a connection that is being made.
+    /// Handles the result of a step in opening a connection.
     fn set_up(&mut self, conn: ConnId, progress: Result<(), ConnectError>, now: u64) {
         if progress.is_err() {
             // HTTP/2 begins only after TLS has succeeded.
@@ -234,7 +234,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection and plans another in its place.
+    /// Closes a connection and plans another in its place, unless the group has enough.
     pub(super) fn lost(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.close(conn, now) else {
             return;
@@ -259,7 +259,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection and removes it from all lists.
+    /// Closes a connection, forgets it, and updates the group's counts.
     fn close(&mut self, conn: ConnId, now: u64) -> Option<Connection> {
         let connection = self.conns.remove(conn)?;
         self.io.close(conn);

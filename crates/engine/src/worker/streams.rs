@@ -43,8 +43,8 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Returns the number of requests that may begin on a connection that is now ready: 1, or over
-    /// HTTP/2 one per stream.
+    /// Returns the number of requests that may begin on a connection that is now ready: 1 or, over
+    /// HTTP/2, one for each stream that the load uses and the server allows.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
             return 0;
@@ -64,7 +64,7 @@ impl<I: Io> Worker<'_, I> {
         now
     }
 
-    /// Begins an exchange on a stream of its own.
+    /// Begins an exchange on a new HTTP/2 stream.
     pub(super) fn issue_stream(&mut self, conn: ConnId, intended_ns: u64, sent_ns: u64) {
         let nonce = self.next_nonce();
         let Some(connection) = self.conns.get_mut(conn) else {
@@ -261,7 +261,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Records every stream of a connection that is failing as failed.
+    /// Records the requests in flight on a failing HTTP/2 connection as failed.
     pub(super) fn fail_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;

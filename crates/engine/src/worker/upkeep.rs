@@ -216,8 +216,8 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-/// Reports whether a connection has a response pending or, in a load of connections, has not been
-/// made yet.
+/// Reports whether a connection has a response pending, has not sent its request completely or, in
+/// a load of connections, has not been made yet.
 fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,

@@ -76,11 +76,11 @@ fn ambiguous_framing() {
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 0x2\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
-        // Transfer codings that the request did not offer.
+        // Invalid uses of Transfer-Encoding.
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        // Control characters within lines.
+        // Malformed lines, and a switch of protocols that was not requested.
         b"HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: a\rb\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: a\nContent-Length: 0\r\n\r\n",

@@ -61,7 +61,8 @@ pub fn over_http2(load: &mut Load) {
     load.groups[0].target.protocol = Spoken::Http2 { streams: 4 };
 }
 
-/// Sends these frames, which may depend on the stream, forever after the first request.
+/// After the first request, sends these frames, which may depend on the stream, again and again, up
+/// to 1 GiB.
 fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if it.greet(b"")
@@ -97,7 +98,7 @@ fn endless_frames_without_work() {
     fails(&[Protocol], flood(|_| frame(PING, 0, 0, b"12345678")));
     fails(&[Protocol], flood(|_| frame(0xfa, 0, 0, b"unknown")));
     fails(&[Protocol], flood(|it| frame(2, 0, it, b"\0\0\0\0\x10")));
-    // The client resets the stream of these frames, but they continue forever.
+    // The client resets the stream of these frames, but they continue.
     fails(&[Protocol, Reset], flood(|it| frame(DATA, 0, it, b"")));
     let trailers = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, b"\x00\x01a\x01b");
     fails(&[Protocol, Reset], flood(trailers));
@@ -134,7 +135,7 @@ fn header_bombs() {
         &[Protocol, Reset],
         responses(move |it| frame(HEADERS, END_HEADERS | END_STREAM, it, &block)),
     );
-    // An invalid index, integer and table size.
+    // An invalid integer, index and table size.
     for block in [
         &b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"[..],
         b"\x80",
@@ -198,7 +199,7 @@ fn frames_that_break_the_connection() {
     );
 }
 
-/// The body exceeds the window, which the client does not enlarge for a refused body.
+/// The server ignores the windows and sends a body without end.
 #[test]
 fn more_data_than_the_window_allows() {
     let endless = |it: &mut Connection| {

@@ -159,7 +159,7 @@ fn a_certificate_that_changes() {
     only_later_ones_fail(Tls, pathology, trusting(&identity), brief);
 }
 
-/// A handshake that stalls counts as an error after the timeout of a request, so that no user is
+/// A handshake that stalls counts as an error after the timeout of a request, so no user is
 /// silently missing.
 #[test]
 fn a_handshake_that_stalls() {

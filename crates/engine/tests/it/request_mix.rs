@@ -34,9 +34,10 @@ fn random_choices_depend_only_on_the_seed_and_follow_the_weights() {
 }
 
 proptest! {
-    /// With n interleaved strides, the number of times that a request is chosen differs from its
-    /// share by less than one, plus the request's share of the other requests' differences, each of
-    /// which is less than one.
+    /// For n requests with interleaved strides, the number of times that a request is chosen
+    /// differs from its share by at most 1 + n·w ÷ Σw, where w is the request's weight. Its own
+    /// stride contributes less than 1. Its part of the other requests' differences, each of which
+    /// is less than 1, contributes the rest.
     #[test]
     fn each_request_keeps_its_share(
         weights in prop::collection::vec(0.01..100.0_f64, 2..8), seed in any::<u64>()

@@ -15,7 +15,7 @@ pub(super) struct Executor {
     pub(super) settings: Vec<(&'static str, String)>,
     /// An expression for the seconds between two requests of a user.
     pub(super) think: Option<String>,
-    /// True if each request opens a connection.
+    /// True if each request opens a new connection.
     pub(super) new_connections: bool,
 }
 
@@ -198,8 +198,8 @@ fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     changes
 }
 
-/// Returns the shortest unit of time, in seconds, in which all rates are whole numbers. k6 accepts
-/// no fractions.
+/// Returns the shortest unit of time, up to 1,000 s, in which all rates are whole numbers, because
+/// k6 accepts no fractions. If there is none, adds a limit and returns 1,000 s.
 fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mut Limits) -> f64 {
     let rates = || std::iter::once(start).chain(changes.iter().map(|(rate, _)| *rate));
     let whole = |unit: f64| rates().all(|rate| (rate * unit - (rate * unit).round()).abs() < 1e-6);

@@ -28,7 +28,7 @@ struct Check {
 /// Statistics by name; the value of `thresholds` is a map.
 type Metric = BTreeMap<String, Value>;
 
-/// Metrics that are converted to figures, or that do not concern the load.
+/// Metrics that are converted to figures, or that are not reported.
 const BUILT_IN: [&str; 10] = [
     "http_reqs",
     "http_req_duration",

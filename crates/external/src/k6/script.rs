@@ -143,7 +143,8 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// Reports whether requests are drawn by weight, which is the only way to apply weights in k6.
+    /// Reports whether requests are drawn by weight, because a group has a random order or requests
+    /// with different weights.
     fn is_weighted(&self) -> bool {
         self.groups.iter().any(|group| {
             let first = group.requests.first().map(|request| request.weight);
@@ -189,7 +190,8 @@ impl<'a> Script<'a> {
         text + "};\n"
     }
 
-    /// Returns the thresholds. A threshold that is always met makes k6 report a phase separately.
+    /// Returns the thresholds. A threshold that is always met makes k6 report a scenario
+    /// separately.
     fn thresholds(&self) -> String {
         let mut lines = String::new();
         if self.requests().any(|request| !request.checks.is_empty()) {

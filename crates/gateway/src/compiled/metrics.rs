@@ -51,11 +51,11 @@ struct Route {
     places: Arc<[Place]>,
 }
 
-/// One worker's counters for one route, on cache lines of their own.
+/// One worker's counters for one route, on separate cache lines.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
-    /// Counts by the first digit of the status, starting at 2.
+    /// The number of requests in each class, in the order of [`CLASSES`].
     classes: [AtomicU64; CLASSES.len()],
     /// The number of requests in each bucket. These counts are not cumulative, unlike those in the
     /// output.

@@ -175,7 +175,7 @@ impl CompiledConfig {
         metrics.is_some_and(|metrics| metrics.path == path)
     }
 
-    /// Starts the thread that compiles definitions again before they expire; returns none if there
+    /// Starts the thread that compiles definitions again when they expire; returns none if there
     /// are no definitions.
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();

@@ -131,7 +131,8 @@ impl Mistakes {
             let at = format!("/consumers/{at}/name");
             let mut bytes = consumer.name.bytes();
             if are_sent && !bytes.all(|byte| matches!(byte, b' '..=b'~')) {
-                let message = "the name is sent in a header, where only visible ASCII is allowed";
+                let message =
+                    "the name is sent in a header, where only visible ASCII and spaces are allowed";
                 self.add(&at, message, "write it in visible ASCII");
             }
             if consumer.password.is_some() && consumer.name.contains(':') {

@@ -5,8 +5,8 @@ use super::injector::Injector;
 use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
 
-/// The last part of a hold is spent polling instead of sleeping, because a sleeping thread wakes up
-/// too late for an accurate delay.
+/// The duration of the last part of a hold. The worker polls during this part instead of sleeping,
+/// because a sleeping thread wakes up too late for an accurate delay.
 pub(super) const SPIN_NS: u64 = 150_000;
 
 /// Holds one connection's output back until a given time.

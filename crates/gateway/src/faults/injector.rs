@@ -83,7 +83,8 @@ impl Injector {
         }
     }
 
-    /// Counts a response with this status.
+    /// Does the extra work for a response with this status, leaks memory if it is due, and records
+    /// the stray errors that the response causes.
     pub(crate) fn responded(&mut self, status: u16) {
         if let Some(burden) = &mut self.burden {
             burden.bear();

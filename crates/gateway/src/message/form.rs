@@ -22,7 +22,7 @@ pub(crate) enum Form {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content_type: Option<&'a [u8]>,
-    /// The body is compressed or has another content coding.
+    /// True if the body has a content coding other than `identity`, such as gzip.
     pub(crate) is_coded: bool,
 }
 
@@ -36,8 +36,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Returns the form of a request. Its Content-Type must be a single media type, because other
-    /// readers may use a different item of a list.
+    /// Reads the head of a request. Also fails if the Content-Type is not a single media type,
+    /// because other readers may use a different item of a list.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {

@@ -26,10 +26,11 @@ pub(crate) struct Destination<'a> {
     /// Fields that policies rely on. Other fields that the upstream may confuse with one of them
     /// are removed.
     pub(crate) trusted: &'a [String],
-    /// The body is not forwarded as it arrives: the code that collects it writes its length.
-    /// `Expect` is not forwarded, because the gateway itself asks the client to send the body.
+    /// True if the body is not forwarded as it arrives: the code that collects it writes its
+    /// length. In this case, `Expect` is not forwarded, because the gateway itself asks the client
+    /// to send the body.
     pub(crate) is_collected: bool,
-    /// gzip is the only coding that the response's body may have.
+    /// True if gzip is the only coding that the response's body may have.
     pub(crate) is_gzip_alone: bool,
 }
 
@@ -131,9 +132,10 @@ pub(crate) struct ResponseEdits<'a> {
     pub(crate) fields: &'a HeaderProgram,
     /// The fields that report a rate limit.
     pub(crate) rate: Option<RateFields>,
-    /// The body is not forwarded as it arrives: the code that collects it writes its length.
+    /// True if the body is not forwarded as it arrives: the code that collects it writes its
+    /// length.
     pub(crate) is_collected: bool,
-    /// The body would differ from the one whose length the head states.
+    /// True if the body would differ from the one whose length the head states.
     pub(crate) hides_length: bool,
 }
 

@@ -48,7 +48,7 @@ const STEPS: [Step; 5] = [
 ];
 
 /// Calls a function with every reading of a path until it rejects one. Returns true if it rejected
-/// none; a path with too many readings counts as rejected.
+/// none. A path that is too long, has too many readings or may hide ASCII counts as rejected.
 pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     if path.len() > BYTES_MAX {
         return false;
@@ -179,7 +179,7 @@ fn hides_ascii(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All readings; `None` if the path has too many.
+    /// All readings; `None` if the path is refused.
     fn readings(path: &str) -> Option<BTreeSet<String>> {
         let mut found = BTreeSet::new();
         let is_read = all(path.as_bytes(), |reading| {

@@ -132,7 +132,8 @@ impl<I: Io> Core<I> {
         Ok(counts.count(limit, key, self.now_ns))
     }
 
-    /// Called once per round: sends Redis the counts of requests that did not wait.
+    /// Sends Redis the counts of requests that did not wait for it, for each limit whose interval
+    /// has passed or whose counts are urgent. Called once per round of the worker's loop.
     pub(crate) fn tell_redis(&mut self) {
         if self.current.active.compiled.tellers.is_empty() {
             return;

@@ -103,7 +103,7 @@ impl Soap {
         self.response.is_some()
     }
 
-    /// Returns the chains, so that they can be recompiled before they expire.
+    /// Returns the chains, whose definitions must be recompiled when they expire.
     pub(crate) fn policies(&self) -> impl Iterator<Item = &Arc<SoapPolicy>> {
         self.request.iter().chain(&self.response)
     }

@@ -156,8 +156,8 @@ fn a_connection_that_was_paused_serves_the_next_request() {
         let gateway = before(backend, origin, &more);
         let mut reader = Reader::open(gateway.address);
         reader.get(1, "/limited");
-        // The request's connection to the upstream is opened in the meantime, and is paused as soon
-        // as too much is unread.
+        // While the request waits for Redis, its connection to the upstream is opened; it is paused
+        // as soon as the client has left too much unread.
         std::thread::sleep(Duration::from_millis(300));
         reader.get_all(3, 10, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));

@@ -1,5 +1,5 @@
-//! Logs with one JSON object per line, and the member names of Kong, APISIX, Envoy, Traefik and
-//! Caddy or those that are common in nginx and HAProxy configurations.
+//! Logs with one JSON object per line. The members have the names that Kong, APISIX, Envoy, Traefik
+//! and Caddy use, or names that are common in nginx and HAProxy configurations.
 
 use std::borrow::Cow;
 use std::fmt;

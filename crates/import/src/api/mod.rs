@@ -234,7 +234,7 @@ fn further_upstreams(policy: &Policy) -> impl Iterator<Item = String> {
     targets.filter_map(|target| target.upstream.clone())
 }
 
-/// Returns the included upstream whose name is part of every route's service name, or else the one
+/// Returns the embedded upstream whose name is part of every route's service name, or else the one
 /// that serves every path.
 fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
     let known = [

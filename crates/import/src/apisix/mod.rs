@@ -17,7 +17,7 @@ use crate::options::Options;
 use plugins::Effects;
 pub(crate) use plugins::mock_status;
 
-/// Settings of a route that affect neither requests nor routing.
+/// Settings of a route that are read separately, or that do not affect its requests.
 const OF_ROUTE: [&str; 14] = [
     "id",
     "desc",

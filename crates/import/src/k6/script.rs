@@ -15,7 +15,7 @@ use crate::log::Log;
 /// The name of the data source for values that are known only when the script runs.
 pub(super) const SOURCE: &str = "value";
 
-/// The template that stands for such a value in a request.
+/// The template that inserts a value of [`SOURCE`] into a request.
 pub(super) const COMPUTED: &str = "{{ value }}";
 
 /// The functions of `http` that send requests, each with its method and the index of its

@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
             "false" => Some(Json::Bool(false)),
             "null" | "undefined" => Some(Json::Null),
             "JSON" if self.peek() == "." => self.stringify(),
-            // A tagged template is a URL. k6 reports its requests under one name.
+            // An `http.url` template is a URL whose requests k6 reports under one name.
             "http" if self.peek() == "." => {
                 let template = self.tokens.get(self.at + 2)?.clone();
                 let Kind::Template(texts, expressions) = &template.kind else {

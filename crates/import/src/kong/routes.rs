@@ -13,7 +13,7 @@ use crate::log::Log;
 use crate::name::numbered;
 use crate::regex_sample;
 
-/// Settings of a service that affect neither requests nor routing.
+/// Settings of a service that are read separately, or that have no effect in a scenario.
 const OF_SERVICE: [&str; 19] = [
     "_comment",
     "id",
@@ -36,7 +36,7 @@ const OF_SERVICE: [&str; 19] = [
     "tls_sans",
 ];
 
-/// Settings of a route that affect neither requests nor routing.
+/// Settings of a route that are read separately, or that have no effect in a scenario.
 const OF_ROUTE: [&str; 14] = [
     "_comment",
     "id",

@@ -51,7 +51,7 @@ impl Effects {
     }
 
     /// Records the removal of the prefix if the rewrite removes it. Returns true if the rewrite
-    /// does nothing else.
+    /// removes the prefix and does nothing else.
     fn rewrite(&mut self, node: &Node) -> bool {
         let Some(rewrite) = node.get("urlRewrite") else {
             return false;

@@ -18,7 +18,8 @@ use crate::options::Options;
 use crate::regex_sample::{self, sample_of};
 use filters::Effects;
 
-/// The gateways of the suite, which support all core policies of the Gateway API.
+/// The gateways of the suite. They support the policies that the core filters of the Gateway API
+/// become.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
 /// Kinds of resources that do not affect requests.

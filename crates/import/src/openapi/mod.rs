@@ -22,7 +22,7 @@ use crate::options::Options;
 use operation::Operation;
 use resolve::Document;
 
-/// The gateways of the suite, which support the policy.
+/// The gateways of the suite, which support the `openapi` policy.
 const GATEWAYS: [&str; 1] = ["reference"];
 
 /// The methods that a document may describe.

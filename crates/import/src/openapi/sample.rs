@@ -77,7 +77,8 @@ fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<Strin
     Some(members)
 }
 
-/// Returns an object with the members that all parts and the schema itself require.
+/// Returns an object with the members that all parts and the schema itself require. If a part is
+/// not an object, returns the value of that part.
 fn merged(document: &Document, schema: &Value, parts: &[Value], depth: usize) -> Option<Value> {
     let mut members = object(document, schema, depth)?;
     for part in parts {

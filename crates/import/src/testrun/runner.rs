@@ -8,8 +8,8 @@ use super::arguments::Arguments;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// Keys of `spec` that are meaningless in gatebench, which starts its own agents, runs the script
-/// once, keeps all results and cleans up.
+/// Keys of `spec` that are meaningless in gatebench, which starts its own agents, keeps all results
+/// and cleans up itself.
 const OF_OPERATOR: [&str; 8] = [
     "cleanup",
     "initializer",

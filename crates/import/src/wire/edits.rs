@@ -34,9 +34,9 @@ pub(super) struct Edits<'t> {
 
 struct Edit {
     span: Range<usize>,
-    /// The replacement, which is a template.
+    /// The value, which is a template.
     new: String,
-    /// The text before and after the replacement, which is not part of the template.
+    /// The text before and after the value, such as the key of a new entry.
     around: (String, String),
     why: &'static str,
     /// True if the replacement is the text of another file, whose changes are listed instead.
@@ -98,7 +98,7 @@ impl<'t> Edits<'t> {
         // A multi-line scalar extends to the next token, so keep its final newline.
         let kept = self.text[span.clone()].trim_end().len();
         let span = span.start..span.start + kept;
-        // Drop changes inside a removed part.
+        // An edit inside another edit is dropped.
         let contains = |edit: &Edit| edit.span.start <= span.start && span.end <= edit.span.end;
         let mut others = self.all.iter().filter(|edit| !edit.span.is_empty());
         if others.any(contains) {

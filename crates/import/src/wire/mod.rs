@@ -1,6 +1,7 @@
 //! Adapts the configuration of a user's gateway so that it runs in a trial. Listening ports,
 //! certificates, upstream addresses, and paths of files and sockets become those of the trial.
-//! Settings that cannot apply to a trial are removed. Nothing else changes.
+//! Settings that a trial needs are added, and settings that cannot apply to a trial are removed.
+//! Nothing else changes.
 //!
 //! The result is a template for a gateway folder.
 

@@ -132,7 +132,7 @@ fn check(
 
 #[test]
 fn scenarios_survive_a_round_trip_through_kong() {
-    // The script that edits JSON is not a Kong plug-in.
+    // The Kong folder edits JSON with a script, from which an import cannot restore the policy.
     let is_expected = |it: &Scenario| {
         let policies = it.policies();
         !policies.contains("request_json") && !policies.contains("response_json")

@@ -4,11 +4,11 @@ use super::Placement;
 use crate::topology::{Core, Topology};
 
 /// The number of cores that the load generator and the upstream each get per core of the gateway.
-/// Both take less time per request than a gateway, so two cores each are never the bottleneck, and
-/// more would be idle.
+/// Both usually take less CPU time per request than a gateway, so two cores each are not the
+/// bottleneck, and more would be idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores that the load generator and the upstream need in order not to share one.
+/// The number of cores that the load generator and the upstream need so that they do not share one.
 const ENDS: usize = 2;
 
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
@@ -43,9 +43,9 @@ pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>,
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// Returns the cores of the fastest kind that has at least `at_least` cores: its cores on the last
-/// node that has enough of them, or its cores on all nodes if no node has enough. Kinds that are
-/// slower than `kind_max` are not considered.
+/// Returns the cores of the fastest kind that has at least `at_least` cores. If a single node has
+/// enough of them, returns only the cores on the last such node. Kinds that are slower than
+/// `kind_max` are not considered.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
@@ -76,8 +76,8 @@ fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     )
 }
 
-/// Returns all threads of the last cores, and the remaining cores. If no core remains, returns the
-/// remaining threads as one core.
+/// Returns `count` threads, beginning with those of the cores that have the most threads, and the
+/// cores without any of them. If there is no such core, returns the remaining threads as one core.
 fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     // The load generator and the upstream get the smallest core.
     let mut pool = pool.to_vec();

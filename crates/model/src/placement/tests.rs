@@ -87,7 +87,8 @@ fn more_cores_than_the_machine_has_are_refused() {
 }
 
 /// The layout for CPUs that each have their own core of the same kind: the last `count` for the
-/// gateway, and half of the others each for the load generator and the upstream.
+/// gateway. The load generator and the upstream each get half of the others, but at most twice
+/// `count`.
 fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let (rest, gateway) = cpus.split_at(cpus.len() - count);
     if rest.len() == 1 {

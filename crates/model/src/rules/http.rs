@@ -8,7 +8,7 @@ use gatebench_config::{Entry, Node, Problem};
 /// The host field, which a request may set but no policy may change.
 const HOST: &str = "host";
 
-/// Fields that determine how a message is framed.
+/// Fields that determine how a message is framed or how its connection is used.
 const RESERVED: [&str; 5] = [
     "content-length",
     "connection",
@@ -62,7 +62,8 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks the name of a header that a policy or a check reads.
+/// Checks the name of a header that carries a key, a consumer's name or the value that a rate limit
+/// counts by.
 pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     let Some(name) = node.text() else { return };
     if is_fixed(name) {

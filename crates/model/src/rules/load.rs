@@ -29,7 +29,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     begins_with_the_gateway(root, problems);
 }
 
-/// Checks that the first phase of a cold load has no warm-up and no change, and does not load
+/// Checks that the first phase of a cold load has no warm-up, change or failure, and does not load
 /// gateways side by side.
 fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
     let is_cold = root.get("cold").and_then(Node::flag) == Some(true);
@@ -104,8 +104,9 @@ fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<P
     }
 }
 
-/// Checks that a change is at least a second after the start of the measurement and before its end,
-/// so that the times before and after it can be compared.
+/// Checks that a change occurs at least a second after the start of the measurement and a second
+/// before its end, and that repetitions are at least a second apart. Otherwise, the times before
+/// and after a change could not be compared.
 pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem>) {
     let measure = span(phase.get(length));
     let at = phase.at(&["change", "at"]);
@@ -220,7 +221,8 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
     }
 }
 
-/// Checks that a phase has exactly one number that its sweep can replace.
+/// Checks that a sweep is over the connections of a `closed` load or the rates of an `open` load,
+/// and that the load is constant.
 fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
     let Some(sweep) = phase.get("sweep") else {
         return;

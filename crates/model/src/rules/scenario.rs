@@ -128,7 +128,7 @@ fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Requires TLS for HTTP/2: few gateways and no browser support HTTP/2 without it.
+/// Requires TLS for HTTP/2: no browser, and not every gateway, supports HTTP/2 without it.
 fn transport(root: &Node, problems: &mut Vec<Problem>) {
     let Some(transport) = root.get("transport") else {
         return;
@@ -234,7 +234,7 @@ fn weight_of_one(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports a direct request that is the same as the gateway's.
+/// Reports an empty direct request, which is the same as the gateway's.
 fn direct_differs(request: &Node, problems: &mut Vec<Problem>) {
     if let Some(direct) = direct_of(request)
         && direct.value.entries().is_empty()

@@ -92,7 +92,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Checks a request with a known response.
+    /// Checks a request of a parity case, which must not contain values of `data`.
     pub(super) fn known_request(&self, request: &Node, problems: &mut Vec<Problem>) {
         for (node, _) in templates(request) {
             let (span, message) = match template(node) {

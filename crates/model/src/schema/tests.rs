@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::{FileKind, schema};
 
-/// The keywords that `gatebench-config` uses to check a file, and those that only describe it.
+/// The keywords that `gatebench-config` uses to check the structure of a file.
 const UNDERSTOOD: [&str; 15] = [
     "$ref",
     "anyOf",
@@ -20,6 +20,7 @@ const UNDERSTOOD: [&str; 15] = [
     "minimum",
     "maximum",
 ];
+/// The keywords that do not affect the structure: names, descriptions, formats and messages.
 const DESCRIPTIVE: [&str; 7] = [
     "$schema",
     "$defs",
@@ -29,8 +30,8 @@ const DESCRIPTIVE: [&str; 7] = [
     "format",
     "patternErrorMessage",
 ];
-/// Keywords that are allowed next to `oneOf`. They change nothing, because keys other than those of
-/// the mapping and of the chosen branch are refused anyway.
+/// The keyword next to `oneOf` that forbids keys other than those of the mapping and of the chosen
+/// branch.
 const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
 
 fn check_keywords(schema: &Value) {

@@ -46,8 +46,8 @@ pub enum DecisiveMetric {
 }
 
 impl DecisiveMetric {
-    /// Reports whether a phase is the source of this metric. Returns false for memory, which comes
-    /// from all phases.
+    /// Reports whether a phase is the preferred source of this metric. Returns false for memory,
+    /// which comes from all phases.
     pub fn is_taken_from(self, phase: &Phase) -> bool {
         match self {
             Self::Cpu => phase.side_by_side,

@@ -48,20 +48,20 @@ macro_rules! keys {
 }
 
 keys! { settings =>
-    /// The A/B test of the plan; none for a plan that only measures.
+    /// The settings of an A/B test.
     duel: AbTest = [Study::Ab(settings)],
-    /// The search of the plan; each trial of a gateway is a repeat of it.
+    /// The settings of a capacity search; each trial of a gateway is a repeat of the search.
     capacity: Capacity = [Study::Capacity(settings)],
     /// Shares of each gateway's saturation at which the gateway is measured after its loads.
     at: Shares = [Study::Measure(Some(settings))],
-    /// The soak of the plan.
+    /// The settings of a soak.
     soak: Soak = [Study::Soak(settings)],
-    /// The profile of the plan.
+    /// The settings of a profile of CPU time.
     flame: Flame = [Study::Profile(settings)],
-    /// The isolation tests of the plan.
+    /// The isolation tests, at least one.
     isolation: Vec<Isolation> = [Study::Isolation(settings)],
-    /// The specification of the plan.
+    /// The specification that the plan runs.
     specification: Specified = [Study::Versions(settings)],
-    /// The cold-start study of the plan.
+    /// The settings of a cold-start study.
     cold_start: ColdStart = [Study::ColdStart(settings)],
 }

@@ -48,8 +48,9 @@ pub enum Study {
     ColdStart(ColdStart),
 }
 
-/// Cold starts of gateways: the time to the first correct response, at which the loads begin, and
-/// the number of requests until the CPU time per request is close to its steady state.
+/// Cold starts of gateways. The study measures the time to the first correct response, at which the
+/// loads begin, and the number of requests until the CPU time per request is close to its steady
+/// state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColdStart {
@@ -122,7 +123,8 @@ impl Default for Study {
 }
 
 impl Study {
-    /// Reports whether the run only measures, possibly also at shares of saturation.
+    /// Reports whether the run only measures its loads, with or without loads at shares of
+    /// saturation.
     pub fn only_measures(&self) -> bool {
         matches!(self, Self::Measure(_))
     }

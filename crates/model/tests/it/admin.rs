@@ -1,4 +1,4 @@
-//! Rules for admin interfaces.
+//! Tests the rules for admin interfaces.
 
 use gatebench_config::parse;
 use gatebench_model::Scenario;

@@ -1,4 +1,5 @@
-//! No input makes the parser panic, and the positions in its messages are within the input.
+//! Tests that no input makes the parser panic, and that the positions in its messages are within
+//! the input.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Bounds: their quantities, their order, and the position of a mistake.
+//! Tests bounds: their quantities, their order, and the position of a mistake.
 
 use gatebench_model::Bounds;
 use gatebench_model::bound::{Clock, Counted, Operator, Quantity, Statistic, samples_needed};

@@ -1,4 +1,4 @@
-//! Loads of a capacity search.
+//! Tests the loads of a capacity search.
 
 use gatebench_model::load::{Closed, Spread};
 use gatebench_model::study::capacity::SATURATION;

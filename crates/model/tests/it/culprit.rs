@@ -1,4 +1,4 @@
-//! Names of culprits.
+//! Tests the names of culprits.
 
 use gatebench_model::Culprit;
 

@@ -1,4 +1,4 @@
-//! Scenarios that name other files, whose contents become part of them.
+//! Tests scenarios that name other files, whose contents become part of the scenarios.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Scenarios of isolation tests.
+//! Tests the scenarios of isolation tests.
 
 use gatebench_config::parse;
 use gatebench_model::{Isolation, Scenario};

@@ -1,5 +1,5 @@
-//! Files with mistakes and their messages: `mistakes/KIND-WHAT.yaml` next to its golden file.
-//! `GATEBENCH_BLESS=1` rewrites the golden files.
+//! Compares the messages for files with mistakes (`mistakes/KIND-WHAT.yaml`) with the golden files
+//! next to them. `GATEBENCH_BLESS=1` rewrites the golden files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

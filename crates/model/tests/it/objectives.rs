@@ -1,4 +1,4 @@
-//! Objectives: their bounds, their order, and the position of a mistake.
+//! Tests objectives: their bounds, their order, and the position of a mistake.
 
 use gatebench_model::Objective;
 use proptest::prelude::*;

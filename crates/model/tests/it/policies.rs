@@ -1,4 +1,4 @@
-//! Rules for policies.
+//! Tests the rules for policies.
 
 use gatebench_config::parse;
 use gatebench_model::Scenario;

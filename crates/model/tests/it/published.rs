@@ -1,4 +1,4 @@
-//! Rules for published documents.
+//! Tests the rules for published documents.
 
 use gatebench_config::parse;
 use gatebench_model::Published;

@@ -1,4 +1,4 @@
-//! Items of a scenario with `repeat`.
+//! Tests items of a scenario with `repeat`.
 
 use gatebench_config::parse;
 use gatebench_model::{Check, Scenario};

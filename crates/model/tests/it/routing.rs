@@ -1,4 +1,4 @@
-//! Routes of requests, and the requests that the gateway itself responds to.
+//! Tests which routes requests match, and which requests the gateway itself responds to.
 
 use std::collections::BTreeSet;
 

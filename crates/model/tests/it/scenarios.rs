@@ -1,4 +1,4 @@
-//! The files that come with gatebench are valid, and conform to the published schemas.
+//! Tests that the files that come with gatebench are valid and conform to the published schemas.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -42,7 +42,7 @@ impl FieldFacts {
         }
     }
 
-    /// Records a field if it is one of the few that frame messages.
+    /// Records a field if it determines the length of the body or the end of the connection.
     #[inline]
     pub(super) fn note(&mut self, name: &str, value: &[u8]) -> Result<(), ProtocolError> {
         match name.len() {

@@ -53,7 +53,7 @@ pub(super) struct HeadFacts {
     pub(super) connection_lists_fields: bool,
 }
 
-/// Space for the fields of one head, on the stack and never initialized.
+/// Space for the fields of one head, on the stack, not initialized in advance.
 type Slots<'b> = [MaybeUninit<Header<'b>>; Limits::FIELDS_MAX];
 
 /// Parses a request's head at the front of `bytes`; `None` if its end has not arrived.

@@ -112,7 +112,8 @@ fn write_hexadecimal(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// The reason phrases of RFC 9110 15 and RFC 6585; empty for any other status.
+/// Returns the reason phrase from RFC 9110 15 (except those of 101 and 305), RFC 6585 or RFC 8297;
+/// empty for any other status.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub(super) fields: Fields,
     /// The header block that CONTINUATION frames continue.
     pub(super) partial: Option<PartialBlock>,
-    /// Buffer for such blocks.
+    /// The buffer for the block in `partial`.
     pub(super) block: Vec<u8>,
     pub(super) reading: Reading,
     intake: Intake,
@@ -54,7 +54,7 @@ pub(super) struct Receiving {
     pub(super) settings_acknowledged: bool,
     /// The full window of each stream.
     pub(super) stream_window_bytes: u32,
-    /// DATA bytes since the connection's window was last increased.
+    /// Bytes of DATA payloads, including padding, since the connection's window was last increased.
     pub(super) received: u32,
 }
 

@@ -45,7 +45,7 @@ pub enum ProtocolError {
     /// CONTINUATION without a block to continue (RFC 9113 6.10).
     #[error("a CONTINUATION frame does not follow an unfinished header block")]
     ContinuationUnexpected,
-    /// A header block has more frames than [`super::Limits::continuations`].
+    /// A header block has more CONTINUATION frames than [`super::Limits::continuations`].
     #[error("a header block has more than {limit} CONTINUATION frames")]
     TooManyContinuations { limit: u32 },
     /// A header block exceeds [`super::Limits::block_bytes`] before decoding.
@@ -61,7 +61,9 @@ pub enum ProtocolError {
     #[error("a {frame} frame arrived for stream {stream}, which has ended")]
     StreamEnded { frame: FrameType, stream: u32 },
     /// A new stream whose number is even, or not higher than all previous ones (RFC 9113 5.1.1).
-    #[error("stream {stream} was opened after stream {last}")]
+    #[error(
+        "stream {stream} was opened after stream {last}, but stream numbers must be odd and ascend"
+    )]
     StreamNumber { stream: u32, last: u32 },
     /// PUSH_PROMISE, which clients may not send and which we disabled for servers (RFC 9113 8.4).
     #[error("a PUSH_PROMISE frame arrived although push is disabled")]
@@ -85,8 +87,8 @@ pub enum ProtocolError {
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the connection's window allows")]
     WindowExceeded,
-    /// Too much input that causes work on this side but serves no request. `limit` is the field of
-    /// [`super::Limits`] that bounds it.
+    /// Too much input that causes work on this side but serves no request. `limit` is the value of
+    /// the field of [`super::Limits`] that bounds it.
     #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
     Flood { flood: Flood, limit: u32 },
 }
@@ -196,8 +198,9 @@ pub enum Malformed {
     /// trailers (RFC 9113 8.3).
     #[error("a pseudo-header field is not allowed in this kind of message")]
     PseudoFieldMisplaced,
-    /// A pseudo-header field is missing, or `:path` is empty (RFC 9113 8.3.1, 8.3.2).
-    #[error("a pseudo-header field is missing or empty")]
+    /// A pseudo-header field is missing, `:path` is empty, or CONNECT has `:scheme` or `:path` (RFC
+    /// 9113 8.3.1, 8.3.2, 8.5).
+    #[error("a pseudo-header field is missing or empty, or CONNECT has :scheme or :path")]
     PseudoFieldMissing,
     /// A status that is not three digits (RFC 9113 8.3.2).
     #[error("the status code is not a number from 100 to 999")]

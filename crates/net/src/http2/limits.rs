@@ -47,7 +47,7 @@ impl Default for Limits {
     }
 }
 
-/// Frames that do no work and that a peer could send endlessly.
+/// Input that does no work and that a peer could send endlessly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
     /// SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS of streams that were reset.

@@ -59,7 +59,8 @@ impl Settings {
         }
     }
 
-    /// Writes the first SETTINGS frame; `streams` is the number of streams that clients may open.
+    /// Writes the first SETTINGS frame. `streams` is the number of streams that clients may open. A
+    /// client passes `None`, and the frame then disables push instead.
     pub(super) fn write(&self, streams: Option<u32>, list_bytes: usize, out: &mut Vec<u8>) {
         let list_bytes = u32::try_from(list_bytes).unwrap_or(u32::MAX);
         let of_role = match streams {

@@ -25,7 +25,7 @@ pub enum SettingsError {
         reason: String,
         remedy: &'static str,
     },
-    /// The machine has no CA certificates.
+    /// The machine has no usable CA certificates.
     NoSystemRoots(String),
     /// The server name is neither a DNS name nor an IP address.
     ServerName(String),

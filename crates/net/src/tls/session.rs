@@ -54,9 +54,9 @@ impl Session {
         }
     }
 
-    /// Processes received bytes. `on_plain` is called with the plaintext of each record, which is
-    /// never empty. Handshake messages, and data that waited for the end of the handshake, are
-    /// appended to `out`.
+    /// Processes received bytes. `on_plain` is called with each piece of plaintext, which is never
+    /// empty. Handshake messages, and data that waited for the end of the handshake, are appended
+    /// to `out`.
     ///
     /// # Errors
     /// The peer sent an alert or violated the protocol, or its certificate is not accepted. In that

@@ -3,8 +3,8 @@
 //! Receiving is multishot into a ring of buffers: one submission usually serves a connection until
 //! it ends. Submissions are collected in the queue and submitted with the one `io_uring_enter` that
 //! also waits. Only the thread that made the loop submits, and completions are processed only when
-//! it requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing
-//! preempts the worker.
+//! it requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock, and completions
+//! never interrupt the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
 //! to) until the operation's completion has been reaped. A [`Conn`] owns such memory, and is

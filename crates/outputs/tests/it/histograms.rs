@@ -1,4 +1,4 @@
-//! Tests that random histograms can be converted to native histograms and back.
+//! Tests that native histograms contain every value of random histograms.
 
 use std::sync::Arc;
 

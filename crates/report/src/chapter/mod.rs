@@ -137,7 +137,7 @@ pub enum Part {
     Notes { notes: Vec<Note> },
     /// Names and values, only on the page.
     Terms { terms: Vec<[String; 2]> },
-    /// The text of a file, only on the page.
+    /// The text of a file or a command, only on the page.
     Code(Code),
     /// Test results, only for a CI system.
     Cases(Cases),
@@ -266,7 +266,7 @@ impl Block {
         Part::Records { head, records }.into()
     }
 
-    /// Creates a block with the text of a file.
+    /// Creates a block with the text of a file or a command.
     pub fn code(caption: impl Into<Text>, text: &str, is_command: bool) -> Self {
         let code = Code {
             caption: caption.into(),

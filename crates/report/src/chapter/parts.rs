@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-/// The text of a file.
+/// The text of a file or a command.
 #[derive(Serialize)]
 pub struct Code {
     /// The caption, or empty.

@@ -222,7 +222,8 @@ impl Series {
         label(&self.label, LABEL_COLUMNS)
     }
 
-    /// Returns the position of the line's last point, where the label is drawn.
+    /// Returns the position of the label: the last point of the line or, if there is no line, the
+    /// last dot.
     fn end(&self) -> Option<(f64, f64)> {
         let dot = self.dots.last().map(|it| it.at);
         self.line.last().copied().or(dot)

@@ -1,6 +1,6 @@
 //! The charts of the page. Each of the five kinds draws its data as one SVG element and is
-//! independent of the study. Margins adapt to the labels, so that no label is cut off and no two
-//! overlap.
+//! independent of the study. Margins adapt to the labels. Long names are shortened, and axis labels
+//! that would overlap are left out.
 
 pub mod bars;
 pub mod dots;

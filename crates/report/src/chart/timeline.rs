@@ -31,7 +31,7 @@ pub struct Second {
     pub second: u32,
     /// The number of responses in the second.
     pub completed: u64,
-    /// The 99th percentile of the response time.
+    /// The 99th percentile of the response time; `None` if the second has no responses.
     pub p99_ns: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ struct PhaseAxes {
 }
 
 impl Axes {
-    /// Axes that cover all of these charts; `None` if they have no data.
+    /// Returns axes that cover all of these charts, or `None` if the charts have no data.
     pub fn over(charts: &[Vec<Phase<'_>>]) -> Option<Self> {
         let names = distinct(charts.iter().flatten().map(|it| it.name));
         let width = WIDTH_MIN.max(PHASE_WIDTH * names.len() as f64);

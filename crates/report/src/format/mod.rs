@@ -30,7 +30,7 @@ pub fn grouped(value: f64) -> String {
 }
 
 /// Formats the value with three significant digits, or more if its integer part has more: `0.412`,
-/// `41.2`, `2,400`.
+/// `41.2`, `2,400`. A value below 1 has three decimals.
 pub fn three_figures(value: f64) -> String {
     let decimals = match round_to_three(value).abs() {
         size if size >= 100.0 || size == 0.0 => return grouped(value),
@@ -82,7 +82,8 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
 }
 
 /// Formats a difference with its sign, such as `+1.24`, and its interval, such as `1.10–1.38`, or
-/// `−0.1 to +0.2` if it reaches below zero. `number` formats the values.
+/// `−0.1 to +0.2` if it reaches below zero. The second text is empty if there are fewer than two
+/// blocks. `number` formats the values.
 pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
     let sign = |value: f64| if value < 0.0 { MINUS } else { "+" };
     let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
@@ -166,7 +167,8 @@ pub fn capitalized(text: &str) -> String {
     first.collect::<String>() + letters.as_str()
 }
 
-/// Converts a time from RFC 3339 format to UTC, to the second: `2026-11-21 10:07:42 UTC`.
+/// Formats a UTC time that displays in RFC 3339 format, without fractions of a second: `2026-11-21
+/// 10:07:42 UTC`.
 pub fn instant(moment: &impl Display) -> String {
     let text = moment.to_string();
     let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);

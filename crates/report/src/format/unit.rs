@@ -1,5 +1,5 @@
-//! Units and their scales. All values of a column or an axis have the same scale, so that they are
-//! easy to compare.
+//! Units and their scales. All values of a table column have the same scale, which makes them easy
+//! to compare.
 
 use gatebench_stats::Estimate;
 use serde::{Deserialize, Serialize};

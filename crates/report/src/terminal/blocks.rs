@@ -8,7 +8,7 @@ use crate::{Tone, text};
 /// The minimum number of columns for the text after a name.
 const WORDS_MIN: usize = 20;
 
-/// The maximum number of places listed for a note; the page lists all.
+/// The maximum number of places listed for a limit; the page lists all.
 const PLACES_MAX: usize = 4;
 
 /// The number of columns for the severity of a note.

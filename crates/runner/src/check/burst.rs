@@ -21,7 +21,7 @@ const NAME: &str = "concurrent requests get the right responses";
 const TAG: u16 = 2;
 const CONNECTIONS: u32 = 32;
 const REQUESTS: u64 = 640;
-/// The largest body in the burst, which tests concurrency, not bandwidth.
+/// The size in bytes of the largest body in the burst, which tests concurrency, not bandwidth.
 const BYTES_MAX: u64 = 64 << 10;
 /// The time limit for sending. A fast gateway needs a tenth of a second.
 const BURST: Duration = Duration::from_secs(2);
@@ -110,7 +110,7 @@ fn is_template(request: &Request) -> bool {
     parts.any(|part| part.windows(2).any(|pair| pair == b"{{"))
 }
 
-/// Describes the wrong responses; `None` if all are right.
+/// Describes the wrong and missing responses; `None` if every request got the right response.
 fn wrong(outcome: &Outcome) -> Option<String> {
     let counts = &outcome.counts;
     let mut lines = Vec::new();

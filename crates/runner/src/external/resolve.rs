@@ -36,7 +36,8 @@ pub(crate) fn resolve(
 /// Finds the load generator of a resumed run, with warnings about changes.
 ///
 /// # Errors
-/// The load generator or its script is missing.
+/// The load generator or its script is missing, or this version of gatebench does not support the
+/// load generator.
 pub(crate) fn again(
     manifest: &Manifest,
 ) -> Result<Option<(PreparedGenerator, Vec<Warning>)>, RunnerError> {

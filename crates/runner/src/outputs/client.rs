@@ -31,7 +31,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A client that has not connected yet.
+    /// Creates a client that has not connected yet.
     pub(super) fn new(target: Target) -> Self {
         Self {
             target,
@@ -54,7 +54,7 @@ impl Client {
         self.deliver(Vec::new(), until)
     }
 
-    /// Delivers a body.
+    /// Sends a body to the server, or appends it to the file.
     pub(super) fn deliver(
         &mut self,
         body: Vec<u8>,

@@ -29,7 +29,8 @@ const FLUSH: Duration = Duration::from_secs(5);
 pub struct Settings {
     /// The targets that receive each second.
     pub targets: Vec<Target>,
-    /// True if the run fails when a target does not respond before the first trial.
+    /// True if the run fails when a target refuses the probe or does not respond before the first
+    /// trial.
     pub required: bool,
     /// Labels that are added to all series.
     pub tags: BTreeMap<String, String>,
@@ -72,7 +73,7 @@ impl Outputs {
     /// reason is passed to `warn`. Returns `None` if there are no targets.
     ///
     /// # Errors
-    /// The refusal, if outputs are required.
+    /// A sender cannot be started. If outputs are required, the refusal of a target.
     pub fn start(
         settings: &Settings,
         run: &Path,
@@ -119,8 +120,8 @@ impl Outputs {
     }
 
     /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
-    /// then waits until the remaining data is sent. The first failure of each target is passed to
-    /// `warn`, unless its probe had already failed.
+    /// then waits until the remaining data is sent, and passes the result of each target to `done`.
+    /// The first failure of each target is passed to `warn`, unless its probe had already failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,

@@ -8,7 +8,7 @@ use super::client::{Client, TIMEOUT};
 use super::refusal::{Refusal, Then};
 use super::target::Target;
 
-/// The size of a body before compression.
+/// The size before compression at which a body is sent.
 const BODY_BYTES: usize = 1 << 20;
 /// The maximum number of attempts to send a body.
 const ATTEMPTS_MAX: u32 = 4;

@@ -76,7 +76,7 @@ pub(super) fn bytes(push: &[Body]) -> Vec<u8> {
         .collect()
 }
 
-/// The result of an output at the end.
+/// The result of sending to one target, at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The target, without secrets.

@@ -13,7 +13,7 @@ use gatebench_outputs::{Duration as Sense, Encoder, Format, Stat};
 
 use super::url::{Url, without_secrets};
 
-/// The default interval between two pushes.
+/// The default and minimum interval between two pushes.
 const PUSH_EVERY: Duration = Duration::from_secs(1);
 /// The schema of k6's native histograms, which has eight buckets for each doubling.
 const SCHEMA: i32 = 3;
@@ -48,7 +48,7 @@ pub enum TargetError {
         /// The valid values, as text.
         valid: String,
     },
-    /// The target does not name a file or database.
+    /// The target is missing, or does not name a file or database.
     #[error("{0} has no target")]
     Empty(Kind),
 }
@@ -97,7 +97,7 @@ impl Kind {
         Self::JsonLines,
     ];
 
-    /// The environment variable that contains the output's URL.
+    /// Returns the environment variable that contains the output's URL; empty for a file.
     fn url_variable(self) -> &'static str {
         match self {
             Self::Prometheus => "K6_PROMETHEUS_RW_SERVER_URL",
@@ -202,7 +202,7 @@ impl Target {
     }
 
     /// Parses `KIND=TARGET`, and takes further settings from `variables`. If the target is empty,
-    /// the URL comes from a variable, or is k6's default.
+    /// the URL comes from a variable, or is the default URL.
     ///
     /// # Errors
     /// The argument or a variable is not valid.
@@ -224,7 +224,7 @@ impl Target {
         Encoder::new(&self.format, self.sense)
     }
 
-    /// Returns the statistics of trends that the environment requests.
+    /// Returns the statistics of trends that the environment requests, or the default statistics.
     ///
     /// # Errors
     /// The variable is not valid.
@@ -260,7 +260,8 @@ fn given<T: FromStr>(
 
 const BOOLEAN: &str = "true or false";
 
-/// Returns the URL from the command line, or the one from the variable, which may contain secrets.
+/// Returns the URL from the command line, the one from the variable, which may contain secrets, or
+/// the default.
 fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     let (default, port) = match kind {
         Kind::Prometheus => (PROMETHEUS, None),

@@ -14,7 +14,7 @@ const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target. `samples` are the requests of the load, the first
 /// of which is sent. If there are none, the request of a case that reaches the upstream is sent.
-/// Returns `None` if there is only one target, or no ledger can be read.
+/// Returns `None` if there is only one target, or the upstream has no ledger.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.

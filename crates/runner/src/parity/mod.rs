@@ -26,7 +26,7 @@ use crate::http_probe::{RESPONSE_TIMEOUT, Response, exchange, render, send, shor
 use crate::ledger;
 use crate::numbers::count;
 
-/// The maximum number of characters of a failed case's messages that are kept.
+/// The maximum number of characters that are kept of each message of a failed case.
 const SHOWN_CHARS: usize = 2_000;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of threads that send requests to routes. Sequential requests to thousands of routes
@@ -72,9 +72,9 @@ pub(crate) fn proof(
     }
 }
 
-/// Runs the scenario's cases against a gateway, and counts the routes that respond to the `samples`
-/// of the load's requests. The proof stops at the first case without a response, because if the
-/// gateway hangs, every further case would wait for the timeout.
+/// Runs the scenario's cases against a gateway, and counts the routes that respond to one request
+/// each. `samples` are the load's requests. The proof stops at the first case without a response,
+/// because if the gateway hangs, every further case would wait for the timeout.
 ///
 /// An attached gateway gets only the cases that are on routes of the scenario.
 ///
@@ -320,8 +320,8 @@ impl<'a> Prover<'a> {
         Ok((sent, response, reached))
     }
 
-    /// Returns the size of the body that the upstream received, if the case checks it and the
-    /// upstream is gatebench's.
+    /// Returns the total size of the request bodies that the upstream has received, if the case
+    /// checks it and the upstream has a ledger.
     fn body_bytes_seen(&self, case: &ParityCase) -> Result<Option<u64>, Abort> {
         if case.upstream_body_bytes.is_none() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Turns the agents of a load into their records.
+//! Turns the reports of a load's agents into records.
 
 use gatebench_agent::{AgentReport, StartReport};
 use gatebench_engine::Metric;

@@ -10,7 +10,7 @@ pub(crate) const BIN_NS: u64 = 100_000_000;
 /// per second are enough for a test of steady state.
 const BINS_MAX: u64 = 6_000;
 
-/// Figures of a load that can be read at little cost, counted since its start.
+/// Cumulative figures of a load that can be read at little cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Glance {
     /// The time on `CLOCK_MONOTONIC`.
@@ -19,12 +19,12 @@ pub(crate) struct Glance {
     /// `None` for the direct variant, and for a gateway on another host, which cannot be read that
     /// often.
     pub(crate) gateway_cpu_ns: Option<u64>,
-    /// `None` if the upstream is not gatebench's, or has several targets.
+    /// `None` if the upstream has several targets, or is not started by gatebench on this machine.
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
 
 /// Returns the time of a bin's edge, counted from the start of the measurement; `None` after the
-/// last one.
+/// last edge, and for a measurement that is too long for bins.
 pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     if measure_ns / BIN_NS > BINS_MAX {
         return None;

@@ -118,8 +118,8 @@ impl<'a> FaultInjection<'a> {
         self.killed.as_ref()
     }
 
-    /// Returns the record after the load; `None` if the load ended before the failure. `ended` is
-    /// the number of requests that got a response or failed, including the warm-up.
+    /// Returns the record after the load; `None` if the load ended before the failure was over.
+    /// `ended` is the number of requests that got a response or failed, including the warm-up.
     pub(crate) fn record(
         self,
         running: &Running,

@@ -8,8 +8,8 @@ use gatebench_store::{GroupRecord, Histogram, RouteRecord, TimeFigures};
 use super::figures::{counts, of_responses, sums};
 use crate::workload::Workload;
 
-/// Returns the record of each group, if there are several groups or several requests. `shapes` are
-/// the groups' loads.
+/// Returns the record of each group, if there are several groups or a group with several requests.
+/// `shapes` are the groups' loads.
 pub(crate) fn records(outcome: &Outcome, shapes: &[Shape]) -> Vec<GroupRecord> {
     let several = outcome.groups.len() > 1;
     let apart = several || outcome.groups.iter().any(|group| group.routes.len() > 1);

@@ -478,7 +478,8 @@ fn run_watched(
     })
 }
 
-/// On drop, signals the end of the load to the watch, even if the load generator panics.
+/// On drop, signals the end of the load to the watch and the companions, even if the load generator
+/// panics.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {

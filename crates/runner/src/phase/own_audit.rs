@@ -15,7 +15,7 @@ use super::scrape::Source;
 use super::timeline;
 use crate::numbers::nanos;
 
-/// The time until the metrics contain a request, unless the gateway's folder states another one.
+/// The time until the metrics contain a request, unless the gateway's folder states another time.
 const LATE_BY: Duration = Duration::from_secs(1);
 /// The first and the longest pause between the fetches after a load. Each pause is twice as long as
 /// the previous one, so that a gateway that counts fetches is not flooded with them.

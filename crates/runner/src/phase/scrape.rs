@@ -82,8 +82,9 @@ struct Counter {
 }
 
 impl Counter {
-    /// Returns the mean since an earlier fetch in nanoseconds, or the growth per 1,000 seconds;
-    /// `None` if nothing was counted, or if the gateway has restarted.
+    /// Returns the mean in nanoseconds of the milliseconds counted since an earlier fetch or, for a
+    /// counter without a divisor, the growth per 1,000 seconds. Returns `None` if the divisor has
+    /// not grown, or if the gateway has restarted.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let figure = match (self.over, earlier.over) {

@@ -59,8 +59,8 @@ impl Timed {
 }
 
 impl Timeline<'_> {
-    /// Creates a timeline that merges the histograms of this number of seconds, because a load that
-    /// lasts a day must not need more memory than one that lasts a minute.
+    /// Creates a timeline that merges the histograms of this number of seconds, so that a load that
+    /// lasts a day needs no more histograms than a short load.
     pub(crate) fn new(workers: usize, stretch_seconds: u32) -> Self {
         Self {
             merge: Merge::new(workers),
@@ -81,8 +81,8 @@ impl Timeline<'_> {
         let stretch = interval.second / self.stretch_seconds;
         let recordings = self.stretches.entry(stretch).or_default();
         for (metric, class, recording) in interval.recordings() {
-            // The load generator's histograms reserve memory for a minute; only the values of the
-            // second are kept.
+            // The load generator's histograms reserve memory for times of up to a minute. The
+            // copies need memory only for the recorded values.
             let histogram = recordings.entry((metric, class)).or_insert_with(empty);
             add(histogram, &recording.histogram);
         }

@@ -29,12 +29,12 @@ pub(crate) struct Seen {
 /// ledger counts the nonces of the load, including the warm-up, that reached the upstream. If there
 /// are at least as many nonces as responses, every response came from the upstream, and the gateway
 /// stripped the header of the untimed responses. Otherwise, the share of requests that reached the
-/// upstream is assumed to be the same in warm-up and measurement, so `responses × reached ÷ all
-/// responses` of the measurement's responses came from the upstream. These include the traced
-/// responses; the gateway stripped the header of the remaining responses. This estimate does not
-/// apply to requests that the gateway itself must serve. Without a ledger (the upstream of an
-/// attached gateway may be the user's), requests with untimed responses count as never having
-/// reached the upstream.
+/// upstream is assumed to be the same in warm-up and measurement, so `measured × reached ÷ all`
+/// responses of the measurement came from the upstream, where `measured` and `all` are the numbers
+/// of responses of the measurement and of the load. These include the traced responses; the gateway
+/// stripped the header of the remaining responses. This estimate does not apply to requests that
+/// the gateway itself must serve. Without a ledger (the upstream of an attached gateway may be the
+/// user's), requests with untimed responses count as never having reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses is neither

@@ -30,7 +30,7 @@ const WAIT_MAX_NS: u64 = 120_000_000_000;
 pub(crate) struct Warming<'a> {
     min_ns: u64,
     max_ns: u64,
-    /// The loads that start their measurements together.
+    /// The lockstep, if several loads start their measurements together.
     lockstep: Option<&'a Member<'a>>,
     ticket: Option<u64>,
     settled: bool,

@@ -96,7 +96,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) tap: Option<Tap<'a>>,
     /// The changes to the gateway during the load.
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
-    /// The failure of the upstream during the load.
+    /// The failure of an upstream target or of the control plane during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
     /// The number of glances that were skipped because an earlier glance was late.
     pub(crate) late_glances: usize,
@@ -236,8 +236,8 @@ impl Watch<'_> {
         watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
-    /// Makes the scheduled changes to the gateway, and causes the upstream's failure, at their
-    /// times.
+    /// Makes the scheduled changes to the gateway, and starts and ends the scheduled failure, at
+    /// their times.
     fn advance(&mut self) -> Result<(), Abort> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());
@@ -260,7 +260,8 @@ impl Watch<'_> {
     }
 }
 
-/// Returns the record. The first failure counts as a death; after an interrupt, there is no record.
+/// Returns the record. The first failure is stored in `death`; after an interrupt, there is no
+/// record.
 fn record_of<T>(made: Result<Option<T>, Abort>, death: &mut Option<Failure>) -> Option<T> {
     made.unwrap_or_else(|abort| {
         if let Abort::Failed(failure) = abort {

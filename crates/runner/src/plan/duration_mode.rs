@@ -200,7 +200,8 @@ impl Asked<'_> {
         Ok(blocks)
     }
 
-    /// Shortens the loads. A suite that repeats a document already has short loads.
+    /// Shortens the loads, and describes the changes. The load of a suite that repeats a document
+    /// is only minutes long and stays as it is.
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             return vec![format!(

@@ -83,8 +83,8 @@ impl<'a> Hosts<'a> {
         Ok(has_cores && self.testbed.can_hold(limits)?)
     }
 
-    /// Returns the placement on cores, without the parts that run at other places. The gateway gets
-    /// the largest requested number of cores, or as many as the largest size can use.
+    /// Returns the placement on cores, without the parts that run elsewhere. The gateway gets the
+    /// largest requested number of cores, or as many as the largest size can use.
     ///
     /// # Errors
     /// The machine has too few cores.

@@ -1,4 +1,5 @@
-//! Ends a run early if its study needs no more blocks, or if its time limit is reached.
+//! Ends a run early if its study needs no more deciding blocks, or if the next block would probably
+//! exceed the time limit.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

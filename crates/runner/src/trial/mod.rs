@@ -2,7 +2,7 @@
 //!
 //! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
 //! again and ends everything. A trial must not depend on other trials or on the order of the run,
-//! except through the lockstep of its block.
+//! except through the lockstep of its block and the earlier repeats of its search.
 
 mod opening;
 mod start;
@@ -262,7 +262,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the parity failure, or the crash of the gateway if that is the cause.
+    /// Returns the parity failure, or the death of a part of the testbed if that is the cause.
     fn parity_failure(
         &self,
         running: &mut Running,

@@ -13,8 +13,8 @@ use crate::numbers::nanos;
 /// The interval between reads; the kernel updates the load average only every five seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Waits until the machine's load average is below the limit, but not longer than the setting
-/// permits. Returns `None` if no wait is required, or if the load average cannot be read.
+/// Waits until the machine's load average per core is below the limit, but not longer than the
+/// setting permits. Returns `None` if no wait is required, or if the load average cannot be read.
 pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecord> {
     if settle.at_most.0.is_zero() {
         return None;

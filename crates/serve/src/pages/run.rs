@@ -200,7 +200,7 @@ fn hint(state: RunState, dir: &Path) -> [String; 2] {
     [words.to_owned(), command]
 }
 
-/// The other runs, the newest first.
+/// The other runs that are not in progress, the newest first, at most [`OTHERS_MAX`].
 fn others(app: &App, name: &str) -> Result<Vec<Link>, Problem> {
     let rows = app.rows()?;
     let others = rows

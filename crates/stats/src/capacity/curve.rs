@@ -1,5 +1,5 @@
-//! The logistic curve of a search: the probability that a step holds its objective, as a function
-//! of the logarithm of its rate.
+//! The logistic curve of a search: the probability that a step holds, that is, meets the objective,
+//! as a function of the logarithm of its rate.
 //!
 //! Within a process, a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
 //! logarithm of its rate and λ is the share of steps that miss at every rate ([`super::lapses`]).
@@ -35,7 +35,8 @@ const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// A combination is omitted if its weight is below this fraction of the largest weight.
+/// A combination is omitted if an upper bound on its weights is below this fraction of the largest
+/// weight found so far.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// The number of places on the grid of the middle.
@@ -44,8 +45,8 @@ const PLACES: usize = 141;
 /// The number of standard deviations beyond which a normal distribution counts as zero.
 const FAR: f64 = 5.0;
 
-/// The search for a rate that holds with the required probability ends this many widths below the
-/// middle.
+/// The search for a rate that holds with the required probability ends at this multiple of the sum
+/// of both widths below the middle.
 const FURTHEST: f64 = 6.0;
 
 /// Returns the width at `index` on the grid.
@@ -76,8 +77,8 @@ impl Combination {
         (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
     }
 
-    /// Returns the distance below the middle at which steps hold with that probability, or `None`
-    /// if the lapses make it unreachable.
+    /// Returns the distance below the middle at which steps hold with the probability `held`, or
+    /// `None` if the lapses make that probability unreachable.
     fn below(self, held: Held) -> Option<f64> {
         static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
             [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
@@ -163,7 +164,7 @@ impl Curve {
                     .map(|(repeat, holds)| likelihood(repeat, holds, lapses::share(cell)))
                     .collect();
                 let most = |of: &Vec<f64>| of.iter().copied().fold(0.0, f64::max);
-                // An upper bound on the weight of any place.
+                // An upper bound on the likelihood at any place.
                 let most: f64 = likelihoods.iter().map(most).product();
                 if most * lapses::prior(cell) < NEGLIGIBLE * largest {
                     continue;
@@ -217,8 +218,8 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// Returns the rate at which steps hold with that probability, computed from the combinations
-    /// for which such a rate exists.
+    /// Returns the rate at which steps hold with the probability `held`, computed from the
+    /// combinations for which such a rate exists.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
@@ -278,8 +279,8 @@ impl Curve {
         most.map(|it| it.0).unwrap_or_default()
     }
 
-    /// Returns the middle of each repeat's process for the most likely widths, given the middles of
-    /// the others.
+    /// Returns, for each repeat, the rate at the middle of its process's curve, for the most likely
+    /// widths and lapses. The prior is a normal distribution around `middle`.
     fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
         let spread = width(self.likeliest().processes);
         let own = self.own_middles(repeats, |place| {
@@ -290,15 +291,16 @@ impl Curve {
         own.into_iter().map(rate).collect()
     }
 
-    /// Returns the middle of each repeat's process for the most likely widths, estimated from its
-    /// own steps alone. The result is empty if a repeat has no steps.
+    /// Returns the middle of each repeat's process for the most likely widths and lapses, estimated
+    /// from its own steps alone. The result is empty if the steps of a repeat have likelihood zero
+    /// at every place.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// Returns the middle of each repeat's process, given a prior weight for each place, or `None`
-    /// if no place has weight.
+    /// Returns the middle of each repeat's process, given a prior weight for each place; `None` for
+    /// a repeat for which no place has weight.
     fn own_middles(
         &self,
         repeats: &[Vec<Tried>],

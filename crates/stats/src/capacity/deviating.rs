@@ -13,7 +13,7 @@ const FALSE_ALARMS: f64 = 0.05;
 /// The minimum number of processes for a test. With fewer, the spread of the others is unknown.
 const PROCESSES_MIN: usize = 4;
 
-/// The middle of a process's curve, estimated from its own steps alone, as a logarithm.
+/// The middle of a process's curve, as the logarithm of a rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Middle {
     pub(super) at: f64,
@@ -28,8 +28,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         return Vec::new();
     }
     let count = middles.len() as f64;
-    // Only the process farthest from the others matters. Because it may be any process, the level
-    // is divided by the number of processes (Bonferroni).
+    // Every process is tested, so the level is divided by the number of processes (Bonferroni).
     let beyond = student::quantile(1.0 - FALSE_ALARMS / 2.0 / count, count - 2.0);
     let differs = |at: &usize| {
         let own = middles[*at];

@@ -27,7 +27,8 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Lapses {
     /// The median of the share's distribution, given the steps.
     pub share: f64,
-    /// The 95 % interval of the share, whose ends are bounds of grid cells.
+    /// The 95 % interval of the share. Its ends are bounds of grid cells, with 0 in place of the
+    /// lowest bound.
     pub interval: Interval,
 }
 

@@ -2,8 +2,8 @@
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// The distance, in resolutions, between a rate that held and one that missed at which the steps
-/// near the result begin.
+/// The steps near the result begin when the rate that held and the rate that missed are at most
+/// this many resolutions apart.
 const BRACKET: f64 = 4.0;
 
 /// The number of resolutions by which the rate falls after a miss near the result. After a step
@@ -25,8 +25,9 @@ pub(super) struct Walk {
     rate: f64,
     /// The distance to the next rate, which doubles with each step until the outcome changes.
     stride: f64,
-    /// The last rates that held and missed before the steps near the result.
+    /// The last rate that held.
     held: Option<f64>,
+    /// The last rate that missed before the steps near the result.
     missed: Option<f64>,
     /// The number of steps near the result so far; `None` until they begin.
     near: Option<usize>,

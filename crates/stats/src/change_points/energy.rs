@@ -6,7 +6,8 @@
 pub(super) struct Split {
     /// The index of the first value after the split, within the segment.
     pub(super) at: usize,
-    /// The energy distance between the two sides, times mn ÷ (m + n) (equation 5 of the source).
+    /// The energy distance between the left side, of m values, and the n values after it that
+    /// differ most, times mn ÷ (m + n) (equation 5 of the paper named in the parent module).
     pub(super) statistic: f64,
 }
 

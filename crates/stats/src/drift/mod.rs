@@ -34,7 +34,8 @@ pub fn drift(bins: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Averages adjacent bins, as few at a time as leave at most [`POINTS_MAX`] points.
+/// Averages groups of adjacent bins. The groups are as small as possible for at most [`POINTS_MAX`]
+/// points. Bins at the end that do not fill a group are dropped.
 fn added_up(bins: &[f64]) -> Vec<f64> {
     let neighbors = bins.len().div_ceil(POINTS_MAX);
     let mean = |bins: &[f64]| bins.iter().sum::<f64>() / bins.len() as f64;

@@ -79,8 +79,8 @@ pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
     time_of_rests(&rank_correlations(&one_by_one(rests)), rests.len())
 }
 
-/// Returns the length of a sawtooth, if there is one: the distance with the highest correlation
-/// after the first correlation that is not positive.
+/// Returns the length of a tooth if the series is a sawtooth: the distance with the highest
+/// correlation from the first correlation that is not positive on.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     let first = correlations
         .iter()

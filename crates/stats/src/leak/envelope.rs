@@ -50,7 +50,7 @@ pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
 }
 
 /// Returns the rise of an envelope from its first minimum to its last, and the seconds between
-/// them, or `None` if there are no minima.
+/// them, or `None` if there are fewer than two minima.
 pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
     let (first, last) = (envelope.first()?, envelope.last()?);
     let seconds = last.at_seconds - first.at_seconds;

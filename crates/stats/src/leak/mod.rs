@@ -90,10 +90,10 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval is above the bound.
     Leak,
-    /// There is no leak above the bound. Either the interval is at or below the bound, or growth at
-    /// the bound would exceed the range of all values; both conditions allow for one more step. In
-    /// addition, the series does not grow by more than the bound from the first minimum to the
-    /// last, in the last third, or at the end.
+    /// There is no leak above the bound. Either the interval is at or below the bound, or the range
+    /// of all values is at most the growth that the bound allows; both conditions allow for one
+    /// more step. In addition, the series does not grow by more than the bound from the first
+    /// minimum to the last, in the last third, or at the end.
     NoLeak,
     /// The series is not sufficient for either verdict.
     Undetermined {
@@ -108,8 +108,8 @@ pub enum LeakVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// The series is too short: it does not have ten windows, each of which is longer than a tooth
-    /// or the correlation time.
+    /// The series is too short: it does not have ten windows that are longer than a tooth or the
+    /// correlation time, or fewer than eight of the minima are independent.
     TooShort,
     /// The growth of the series slows down, like that of a cache that fills. The growth of a leak
     /// may slow down, too.

@@ -119,8 +119,8 @@ pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     Some(lower.midpoint(upper))
 }
 
-/// Returns the slopes of one resample: the line plus residuals that are drawn in stretches of
-/// `block` adjacent values.
+/// Returns the slopes of each resample. A resample is the line plus residuals that are drawn in
+/// stretches of `block` adjacent values.
 fn resample(
     envelope: &[Sample],
     slope: f64,

@@ -66,8 +66,7 @@ impl Steps {
     }
 }
 
-/// Returns the largest rise between two adjacent minima that exceeds all earlier values and is
-/// never reversed.
+/// Returns the largest step: the amount by which all later minima exceed all earlier ones.
 fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
         let (before, after) = envelope.split_at(at);

@@ -45,7 +45,7 @@ impl Law {
     }
 
     /// Returns the number of cores beyond which additional cores lower the throughput, √((1 − σ) ÷
-    /// κ), or `None` if there is no such number.
+    /// κ) but at least 1, or `None` if there is no such number.
     pub fn peak_cores(&self) -> Option<f64> {
         match *self {
             Self::Universal {
@@ -98,9 +98,9 @@ impl Law {
 
     /// Fits the law that minimizes the squared relative errors in its linear form
     /// `N ÷ X = a + b(N − 1) + cN(N − 1)`, where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be
-    /// negative. The result is the best of four fits, each of which sets some of the coefficients
-    /// to 0, without the fits in which another coefficient is negative (C. L. Lawson, R. J. Hanson,
-    /// *Solving Least Squares Problems*, 1974, chapter 23).
+    /// negative. The result is the best of four fits, which set neither, one or both of b and c to
+    /// 0, without the fits in which a coefficient is negative (C. L. Lawson, R. J. Hanson, *Solving
+    /// Least Squares Problems*, 1974, chapter 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()
@@ -124,7 +124,7 @@ impl Law {
     }
 }
 
-/// A solution in which some of the coefficients are 0.
+/// A solution in which some of the coefficients may be fixed at 0.
 struct Fit {
     coefficients: [f64; 3],
     squares: f64,
@@ -132,7 +132,8 @@ struct Fit {
 
 impl Fit {
     /// Returns the least-squares solution of row · coefficients = 1, with nonzero coefficients only
-    /// for `columns`, or `None` if the solution is not unique or a coefficient is negative.
+    /// for `columns`, or `None` if the solution is not unique, a coefficient is negative, or the
+    /// first is 0.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Scaling the columns to length 1 keeps the equations well-conditioned.
         let length = |column: usize| {

@@ -64,10 +64,10 @@ pub struct Prediction {
 pub struct Sizing {
     /// The estimate, in whole cores.
     pub cores: u32,
-    /// The lower end of the estimate's interval.
+    /// The lower end of the estimate's interval; `None` if there are too few measurements for one.
     pub cores_low: Option<u32>,
-    /// The upper end of the estimate's interval. Also `None` if, within the law's uncertainty, no
-    /// number of cores may achieve the rate.
+    /// The upper end of the estimate's interval. `None` if there are too few measurements or if,
+    /// within the law's uncertainty, no number of cores may achieve the rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,

@@ -35,7 +35,7 @@ impl Spending {
     }
 }
 
-/// The distance between the points of a density, in standard deviations of one block.
+/// The maximum distance between the points of a density, in standard deviations of one block.
 const STEP: f64 = 0.25;
 
 /// The number of standard deviations beyond which the density of a block is negligible.

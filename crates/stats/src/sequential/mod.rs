@@ -144,8 +144,8 @@ impl Sequential {
     }
 
     /// Returns the smallest number of blocks, larger than `blocks`, that settles the comparison if
-    /// the mean and the standard deviation stay the same. Tries each look of the plan and, beyond
-    /// the plan, where the interval only shrinks, bisects.
+    /// the mean and the standard deviation stay the same. Each remaining look of the plan is tried.
+    /// Beyond the plan, the interval only shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));

@@ -1,5 +1,5 @@
 //! Detects the end of a warm-up: the cost per response has settled when the last third of the bins
-//! costs the same as the third before it, and the cost has no trend that would matter.
+//! costs nearly the same as the third before it, and the cost has no trend that would matter.
 //!
 //! The thirds grow with the warm-up, so they reveal a slow decrease late in a long warm-up. The
 //! trend reveals an early decrease in a warm-up of a second or two, whose adjacent thirds always
@@ -19,7 +19,8 @@ const CHANGE_MAX: f64 = 0.05;
 /// trend.
 const TREND_PER_SECOND_MAX: f64 = 0.05;
 
-/// The trend is computed over the last two thirds of the bins, but over at least this number.
+/// The trend is computed over the last two thirds of the bins, but over at least this number if
+/// there are enough.
 const TREND_BINS_MIN: usize = 15;
 
 /// The number of bins at the start that are left out of the trend, because connections are being
@@ -53,7 +54,7 @@ pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
 }
 
 /// Returns the cost per response of some bins, or `None` if they have fewer than `responses_min`
-/// responses.
+/// responses or no CPU time.
 fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Option<f64> {
     let (from, to) = (totals[from], totals[from + bins]);
     let responses = to.responses.saturating_sub(from.responses);
@@ -63,7 +64,7 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
 
 /// Returns the largest trend per bin that is compatible with the bins: the absolute least-squares
 /// slope of the logarithm of their cost, plus its standard error. Returns `None` if a bin has no
-/// responses.
+/// responses or no CPU time.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);

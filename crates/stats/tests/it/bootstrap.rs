@@ -31,8 +31,9 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
         (0..comparisons).any(|at| {
             let values: Vec<f64> = (0..20).map(|_| noise.normal()).collect();
             let (mean, error) = mean_and_error(&values);
-            // Every interval at this confidence is wider than 3.6 errors, so skip the milliseconds
-            // that it would take to compute one that contains zero.
+            // At this confidence, the half-width of every interval exceeds 3.6 standard errors.
+            // Skip the intervals that therefore contain zero, because each takes milliseconds to
+            // compute.
             mean.abs() > 3.6 * error && {
                 let (low, high) = mean_interval(&values, confidence, at as u64);
                 low > 0.0 || high < 0.0

@@ -237,7 +237,7 @@ fn each_verdict_has_its_case() {
         verdict(10.0, |hour| 100.0 + 0.5 * hour).verdict,
         LeakVerdict::NoLeak
     );
-    // The memory fills up within about two hours, and then stays constant.
+    // The memory approaches its limit with a time constant of one hour.
     let fills = verdict(8.0, |hour| 100.0 - 40.0 * (-hour).exp());
     let LeakVerdict::Undetermined {
         because,

@@ -47,7 +47,7 @@ pub struct HistoryIndex {
 pub struct Found {
     /// The directory's name in the folder.
     pub dir: String,
-    /// A string that changes whenever the directory changes.
+    /// A string that changes with the manifest, the number of trials and the version of gatebench.
     pub stamp: String,
 }
 
@@ -56,7 +56,7 @@ pub struct Found {
 pub struct RunEntry {
     /// The name of the run's directory in the folder of runs.
     pub dir: String,
-    /// A string that changes whenever the directory changes.
+    /// A string that changes with the manifest, the number of trials and the version of gatebench.
     pub stamp: String,
     /// The time at which the run began.
     pub created: Timestamp,

@@ -288,7 +288,7 @@ fn a_directory_that_cannot_be_created_is_named() {
 
 #[test]
 fn the_remedy_for_a_read_only_file_system_is_another_directory() {
-    // Neither sysfs nor procfs allows anyone, including root, to create directories.
+    // In sysfs, nobody may create directories, not even root.
     let error = RunWriter::create(Path::new("/sys/gatebench"), manifest()).unwrap_err();
     let kind = io_kind(&error);
     assert!(

@@ -10,8 +10,8 @@ use gatebench_stats::Verdict;
 use super::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, RunFacts, ScenarioFindings};
 
-/// A comment on a pull request. The decision comes first, then a table for each scenario, which
-/// also compares the baseline with itself.
+/// A comment on a pull request. The decision comes first, followed by the caution, if any, and a
+/// table for each scenario with comparisons. The table also compares the baseline with itself.
 pub struct Comment<'a> {
     pub(crate) ab_test: &'a AbTestFindings,
     pub(crate) run: &'a RunFacts,
@@ -52,8 +52,9 @@ impl Report for Comment<'_> {
     }
 }
 
-/// The comparisons as test results, with a suite for each scenario and a case for each metric.
-/// *Worse* on the deciding metric is a failure; a comparison without a verdict is skipped.
+/// The comparisons as test results, with a suite for each scenario and a case for each metric at
+/// each load. *Worse* on the deciding metric is a failure; a comparison without a verdict is
+/// skipped.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
     Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
 }

@@ -12,10 +12,10 @@ pub struct AbTestFindings {
     pub candidate: String,
     /// Label of the variant that the candidate is compared with.
     pub baseline: String,
-    /// Label of the baseline's second process.
+    /// Label of the second variant that runs the baseline's gateway.
     pub again: String,
     pub decision: Decision,
-    /// The reason for the decision, as a complete sentence.
+    /// The decision and its reason, as one or more sentences.
     pub text: String,
     /// Another possible cause of the difference, and the remedy, as sentences; none if there is no
     /// other cause.

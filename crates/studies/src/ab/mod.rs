@@ -77,7 +77,7 @@ fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
 }
 
 impl StudyKind for AbTest {
-    /// Ends the deciding blocks once the comparison is settled.
+    /// Ends the deciding blocks once the deciding metric is settled in every scenario.
     fn after_block(&self, dir: &Path, done: u32, next: u32) -> Result<Next, StoreError> {
         if !self.decides_in(next) || !is_settled(&Run::open(dir)?, self)? {
             return Ok(Next::Continue);
@@ -210,7 +210,8 @@ fn layout(
     })
 }
 
-/// The comparison of these two variants on the deciding metric, in each scenario.
+/// The comparison of these two variants on the deciding metric, in each scenario; none for a
+/// scenario without such a comparison.
 fn deciding<'a>(
     scenarios: &'a [ScenarioFindings],
     candidate: &str,
@@ -251,7 +252,7 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    // Finds a comparison that led to the decision; the first one is reported.
+    // True for a comparison that led to the decision. The first such comparison is reported.
     let decided = |it: &ComparisonFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
         Decision::Fine => it.result.verdict == Verdict::Better,

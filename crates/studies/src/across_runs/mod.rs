@@ -19,7 +19,7 @@ pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history, updated};
 /// A run that can be compared with others.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
-    /// The directory, as the user wrote it or as it is called in the folder of runs.
+    /// The run's directory: the path that the user wrote, or the name in the folder of runs.
     pub name: String,
     pub findings: Findings,
     manifest: Manifest,
@@ -28,8 +28,7 @@ pub struct RunSummary {
 /// Analyzes a run for a comparison with others.
 ///
 /// # Errors
-/// Fails with a [`StoreError`] that names the file if histograms, series or rendered files cannot
-/// be read.
+/// See [`analyse`].
 pub fn summarize(name: impl Into<String>, run: &Run) -> Result<RunSummary, StoreError> {
     Ok(RunSummary {
         name: name.into(),

@@ -18,8 +18,8 @@ pub(super) const ONE_RUN_EACH: &str = "There is one run on each side: the interv
     differences between blocks, but not for those between two runs on this machine. To accept or \
     reject changes in CI, set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
 
-/// The comparison as a sentence: `proxy-json, mine: CPU/request at 5,000 requests/s is 26.1 µs
-/// instead of 24.0 µs, 1.09× (1.06–1.12): worse.`
+/// The comparison as a sentence: `proxy-json, mine: added latency p99 at 5,000 requests/s is 26.1
+/// µs instead of 24.0 µs, 1.09× (1.06–1.12): worse.`
 pub(super) fn cell(
     place: &Place,
     result: &Comparison,
@@ -90,7 +90,8 @@ fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> Str
     }
 }
 
-/// The sentence for a gateway that spoiled every block, so that nothing can be compared.
+/// The sentence for a gateway that spoiled every block of a scenario, so nothing can be compared
+/// there.
 pub(super) fn lost(place: &Place) -> String {
     format!(
         "{} itself spoiled every block of {} in this run, so its results there cannot be compared; the run's \

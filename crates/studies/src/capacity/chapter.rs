@@ -19,13 +19,13 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Capacity";
 
-/// The explanation of a curve.
+/// Explains the table of a gateway's steps.
 const CURVE: &str = "Steps at the same rate share a point. The columns held and missed count the \
      steps that met the objective and those that missed it. Response times are measured from when \
      a request was due. The columns gateway, load generator and upstream show how many cores \
      each kept busy.";
 
-/// The legend of a curve's drawing.
+/// The legend of the drawing of a curve.
 const DRAWING: &str = "filled: every step met the objective; hollow: at least one missed it; \
      dotted line and band: the sustained rate and its interval; thin line: half of the steps meet \
      the objective";
@@ -69,7 +69,8 @@ impl StudyFacts for CapacityFindings {
         })
     }
 
-    /// Open if any gateway or sizing has no result.
+    /// Open if a gateway has neither a sustained rate nor a lower bound, or if the number of cores
+    /// for the requested rate is unknown.
     fn decision(&self) -> Option<Decision> {
         let has_rate = |it: &GatewayCapacity| it.response.as_ref().and_then(rate_of).is_some();
         let is_whole =

@@ -39,15 +39,15 @@ pub struct GatewayCapacity {
     pub variant: String,
     /// The number of cores that the gateway could use.
     pub cores: f64,
-    /// The result; none if no repeat was completed.
+    /// The result; none if the completed repeats have no saturation or no step.
     #[serde(rename = "answer")]
     pub response: Option<Response>,
     /// Limited if the result is a lower bound.
     pub validity: Validity,
     /// The reasons why the result is a lower bound, and the remedies, as sentences.
     pub limits: Vec<String>,
-    /// The component whose cores were at their limit in the steps that just missed the objective;
-    /// none if unknown.
+    /// The most frequent bottleneck in the steps that missed the objective near the result or, if
+    /// there are none, elsewhere in the search; none if no such step missed it.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
     /// Requests per second at the sustained rate, for each core that the gateway could use.
@@ -57,13 +57,15 @@ pub struct GatewayCapacity {
     pub cpu_ns_per_request: Option<f64>,
     /// The largest anonymous memory of the gateway in any load.
     pub memory_bytes: Option<f64>,
-    /// The throughput of the same number of connections without a schedule: the median over the
+    /// The throughput of a closed load on the same number of connections: the median over the
     /// repeats.
     pub saturation_per_second: Option<f64>,
-    /// The throughput of these connections without a gateway.
+    /// The throughput of the same closed load without a gateway: the median over the trials of the
+    /// direct variant.
     #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
-    /// The knee; none if it would be at an end of the curve.
+    /// The knee; none if it would be at an end of the curve, because the true knee may then lie
+    /// beyond that end.
     pub knee: Option<CurveKnee>,
     /// All steps in ascending order of rate; steps of equal rate are merged.
     pub curve: Vec<CapacityPoint>,
@@ -71,7 +73,7 @@ pub struct GatewayCapacity {
     pub text: String,
 }
 
-/// The point of a curve at which throughput divided by response time is largest.
+/// The point of a curve at which throughput divided by mean response time is largest.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CurveKnee {
     /// Responses per second at the knee.
@@ -103,15 +105,16 @@ pub struct CapacityPoint {
     pub offered_per_second: f64,
     /// Responses per second.
     pub achieved_per_second: f64,
-    /// Median response time.
+    /// Median response time; none if it falls on a request without a response, or if fewer than ten
+    /// samples lie beyond it. The same conditions apply to the other percentiles.
     pub p50_ns: Option<f64>,
-    /// 99th percentile; none if fewer than ten samples lie beyond it.
+    /// 99th percentile of the response time.
     pub p99_ns: Option<f64>,
-    /// 99.9th percentile; none if fewer than ten samples lie beyond it.
+    /// 99.9th percentile of the response time.
     pub p999_ns: Option<f64>,
     /// Mean response time.
     pub mean_ns: Option<f64>,
-    /// Share of the requests that failed.
+    /// Share of the intended requests without a correct response.
     pub error_share: f64,
     /// Cores that the gateway kept busy.
     pub gateway_cores: Option<f64>,
@@ -119,7 +122,7 @@ pub struct CapacityPoint {
     pub engine_cores: Option<f64>,
     /// Cores that the upstream kept busy.
     pub upstream_cores: Option<f64>,
-    /// The length of the measurement, in seconds.
+    /// The total length of the merged steps.
     pub seconds: f64,
     /// Steps that met the objective.
     pub held: u32,
@@ -138,7 +141,7 @@ pub struct SizingFindings {
     pub cores_measured: Vec<f64>,
     /// The fitted law; none if no capacity was found.
     pub law: Option<Law>,
-    /// The result; none if no number of cores suffices, or there was no measurement.
+    /// The result; none if no number of cores suffices, or if no capacity was found.
     pub sizing: Option<Sizing>,
     /// Limited if the number of cores is an upper bound.
     pub validity: Validity,

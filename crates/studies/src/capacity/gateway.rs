@@ -72,7 +72,7 @@ pub(super) fn of(
     Ok(Some(found))
 }
 
-/// The sustained rate, or its lower bound.
+/// The sustained rate or its lower bound; none if there is neither.
 pub(super) fn rate_of(response: &Response) -> Option<f64> {
     match response {
         Response::Found(found) => Some(found.rate.rate_per_second),
@@ -83,7 +83,7 @@ pub(super) fn rate_of(response: &Response) -> Option<f64> {
     }
 }
 
-/// The median throughput of the same connections without a gateway.
+/// The median throughput of the same closed load without a gateway.
 fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
     let trials = context.trials_of(scenario, Variant::Direct.label());
     median_of(trials.filter_map(|trial| saturation_per_second(&trial.record)))
@@ -133,8 +133,9 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(&values.collect::<Vec<_>>())
 }
 
-/// The component whose cores were at their limit in most of the missed steps near the result or, if
-/// there are none, in most of the other missed steps; none if no step missed.
+/// The most frequent bottleneck of the missed steps near the result or, if there are none, of the
+/// other missed steps of the search; none if no such step missed. Steps that only trace the curve
+/// are ignored.
 fn bottleneck_of(plan: &Plan, variant: &Variant, repeats: &[&TrialRecord]) -> Option<Bottleneck> {
     let missed = |roles: &[StepRole]| {
         let all = repeats

@@ -100,8 +100,8 @@ mod tests {
         phase
     }
 
-    /// 98 of 100 requests take 1 ms and two take `slow_ns`. A request without a response waits for
-    /// a second.
+    /// 98 of 100 responses take 1 ms and two take `slow_ns`. The histograms of failed requests and
+    /// of another phase, which do not count, contain only times of one second.
     fn intervals(slow_ns: u64) -> Vec<TaggedInterval> {
         let interval = |tag: &str, value, count| {
             let mut histogram = Histogram::new(3).unwrap();

@@ -89,7 +89,7 @@ fn in_words(capacity: &Capacity) -> String {
     )
 }
 
-/// The name of a step, `near-07-21250`: its role, its number in the repeat, and its rate.
+/// The name of a step, such as `near-07-21250`: its role, its number in the repeat, and its rate.
 fn name(number: usize, next: &NextStep) -> String {
     let role = name_of(&next.role);
     format!("{role}-{number:02}-{:.0}", next.rate_per_second)

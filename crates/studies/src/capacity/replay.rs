@@ -16,7 +16,8 @@ const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 /// The maximum number of attempts at a disturbed step; the last attempt always counts.
 const DISTURBED_MAX: usize = 3;
 
-/// Length of the steps that confirmed a result, as a multiple of the usual length.
+/// Length of the steps that confirmed a result in earlier versions, as a multiple of the usual
+/// length.
 const CONFIRM_LENGTH: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,8 +30,8 @@ pub(super) struct NextStep {
 
 /// Returns the next step of an unfinished repeat, or none at its end. `earlier` contains the
 /// completed repeats of the same cell, in the order of the run. `current` is the record of this
-/// repeat so far, which begins with the measurement of saturation. A disturbed step is repeated,
-/// regardless of its outcome.
+/// repeat so far, which begins with the measurement of saturation. A disturbed step is repeated up
+/// to twice, regardless of its outcome.
 pub(super) fn next_step(
     plan: &Plan,
     earlier: &[TrialRecord],

@@ -1,4 +1,4 @@
-//! Computes the number of cores that a rate requires from the capacities measured with several
+//! Computes the number of cores that a rate requires from the capacities measured with one or more
 //! numbers of cores.
 
 use gatebench_model::{Capacity, Setup, Variant};
@@ -39,7 +39,7 @@ pub(super) fn of_run(
     sizings
 }
 
-/// Reports whether two variants are the same gateway with different numbers of cores.
+/// Reports whether two variants are the same gateway, apart from their numbers of cores.
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let without_size = |variant: &Variant| match variant.clone() {
         Variant::Gateway { folder, setup, .. } => {
@@ -92,8 +92,8 @@ fn of_gateway_in(
 /// A point for each repeat. A lower bound counts as one point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // In every process, the sustained rate is the same factor below the rate at which half of
-        // the steps meet the objective.
+        // In every process, the sustained rate is the same share of the rate at which half of the
+        // steps meet the objective.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

@@ -90,7 +90,7 @@ pub(super) fn response(
     }
 }
 
-/// The reasons to doubt a sustained rate: one sentence each, with a leading space.
+/// The reasons to doubt a sustained rate, each as one or more sentences with a leading space.
 fn doubts(rates: &Sustained) -> String {
     let knees = &rates.knees_per_second;
     let is_alike = |at: &usize| !rates.deviating.contains(at);
@@ -218,14 +218,15 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     format!(
         "Each of {} runs in a fresh process. First, {} connections send as fast as they get \
          responses (saturation). Then, requests arrive at fixed rates, {arrivals}, over the same \
-         number of connections, and response times are measured from when each was due. After a \
-         warm-up, in steps of {}, the rate rises until the objective is missed; the search then \
-         bisects on the logarithm of the rate; {near}. A logistic curve is fitted to all steps and \
+         number of connections, and response times are measured from when each was due. In steps \
+         of {}, each after a warm-up, the rate rises or falls until one step has met the objective \
+         and another, at a higher rate, has missed it; the search then bisects between the two on \
+         the logarithm of the rate; {near}. A logistic curve is fitted to all steps and \
          allows for differences between processes: the sustained rate is the rate at which a step \
          meets the objective with 95 % probability in any process. Some steps may miss it \
          regardless of the rate; their share is estimated with the curve. A step meets the \
          objective if each percentile (over all requests that were due) and the share of errors \
-         stay below their bounds, and if 99 of 100 requests, or all but one, were sent and \
+         stay within their bounds, and if 99 of 100 requests, or all but one, were sent and \
          completed in time. A step {again}.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,
@@ -275,7 +276,8 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     )
 }
 
-/// If a capacity is a lower bound, the cores for a rate are an upper bound.
+/// The sentence for a capacity that is only a lower bound. It states an upper bound on the number
+/// of cores, unless the sizing's interval has no upper end.
 fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
     let most = match (sizing.cores_low, sizing.cores_high) {
         (_, Some(high)) => high,

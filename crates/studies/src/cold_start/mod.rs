@@ -21,9 +21,10 @@ const EXPLANATION: &str = "The load begins at the first correct response of a pr
                            just started. The time of this response is measured from the start of \
                            the process; its resolution is the time since the previous attempt. \
                            Requests are counted until the CPU time per request, in windows of 100 \
-                           ms, stays near its median in the last third of the load. Figures are \
-                           medians of the blocks, with their ranges. Overlapping ranges are not \
-                           ranked, and nothing is ranked with fewer than ten blocks.";
+                           ms (longer if they have fewer than 100 responses), stays near its median \
+                           in the last third of the load. Figures are medians of the blocks, with \
+                           their ranges. Overlapping ranges are not ranked, and nothing is ranked \
+                           with fewer than ten blocks.";
 
 /// The minimum number of responses in a window; a bin with fewer responses is merged with those
 /// after it.
@@ -32,10 +33,11 @@ const WINDOW_RESPONSES_MIN: u64 = 100;
 /// The minimum number of windows in which a steady state can be detected.
 const WINDOWS_MIN: usize = 9;
 
-/// The number of windows on each side that a window's cost is smoothed over.
+/// The maximum number of windows on each side that a window's cost is smoothed over.
 const NEIGHBORS: usize = 10;
 
-/// The maximum number of consecutive windows outside the band after the steady state has begun.
+/// The maximum number of consecutive windows whose smoothed cost may be outside the band after the
+/// steady state has begun.
 const OUTSIDE_MAX: usize = 10;
 
 /// The start of a gateway in one block.
@@ -62,9 +64,11 @@ struct Course {
 enum Settled {
     /// After this number of requests.
     After(u64),
-    /// Not before the last third of the load.
+    /// Not before the last third of the load, or not at all, because the cost still falls in that
+    /// third.
     Never,
-    /// The last third has no steady state, or the measurement was too short.
+    /// The cost is neither steady nor falling in the last third, or no CPU time was counted in it,
+    /// or the measurement was too short.
     Inconclusive,
 }
 

@@ -21,12 +21,12 @@ struct Second {
     failed: u64,
     /// The longest time of any request, with or without a response.
     max_ns: u64,
-    /// The largest 99th percentile among the classes of responses.
+    /// The largest 99th percentile among the status classes other than 5xx.
     p99_ns: u64,
 }
 
-/// A change or failure in a phase. If a phase has both, the event begins with the one that begins
-/// first, and is over when the last one is over.
+/// A change or failure in a phase. If a phase has both, the event lasts from the earlier start to
+/// the later end.
 struct Event {
     begin: u32,
     over_ns: u64,
@@ -57,7 +57,8 @@ pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)
 }
 
-/// The second of a phase in which the first change or failure began.
+/// The second in which a phase's first change or failure began. Changes through the admin interface
+/// count.
 fn begin_of(phase: &PhaseRecord) -> Option<u32> {
     let called = phase.admin.as_ref().filter(|_| is_called(phase));
     let begins = [
@@ -80,8 +81,8 @@ pub(crate) struct Beforehand {
 }
 
 impl Beforehand {
-    /// Counts the failed requests of a phase from the rows of the trial and the seconds of the
-    /// phase. Returns none if nothing changed or failed during the phase.
+    /// Counts the failed requests of a phase from the trial's time series and the phase's
+    /// per-second histograms. Returns none if nothing changed or failed during the phase.
     pub(crate) fn of(
         phase: &PhaseRecord,
         rows: &[SeriesRow],
@@ -108,8 +109,8 @@ impl Beforehand {
     }
 }
 
-/// The metrics of a phase with a change or failure; empty for other phases, and if no whole second
-/// precedes the change or failure.
+/// The metrics of a phase with a change or failure; empty for other phases, and if no request ended
+/// in a whole second before the change or failure.
 pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let Some(event) = Event::of(phase) else {
         return Vec::new();
@@ -138,7 +139,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     let mut sound = all
         .range(second_of(event.over_ns)..)
         .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
-    // The second in which the change ended counts as recovered if it is like the seconds before.
+    // Even the second in which the event ended counts as recovered if it is like the seconds before
+    // the event.
     let recovery_ns = sound.next().map(|(second, _)| {
         let sound_ns = u64::from(*second) * SECOND_NS;
         sound_ns.saturating_sub(event.over_ns)
@@ -152,9 +154,9 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     found
 }
 
-/// The additional metrics of a failure: for a target, the share of requests that went to it and the
-/// number of retries; for the control plane, its downtime; for every part, the latency that the
-/// gateway added in the whole seconds of the failure.
+/// The additional metrics of a failure. For a target: its share of the requests, and the number of
+/// retries. For the control plane: its downtime. For both: the p99 of the added latency in the
+/// whole seconds of the failure.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = Vec::new();
     if failure.part == FailingPart::ControlPlane {

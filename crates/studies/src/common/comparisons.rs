@@ -130,9 +130,9 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     cells
 }
 
-/// Pairs two gateways on a metric. Returns none if they have no block in common and spoiled none,
-/// or if something other than the gateways limited either throughput, because such throughputs do
-/// not distinguish the gateways.
+/// Pairs two gateways on a metric. Returns none if they have no usable block in common and spoiled
+/// none. Also returns none if something other than the gateways limited either throughput, because
+/// such throughputs do not distinguish the gateways.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,
@@ -231,8 +231,9 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
-    /// Replaces the baseline's value with the mean of its two processes, in the blocks that have
-    /// both. `second` compares the same candidate with the second process.
+    /// Replaces the baseline's value in each block with the geometric mean of its two processes,
+    /// and drops blocks that lack either process. `second` compares the same candidate with the
+    /// second process.
     fn against_both(mut self, second: &Self) -> Self {
         let (found, again) = (&mut self.found, &second.found);
         let partner = |block: &u32| again.blocks.iter().position(|it| it == block);
@@ -254,7 +255,7 @@ impl Cell {
         self
     }
 
-    /// The blocks that the two sides spoiled.
+    /// The number of blocks that each side spoiled.
     pub(crate) fn spoiled(&self) -> Spoiled {
         spoiled::counts(&self.found.spoiled)
     }
@@ -344,7 +345,8 @@ pub(crate) fn is_open(verdict: Verdict) -> bool {
     matches!(verdict, Inconclusive { .. } | TooFewBlocks { .. })
 }
 
-/// The verdict; an open one is followed by the number of blocks that would settle it.
+/// The verdict in words. An inconclusive verdict is followed by the estimated number of further
+/// blocks that would settle it.
 pub(crate) fn verdict_words(verdict: Verdict, blocks: usize) -> String {
     match verdict {
         Verdict::Better => "better".into(),

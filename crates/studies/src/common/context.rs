@@ -1,5 +1,5 @@
-//! The facts that are needed to judge a trial, besides its own record: the plan, and the direct
-//! variant of the same run.
+//! The facts that are needed to judge a trial, besides its own record: the plan, and figures from
+//! the other trials of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
 pub(crate) struct Context<'a> {
     pub(crate) run: &'a Run,
     pub(crate) plan: &'a Plan,
-    /// Throughput of the direct variant's closed phases by scenario, then block.
+    /// Throughput of the direct variant's first closed phase, by scenario and block.
     direct: BTreeMap<&'a str, BTreeMap<u32, f64>>,
     /// Median size of a response in bytes, by scenario, variant and phase.
     response_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
@@ -58,8 +58,8 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// The lowest and the highest mean frequency of the gateways' cores in the same block and
-    /// phase, excluding the direct variant and the null gateway.
+    /// The lowest and the highest mean frequency of the gateways' cores in the same scenario, block
+    /// and phase, excluding the direct variant and the null gateway.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,
@@ -186,8 +186,8 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received per response during the measurement; none if no response ended in it. Responses
-/// that ended later are neither counted nor included in the bytes.
+/// Bytes received per response during the measurement; none if no response ended in it. Bytes that
+/// arrived after the measurement are not included.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
     let counts = &phase.counts;
     let responses = counts.completed_in_window;

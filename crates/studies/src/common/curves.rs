@@ -49,8 +49,8 @@ impl Curves {
                 trial.variant.clone(),
             );
             let merged = self.merged.entry(key).or_insert_with(|| {
-                // The sum grows to the range of the widest histogram; with a lowest value of 1 ns,
-                // no precision is lost.
+                // The sum grows to the range of the widest histogram; because the lowest
+                // discernible value is 1 ns, no precision is lost.
                 let mut empty = Histogram::new_from(histogram);
                 empty.auto(true);
                 Merged {

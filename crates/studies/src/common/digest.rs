@@ -8,14 +8,15 @@ use gatebench_store::{ExactSum, Histogram, PhaseRecord, SecondHistogram, StoreEr
 use super::changes::is_disturbed;
 use super::facts::CurveMetric;
 
-/// The class of requests without a response. They have no latency; the gates count them.
+/// The class of requests without a response. The time that they waited is not a latency, so their
+/// histograms are left out; the gates count them.
 const FAILED: &str = "failed";
 
 /// The histograms of a trial by phase and metric, over all requests with a response.
 #[derive(Default)]
 pub(crate) struct Digest {
     histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
-    /// The histograms of each second, for phases that [`is_disturbed`] finds.
+    /// The histograms of each second, for the phases for which [`is_disturbed`] returns true.
     seconds: BTreeMap<String, Vec<SecondHistogram>>,
 }
 
@@ -25,7 +26,8 @@ impl Digest {
         for (tag, histogram) in trial.histograms()? {
             let mut parts = tag.split('.');
             let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
-            // The two halves of the added latency, request and response, are kept only in the log.
+            // The two halves of the added latency, request and response, are kept only in the
+            // histogram log.
             let metric = CurveMetric::ALL
                 .into_iter()
                 .find(|it| metric == Some(it.word()));
@@ -79,7 +81,8 @@ impl Digest {
     }
 }
 
-/// Reports whether the tag of a sum or histogram belongs to requests with a response, of any class.
+/// Reports whether the tag of a sum or histogram belongs to this metric of requests with a response
+/// of any class.
 pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
     let class = tag.strip_prefix(metric.word());
     let class = class.and_then(|class| class.strip_prefix('.'));

@@ -16,7 +16,7 @@ use super::{Names, loads};
 /// routes.
 const ROUTES_MAX: usize = 20;
 
-/// The phases of completed trials that have groups.
+/// The phases with groups, from completed trials.
 #[derive(Default)]
 pub(crate) struct Groups<'a> {
     seen: Vec<Seen<'a>>,

@@ -64,7 +64,8 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    // Gateways that are measured side by side wait for each other, so their times are not used.
+    // Gateways that are measured side by side wait for the cores that they share, so their times
+    // are not used.
     if !phase.side_by_side || phase.external.is_some() {
         found.extend(RESPONSE.iter().filter_map(|(percentile, metric)| {
             let value = response_percentile(phase, digest, *percentile)?;
@@ -84,7 +85,7 @@ pub(crate) fn of_phase(
 }
 
 /// A percentile of the response time from the histogram or from an external load generator, if
-/// enough responses lie beyond it.
+/// enough requests lie beyond it.
 pub(crate) fn response_percentile(
     phase: &PhaseRecord,
     digest: &Digest,
@@ -99,7 +100,8 @@ pub(crate) fn response_percentile(
     }
 }
 
-/// The number of requests without a response; zero if the phase measures their loss.
+/// The number of requests without a response; zero for a phase with a change or failure, which
+/// reports them separately.
 fn unanswered(phase: &PhaseRecord) -> u64 {
     match is_disturbed(phase) {
         true => 0,

@@ -22,7 +22,7 @@ pub(crate) mod wire;
 
 use gatebench_store::Histogram;
 
-/// The names of a scenario, its phases and its variants, in the order of reports.
+/// The names of a scenario, its phases and its variants, in the order in which reports show them.
 pub(crate) struct Names<'a> {
     pub(crate) scenario: &'a str,
     pub(crate) phases: Vec<&'a str>,

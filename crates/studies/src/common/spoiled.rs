@@ -101,7 +101,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The blocks of a comparison that its sides spoiled; empty if one side was never measured.
+/// The blocks of a comparison that its sides spoiled; empty if one side was never measured, or if
+/// the metric has no aspect.
 pub(crate) fn between(
     own: Side,
     other: Side,
@@ -118,7 +119,7 @@ pub(crate) fn between(
     }
 }
 
-/// The counts that affect the verdict.
+/// The numbers of spoiled blocks, which affect the verdict.
 pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     let by = |side: &SpoiledSide| SpoiledBy {
         alone: side.alone.len(),

@@ -132,7 +132,7 @@ fn counted_at_upstream(wires: &[&WireFacts]) -> Vec<WireFact> {
     ]
 }
 
-/// The versions of HTTP that at least one request in a hundred used.
+/// The versions of HTTP that at least 1 % of the requests to the upstream used.
 fn version(requests: f64, http10: f64, http2: f64) -> WireFact {
     let used = [
         ("1.0", http10),

@@ -21,8 +21,8 @@ const METHOD: &str = "Isolation";
 
 const EXPLANATION: &str = "Each ratio is a figure of the good group next to failing groups, \
      divided by that of the same group next to healthy ones at the same rates; the two are paired \
-     by blocks of fresh processes. The column \"healthy ÷ itself\" compares two healthy runs and \
-     shows the noise of this machine.";
+     by block, and each is measured in a fresh process. The column \"healthy ÷ itself\" compares \
+     two healthy runs and shows the noise of this machine.";
 
 /// The legend of a measure's chart.
 const READ: &str = " Filled: next to failing requests; hollow: next to healthy ones.";

@@ -18,11 +18,12 @@ pub struct IsolationFindings {
     /// The group that must not be harmed.
     pub group: String,
     pub decision: Decision,
-    /// The reason for the decision, in one or more complete sentences.
+    /// The decision and its reason, as one or more sentences.
     pub text: String,
     /// The counts of the good group next to failing groups, over all blocks.
     pub beside_failing: IsolationCounts,
-    /// The counts of the good group next to healthy groups.
+    /// The counts of the good group next to healthy groups, over all blocks of the first healthy
+    /// run.
     pub beside_healthy: IsolationCounts,
     /// The measures that are compared.
     pub measures: Vec<IsolationMeasure>,
@@ -56,7 +57,7 @@ pub struct IsolationMeasure {
     pub unit: Unit,
     /// True if the measure affects the decision.
     pub decides: bool,
-    /// The blocks in which both values are usable.
+    /// The complete blocks in which both values are usable.
     pub blocks: Vec<IsolationBlock>,
     /// The value next to failing groups divided by that next to healthy groups.
     pub result: Comparison,

@@ -133,7 +133,7 @@ impl<'a> Sides<'a> {
         whole.copied().collect()
     }
 
-    /// Judges all comparisons of the test together.
+    /// Judges all comparisons of the test together, so they share one error rate.
     fn measures(&self, variant: &str, seed: u64) -> Vec<IsolationMeasure> {
         let failing = self.in_whole_blocks();
         let blocks: Vec<_> = SUBJECTS

@@ -1,6 +1,6 @@
-//! The table of costs that grow with routes, consumers and idle connections. It has a row for each
-//! gateway and, for each measure, a column for each number and one for the cost of each additional
-//! item.
+//! The table of costs that grow with routes, consumers, upstreams and idle connections. It has a
+//! row for each gateway and, for each measure, a column for each number and one for the cost of
+//! each additional item.
 
 use gatebench_report::axis::Axis;
 use gatebench_report::chapter::{
@@ -21,7 +21,7 @@ use super::facts::{
 use crate::common::facts::{Metric, RowStatus};
 use crate::common::joined;
 
-/// The chapter; none if the run has no scenarios or loads that differ only in a number.
+/// The chapter; none if no two scenarios or loads of the run differ only in a number.
 pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> Option<Chapter> {
     let families = families.iter().enumerate();
     let cards = families.map(|(index, found)| card(index, found, palette));
@@ -245,7 +245,7 @@ fn each(difference: Option<&Difference>, measure: &MarginalCostMeasure) -> Cell 
     Cell::value(effect, range, Validity::Valid)
 }
 
-/// The name of the measure.
+/// The heading of a measure's columns.
 fn label(metric: Metric) -> &'static str {
     match metric {
         Metric::GatewayRssAnonMax => "memory",

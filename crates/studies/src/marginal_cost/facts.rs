@@ -1,4 +1,4 @@
-//! The costs that grow with the number of routes, consumers or idle connections.
+//! The costs that grow with the number of routes, consumers, upstreams or idle connections.
 
 use gatebench_report::Unit;
 use gatebench_stats::{Difference, Estimate};
@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::common::facts::{Metric, RowStatus};
 
-/// Scenarios that differ only in their number of routes or consumers, or loads that differ only in
-/// their number of idle connections.
+/// Scenarios that differ only in their number of routes, consumers or upstreams, or loads that
+/// differ only in their number of idle connections.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostFindings {
     /// The common part of the scenarios' names; for loads, the name of their scenario.
@@ -43,15 +43,15 @@ impl MarginalUnit {
     }
 }
 
-/// A quantity that may grow with the number.
+/// A quantity that may grow with the number of units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarginalCostMeasure {
     pub metric: Metric,
     pub unit: Unit,
     /// The phase in which the quantity is measured; none if each number is a separate phase.
     pub phase: Option<String>,
-    /// The load of the phase as text. The time until the gateway is ready is measured before the
-    /// first load.
+    /// The load of the phase as text; none if each number is a separate phase. The time until the
+    /// gateway is ready belongs to the first phase, but is measured before it.
     pub load: Option<String>,
 }
 

@@ -37,8 +37,8 @@ pub(super) fn of_plan(plan: &Plan, scenarios: &[ScenarioFindings]) -> Vec<Family
     families
 }
 
-/// Scenarios belong to a family if they differ only in the number that [`marginal_unit`] finds, and
-/// have the same upstream and policies.
+/// Scenarios belong to the same family if [`marginal_unit`] finds the same name and unit for them,
+/// and if they have the same upstream and policies.
 fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
     let members = plan.scenarios.iter().filter_map(|scenario| {
         let (name, what, count) = marginal_unit(scenario)?;
@@ -61,6 +61,8 @@ fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
 }
 
 /// The family of a scenario, the unit in which its members differ, and the number in this scenario.
+/// None if the members differ in several numbers or in something else, or if the scenario does not
+/// have that number of units.
 pub(crate) fn marginal_unit(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
     let Some(family) = &scenario.family else {
         return by_name(scenario);
@@ -135,7 +137,9 @@ fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     })
 }
 
-/// Memory and start time of the process, followed by the cost of a request at the fixed rate.
+/// Memory and start time of the process, followed by the CPU time and the added latency of a
+/// request at the first fixed rate. If there is none, the CPU time is that of the first closed
+/// load, and there is no added latency.
 fn measures(phases: &[PhaseLine]) -> Vec<MarginalCostMeasure> {
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);
     let open = first(PhaseKind::Open);

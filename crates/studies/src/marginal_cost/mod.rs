@@ -1,5 +1,5 @@
-//! Computes the cost of each route, consumer and idle connection from scenarios or loads that
-//! differ only in the number of these.
+//! Computes the cost of each route, consumer, upstream and idle connection from scenarios or loads
+//! that differ only in the number of these.
 
 pub(crate) mod chapter;
 pub mod facts;

@@ -127,7 +127,7 @@ fn next_share(shares: &Shares, current: &TrialRecord) -> Next {
     }
 }
 
-/// Returns a table for the run; none if nothing was measured.
+/// Returns a table for the run; none for a smoke run, and if nothing was measured.
 fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
     let (context, collected) = (of.context, of.collected);
     // A smoke run does not measure speed.
@@ -194,7 +194,8 @@ fn name(context: &Context, scenario: &Scenario, variant: &Variant, percent: u32)
     }
 }
 
-/// Blocks in which the figure is invalid are left out.
+/// Blocks in which the figure is invalid are left out of the estimate. The cell has the worst
+/// validity of all blocks.
 fn cell(column: &Column, blocks: &[&OfShare<'_>]) -> FigureCell {
     let validity = |it: &OfShare<'_>| {
         column

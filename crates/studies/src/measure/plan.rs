@@ -10,7 +10,7 @@ use crate::common::loads::arrivals;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasureChoice {
     /// Shares of each gateway's own saturation, in percent, at which the gateway is measured after
-    /// its loads.
+    /// the loads of the profile.
     pub percents: Vec<u32>,
 }
 

@@ -19,13 +19,14 @@ const EXPLANATION: &str = "Each gateway's own metrics are fetched before and aft
      warm-up), as the load generator counted and timed them. Percentiles are those that a \
      dashboard draws from the buckets (histogram_quantile). A metric is judged as follows. \
      \"agrees\": every request is counted, and each drawn percentile lies in the bucket of the \
-     measured one or in the bucket next to it. \"too coarse\": the measured p99 lies in the first \
-     bucket or beyond the last one, so that the drawn values depend on the bounds and not on the \
-     times. \"half\": the gateway's time ends when it sends the request to the upstream. \"whole \
-     milliseconds\": the gateway rounds each time. \"late by\" a time: the metrics include the last \
-     requests only after this time. \"miscounts\": requests are missing, or counted more than \
-     once. \"differs\": clients wait where the gateway does not measure, for example in the \
-     kernel's queues.";
+     measured one or in the bucket next to it (a mean: within a factor of two). \"too coarse\": the \
+     measured p99 lies in the first bucket or beyond the last one, so the drawn values depend on \
+     the bounds and not on the times. \"half\": the gateway's time ends when it sends the request to \
+     the upstream. \"whole milliseconds\": the gateway rounds each time, to steps of more than a tenth \
+     of the median. \"late by\" a time: the metrics include the last requests only after this time. \
+     \"miscounts\": requests are missing, or counted more than once. \"differs\": a figure does not \
+     agree; often, clients wait where the gateway does not measure, for example in the kernel's \
+     queues.";
 
 /// The percentiles of the table.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
@@ -39,7 +40,7 @@ struct Cell {
     timed: Vec<Timed>,
 }
 
-/// The table of all gateways whose metrics were fetched; empty if there are none.
+/// The table of all audited metrics; none if no gateway was audited.
 pub(crate) fn sections(context: &Context) -> Option<Section> {
     let cells = cells(context);
     let are_several = distinct(cells.iter().map(|it| &it.scenario)).len() > 1;
@@ -71,7 +72,7 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
     })
 }
 
-/// A sentence for each gateway that does not count each request exactly once.
+/// A sentence for each load whose requests a gateway miscounts.
 pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
     cells(context).iter().filter_map(Cell::headline).collect()
 }

@@ -4,9 +4,11 @@
 use gatebench_model::own_metrics::{Covers, LatencyKind};
 use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 
-/// A metric is late if it includes the last request of a load only after this time.
+/// A metric is late if it includes the last request of a load only after this time has passed since
+/// the end of the load.
 const LATE_NS: u64 = 500_000_000;
-/// If the resolution is coarser than this share of the measured time, it hides the time.
+/// If the resolution is coarser than this share of the measured median, it hides the time. If no
+/// percentiles were measured, the mean replaces the median.
 const RESOLUTION_MAX: f64 = 0.1;
 /// A mean agrees with the measured one if they differ by at most this factor. A gateway begins to
 /// time a request after the client has sent it.
@@ -60,7 +62,8 @@ pub(super) struct Counted {
     pub(super) forgotten: u64,
     /// Counted requests that nobody sent.
     pub(super) excess: u64,
-    /// The longest time until the metrics included every request.
+    /// The longest time from the end of a load until the metrics included every request, or until
+    /// the last fetch if they never did.
     pub(super) late_ns: u64,
 }
 
@@ -133,7 +136,7 @@ impl Timed {
         Some(lower + (*upper as f64 - lower) * (rank - below) / inside)
     }
 
-    /// The rank of a percentile, and its bucket.
+    /// The rank of a percentile, and its bucket; none if the metric has no buckets or no requests.
     fn place(&self, percentile: f64) -> Option<(f64, usize)> {
         let is_histogram = !self.bounds_ns.is_empty() && self.count > 0;
         let rank = self.count as f64 * percentile / 100.0;
@@ -172,7 +175,8 @@ impl Timed {
         self.count > 0 || (self.kind == LatencyKind::Mean && self.mean_ns.is_some())
     }
 
-    /// Reports whether each known figure agrees with the measured one, within the resolution.
+    /// Reports whether the percentiles of a histogram, or the mean of any other metric, agree with
+    /// the measured ones, within the resolution.
     fn agrees(&self) -> bool {
         let resolution_ns = self.resolution_ns.unwrap_or(0);
         let mut percentiles = self.measured.percentiles.iter();

@@ -260,8 +260,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Reports whether users choose a gateway by this measure: CPU per request or the median added
-/// latency.
+/// Reports whether a measure is shown unfolded and with waterfalls: CPU time per request and the
+/// median added latency, by which users choose a gateway.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
 }

@@ -130,8 +130,9 @@ fn cost(both: Both, ratio: Option<Comparison>, seed: u64) -> Option<Cost> {
     })
 }
 
-/// CPU time and latencies are measured at a fixed rate, if there is one; memory is measured in the
-/// last load, after all others.
+/// CPU time is measured at a fixed rate if there is one, and otherwise in a closed or paced load.
+/// Added latency is measured only at a fixed rate, throughput per core in a closed load, and memory
+/// in the last load.
 fn measures(phases: &[PhaseLine]) -> Vec<CostMeasure> {
     use Direction::{HigherIsBetter, LowerIsBetter};
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);
@@ -171,7 +172,7 @@ fn total(row: &VariantRow, measure: &CostMeasure) -> CostFigure {
     }
 }
 
-/// The cost of policies in CPU time: one sentence for each gateway, and one for each policy.
+/// The cost of policies in CPU time: an overview for each gateway, and a sentence for each policy.
 pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
     let Some(measure) = costs.measures.first() else {
         return Vec::new();

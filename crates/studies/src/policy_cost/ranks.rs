@@ -32,7 +32,8 @@ pub(super) fn add(
     }
 }
 
-/// The rank of each total, by the verdicts between gateways; none if no comparison exists.
+/// The rank of each total, by the verdicts between gateways; none for a gateway without a usable
+/// total or a comparison, and if fewer than two gateways have both.
 fn totals(
     gateways: &[GatewayCosts],
     line: usize,
@@ -70,14 +71,14 @@ fn totals(
     ranks
 }
 
-/// The interval of a cost; none if a block was spoiled.
+/// The interval of a cost; none if the cost has no interval, or if the gateway spoiled a block.
 fn cost(figure: &CostFigure) -> Option<(f64, f64)> {
     let cost = figure.cost.as_ref().filter(|it| it.spoiled.is_empty())?;
     let interval = cost.difference.interval?;
     Some((interval.low, interval.high))
 }
 
-/// The rank of each interval; none if there is no other interval.
+/// The rank of each interval; none if fewer than two gateways have one.
 fn by_intervals(intervals: Vec<Option<(f64, f64)>>, direction: Direction) -> Vec<Option<usize>> {
     let known: Vec<(f64, f64)> = intervals
         .iter()

@@ -17,7 +17,7 @@ use crate::common::facts::Sentence;
 use crate::common::joined;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 
-const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by the CPU time that they used; shares of samples are given as CPU \
+const EXPLANATION: &str = "The stacks of the gateway's threads were sampled in proportion to their CPU time; shares of samples are given as CPU \
      time per request. Self is the time in the function itself; the other column adds the functions that it called. \
      Sampling costs time, so compare these figures only with each other.";
 
@@ -27,7 +27,7 @@ const FUNCTIONS_MAX: usize = 15;
 /// The maximum number of functions named in a sentence.
 const FUNCTIONS_NAMED: usize = 3;
 
-/// The longest function name that is not shortened.
+/// The maximum length of a function name in the report, in characters; longer names are shortened.
 const NAME_CHARS_MAX: usize = 56;
 
 /// The share of samples in unnamed functions above which a sentence reports the share.
@@ -37,6 +37,7 @@ const NAMELESS_MAX: f64 = 0.2;
 #[derive(Default)]
 struct Profile<'a> {
     variant: &'a str,
+    /// The CPU time of the samples of each stack, in nanoseconds.
     stacks: BTreeMap<String, u64>,
     /// The CPU time that the samples represent, which approximates the exact `cpu_ns`.
     sampled_ns: u64,
@@ -281,7 +282,7 @@ fn difference<'a>(
     }
 }
 
-/// Splits a line of a profile into the stack and its number of samples.
+/// Splits a line of a profile into the stack and the CPU time of its samples, in nanoseconds.
 fn counted(line: &str) -> Option<(&str, u64)> {
     let (stack, count) = line.rsplit_once(' ')?;
     Some((stack, count.parse().ok()?))

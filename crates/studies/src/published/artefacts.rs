@@ -53,7 +53,7 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
 
 /// The mean that wrk prints for these times, in nanoseconds. wrk 4.0.0 to 4.2.0 assumes that
 /// requests were due at a fixed pace, which is a connection's average time per request. For each
-/// request that took at least twice as long, it adds the requests that would have been due in that
+/// request that took more than twice as long, it adds the requests that would have been due in that
 /// time. Their times are shorter than that of the request by one pace, by two paces, and so on, as
 /// long as they are longer than a pace. Source: `stats_correct` of wrk, and its call before
 /// printing. None if there were fewer requests than connections, because wrk then adds nothing.

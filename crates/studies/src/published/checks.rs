@@ -16,7 +16,7 @@ struct Held {
 
 /// The text `100 %`, or the numbers of failures and checks. A request without a response fails all
 /// its checks. Empty if the scenario has no checks, or if its requests have different numbers of
-/// checks, because the checks made are then unknown.
+/// checks, because the number of checks made is then unknown.
 pub(super) fn cell(loads: &[Load<'_>], scenario: Option<&Scenario>) -> FigureCell {
     let held = scenario.and_then(|scenario| {
         let all = loads.iter().map(|load| of_load(load, scenario));

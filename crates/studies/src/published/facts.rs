@@ -71,6 +71,6 @@ pub struct CorrectionRow {
     pub their_way: f64,
     /// The figure as measured.
     pub measured: f64,
-    /// The first figure divided by the second; none if nothing was measured.
+    /// The first figure divided by the second; none if the second is 0.
     pub ratio: Option<f64>,
 }

@@ -88,7 +88,7 @@ pub(super) fn points(loads: &[Load<'_>], figure: Figure) -> Result<Vec<Point>, S
     loads.iter().map(point).collect()
 }
 
-/// A figure over several loads as one cell. A sum over all loads is not an estimate.
+/// A figure over several loads as one cell. A sum over all loads has no range.
 pub(super) fn over(
     loads: &[Load<'_>],
     figure: Figure,
@@ -161,8 +161,9 @@ pub(super) fn median_of<'a>(
     cell(&values(loads, Some(aspect), figure)).median()
 }
 
-/// A figure of `own` divided by that of `base`; see [`ratio_of`]. None if the base was limited,
-/// because the ratio would then describe that limit and not the cost of `own`.
+/// A figure of `own` divided by that of `base`; see [`ratio_of`]. Limited points of the base are
+/// left out, because the ratio would describe that limit and not the cost of `own`. If all points
+/// of the base are limited, the cell contains [`BASE_LIMITED`] instead.
 pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     let is_free = |point: &&Point| point.validity != Validity::Limited;
     let free: Vec<Point> = base.iter().filter(is_free).copied().collect();

@@ -310,7 +310,8 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    /// The cell of a measured figure. Figures that combine several runs exclude invalid ones.
+    /// The cell of a measured figure. Figures that combine several runs exclude invalid runs; only
+    /// sums include them.
     fn value(&self, line: &Line<'a>, column: &Column<'a>) -> Result<FigureCell, StoreError> {
         let mut loads = self.loads(line, column);
         if column.stated.figure == Figure::Checks {

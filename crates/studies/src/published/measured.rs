@@ -23,7 +23,7 @@ use crate::common::{loads, sum_of};
 /// one second.
 const PEAK_SECONDS: usize = 10;
 
-/// The completed trials of a run.
+/// The loads of a run's completed trials, excluding the steps of searches.
 pub(super) struct Measured<'a> {
     pub(super) run: &'a Run,
     pub(super) findings: &'a Findings,
@@ -152,7 +152,8 @@ impl Load<'_> {
         response_percentile(self.phase, &self.digest, percentile)
     }
 
-    /// A percentile of the added latency; none if requests carried no nonce.
+    /// A percentile of the added latency; none if requests carried no nonce, or if too few values
+    /// lie beyond the percentile.
     pub(super) fn added_ns(&self, percentile: f64) -> Option<f64> {
         trusted_percentile(self.histogram(CurveMetric::Added)?, percentile)
     }

@@ -54,7 +54,7 @@ pub(super) fn pages<'a>(measured: &Measured<'a>, table: &PublishedTable) -> Vec<
     }
 }
 
-/// The rows of a table, in the document's order or in the plan's.
+/// The rows of a table: in the document's order, in the plan's order, or by number of connections.
 pub(super) fn lines<'a>(
     measured: &Measured<'a>,
     table: &'a PublishedTable,

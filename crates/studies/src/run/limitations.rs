@@ -203,7 +203,7 @@ fn warm_ups(context: &Context) -> Option<String> {
 }
 
 /// One sentence for each phase and validity, the worst first; whole trials come before the phases,
-/// which are in the plan's order.
+/// which are in the plan's order. The differences on the wire come last.
 pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
     let tripped = scenario.rows.iter().flat_map(|row| {
         let reasons = row.reasons.iter();

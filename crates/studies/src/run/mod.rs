@@ -33,7 +33,7 @@ pub use run_facts::shell_line;
 pub struct Findings {
     /// General facts about the run.
     pub run: RunFacts,
-    /// One sentence per finding, the most important first; they open the report.
+    /// One sentence per finding, those of the study first.
     pub headlines: Vec<Sentence>,
     /// The limits of the findings: too few blocks for a verdict, an interrupted run, notes of the
     /// manifest.

@@ -1,4 +1,4 @@
-//! The facts that let a reader check and repeat the run: parity, configurations, the machine.
+//! The facts that let a reader check and repeat the run: parity, configurations and the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ use crate::common::joined;
 pub struct ParityFindings {
     pub scenario: String,
     pub variant: String,
-    /// True if every case passed in every trial, before and after the load. None if parity was
-    /// never tested.
+    /// True if every case passed and every route responded, in every trial, before and after the
+    /// load. Always present, because only tested parity has an entry.
     pub holds: Option<bool>,
     /// The number of trials in which parity was tested.
     pub trials: u32,

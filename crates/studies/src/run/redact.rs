@@ -55,7 +55,7 @@ impl Redaction {
     /// labels.
     ///
     /// # Panics
-    /// Panics if the secrets are larger than 4 GiB.
+    /// Panics if the secrets exceed the size limit of [`AhoCorasick`].
     pub fn of(
         secrets: impl IntoIterator<Item = String>,
         own_configurations: impl IntoIterator<Item = String>,
@@ -134,7 +134,8 @@ impl Redaction {
 }
 
 /// Leaves out facts about the user's machine and configuration that the figures do not need:
-/// command lines, paths, rendered files, messages as sent and received, and the output of programs.
+/// command lines, paths, rendered files, messages as sent and received, and the output of programs
+/// after its first line.
 pub fn leave_out(findings: &mut Findings) {
     findings.run.command = LEFT_OUT.into();
     for gateway in &mut findings.run.gateways {
@@ -184,7 +185,8 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Replaces absolute paths, because they name users and their projects.
+/// Replaces absolute paths of at least two components, because they may name users and their
+/// projects.
 fn without_paths(text: &str) -> String {
     let without = |word: &str| {
         let path = word.trim_start_matches(['(', '\'', '"', '`']);

@@ -27,12 +27,12 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::GatewayNotSaturated,
 ];
 
-/// The maximum number of scenarios whose sentences all appear at the head of a report with costs.
+/// The maximum number of scenarios whose sentences are all headlines in a report with costs.
 const SCENARIOS_AT_HEAD_MAX: usize = 4;
 
 /// The costs of policies, the sentences of all scenarios with their names, and those on the whole
-/// run; alarms come first. In a run with many policies, only the scenarios' alarms are at the head
-/// of the report.
+/// run; alarms come first. In a run that has costs and more than four scenarios, only the alarms of
+/// the scenarios are headlines.
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],

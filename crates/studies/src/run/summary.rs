@@ -84,8 +84,8 @@ fn order(scenario: &ScenarioFindings, ranked: &[(&str, &Estimate)]) -> Vec<Strin
     rows.iter().map(|row| row.variant.clone()).collect()
 }
 
-/// Throughput in a closed load, CPU time and latency at a fixed rate if there is one, and memory
-/// after all loads.
+/// Throughput in a closed load, CPU time in a side-by-side load or at a fixed rate if there is one,
+/// latency at a fixed rate if there is one, and peak memory in the last load.
 fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
     use PhaseKind::{Closed, Open, Paced, SideBySide};
     let first = |kinds: &[PhaseKind]| kinds.iter().find_map(|kind| scenario.phase(*kind));

@@ -19,9 +19,10 @@ pub struct SoakFindings {
     pub planned_seconds: f64,
     /// The measured time over all segments.
     pub measured_seconds: f64,
-    /// The decision; *open* if it is unknown whether memory leaks.
+    /// The decision; *open* if it is unknown whether memory leaks, or if a quantity has recently
+    /// begun to grow.
     pub decision: Decision,
-    /// The reason for the decision, in one or more complete sentences.
+    /// The findings that led to the decision, and the extent of the measurement, as sentences.
     pub text: String,
     /// Each measured process, judged separately.
     pub segments: Vec<SoakSegment>,
@@ -82,7 +83,8 @@ pub struct SoakQuantity {
     pub bound_per_hour: f64,
     /// The quantity's lower envelope, slope and verdict.
     pub growth: Growth,
-    /// Growth per 1,000 responses, if the quantity grows with the requests.
+    /// Growth per 1,000 responses; none for the response time, and if there is no slope or no
+    /// response.
     #[serde(rename = "per_thousand_answers")]
     pub per_thousand_responses: Option<f64>,
     /// Both ends of the fitted line; none if there is no slope.

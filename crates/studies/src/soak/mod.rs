@@ -132,8 +132,8 @@ fn is_growing_lately(found: &SoakQuantity) -> bool {
     grows && found.what != SoakWhat::ResponseP50
 }
 
-/// Reports whether any quantity leaks. Growing latency is reported but does not affect the
-/// decision, because the machine contributes to it.
+/// Reports whether any quantity other than latency leaks. Growing latency is reported but does not
+/// affect the decision, because the machine contributes to it.
 fn has_leak(segment: &SoakSegment) -> bool {
     let leaks = |it: &SoakQuantity| {
         it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak

@@ -1,4 +1,4 @@
-//! Plans soaks.
+//! Plans the first process of a soak, and another process to continue an interrupted soak.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use gatebench_store::TrialRecord;
 
 use crate::choice::{Given, StudyChoice};
 
-/// The interval at which a soak fetches the sizes of a gateway's pools. The cost is negligible.
+/// The default interval at which a soak fetches a gateway's own metrics. The cost of these fetches
+/// is negligible.
 const POOLS_EVERY: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// A resumed soak starts another process only if at least this time remains.
@@ -52,8 +53,8 @@ impl StudyChoice for SoakChoice {
     }
 }
 
-/// Plans the rest of a soak: the segments on disk are kept, and another segment gets the remaining
-/// time.
+/// Plans the rest of a soak: the finished segments on disk are kept, and another segment gets the
+/// remaining time, if it is long enough.
 pub(super) fn resume(soak: &Soak, plan: &mut Plan, records: &[&TrialRecord]) {
     let Some(first) = plan.trials.first().cloned() else {
         return;

@@ -143,9 +143,9 @@ impl Watched<'_> {
         Some(quantity)
     }
 
-    /// The series of a quantity. In a closed load, the time axis of a quantity that grows with
-    /// requests is the number of responses, at the mean rate. Otherwise, a load that slows down
-    /// would look like a leak that slows down.
+    /// The series of a quantity. In a closed load, the time axis of every quantity except the
+    /// response time is the number of responses, converted to seconds at the mean rate. On a real
+    /// time axis, a load that slows down would look like a leak that slows down.
     fn samples(&self, reading: &Reading<'_>) -> Vec<Sample> {
         let total: u64 = self.rows.iter().map(|row| row.completed).sum();
         let by_responses = self.is_closed && total > 0 && reading.what != SoakWhat::ResponseP50;

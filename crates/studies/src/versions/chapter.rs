@@ -183,7 +183,7 @@ fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> 
         .collect()
 }
 
-/// Draws a family; none if there is no point.
+/// Draws the trends of a family; none if there is no point.
 fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(String, String)> {
     let first = family.first()?;
     let noun = format!("{}s", first.what.noun());

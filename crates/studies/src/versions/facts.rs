@@ -96,7 +96,8 @@ pub struct CombinedFigures {
     pub rate_min_per_second: f64,
     /// Rate of the fastest run.
     pub rate_max_per_second: f64,
-    /// Mean response time over all requests: each run's mean weighted by its responses.
+    /// Mean response time over all responses: the runs' means, weighted by their numbers of
+    /// responses.
     pub mean_ns: Option<f64>,
     /// The longest response time of any run.
     pub max_ns: Option<u64>,

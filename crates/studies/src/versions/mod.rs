@@ -1,9 +1,9 @@
 //! The combined results of a specification: the combined runs of each version, and the trend of
 //! throughput.
 //!
-//! Runs are combined as in Kong's framework: by the mean of their rates, the mean latency weighted
-//! by requests, and the longest latency. Percentiles are not averaged. A run whose throughput or
-//! latency is invalid is excluded from all combined figures, and is named.
+//! Runs are combined as in Kong's framework: by the mean of their rates, their mean latencies
+//! weighted by responses, and the longest latency. Percentiles are not averaged. A run whose
+//! throughput or latency is invalid is excluded from all combined figures, and is named.
 
 mod chapter;
 pub mod facts;
@@ -77,7 +77,7 @@ fn headline(trend: &VersionTrend) -> Sentence {
 
 fn trend_words(trend: &VersionTrend) -> String {
     let noun = trend.what.noun();
-    // A trend has at least two points.
+    // A trend has at least two points, so the default is never used.
     let count = |point: Option<&TrendPoint>| grouped(point.map_or(0.0, |it| it.count.into()));
     let (first, last) = (count(trend.points.first()), count(trend.points.last()));
     let change = trend.line.factor - 1.0;
@@ -222,7 +222,8 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
         .collect()
 }
 
-/// The trend through these points; none if there is only one number.
+/// The trend through these points; none if there are fewer than two different numbers, or if a rate
+/// is 0.
 fn trend(
     family: &str,
     what: MarginalUnit,

@@ -1,4 +1,4 @@
-//! A/B tests.
+//! A/B tests of synthetic runs: the decision, its reason, and the caution.
 
 use gatebench_model::{AbTest, Culprit, DecisiveMetric, Study, Variant};
 use gatebench_report::Tone;
@@ -29,7 +29,8 @@ fn ab_test_of(blocks: u32) -> Manifest {
     manifest
 }
 
-/// A run whose variants use this CPU time per request. Blocks differ by up to a thousandth.
+/// A run whose variants use this CPU time per request. Each trial deviates from it by up to a
+/// thousandth.
 fn run(blocks: u32, cpu_ns: impl Fn(&str) -> f64) -> (TempDir, Findings) {
     run_of(ab_test_of(blocks), cpu_ns)
 }
@@ -301,8 +302,8 @@ fn the_deciding_scenario_is_named() {
     assert!(found.text.starts_with(begins), "{}", found.text);
 }
 
-/// The decision and the caution if the candidate needs `factor` times as much of everything, and
-/// the two programs have these digests.
+/// The decision and the caution if the candidate needs `factor` times as much CPU time and memory,
+/// and the two programs have these digests.
 fn caution(programs: [&str; 2], metric: DecisiveMetric, factor: f64) -> (Decision, Option<String>) {
     let mut manifest = ab_test_of(10);
     if let Study::Ab(ab_test) = &mut manifest.plan.study {

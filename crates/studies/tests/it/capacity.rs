@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use crate::common::{Made, SECOND_NS, SECONDS, every_cell, made, manifest};
 
-/// A gateway: the rate that it can sustain, and the CPU share of the load generator and the
-/// upstream at that rate.
+/// A gateway: the rate that it can sustain, and the number of cores that the load generator and the
+/// upstream together keep busy at that rate.
 #[derive(Clone, Copy)]
 struct Law {
     knee: f64,
@@ -40,8 +40,8 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     manifest
 }
 
-/// Adds a load that follows the law to a trial: at `rate` or, if it is none, at the highest
-/// possible rate.
+/// Adds a load that follows the law to a trial: an open load at `rate` or, if it is none, a closed
+/// load at the knee.
 fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, law: Law) {
     let offered = rate.unwrap_or(law.knee);
     let done = offered.min(law.knee * 1.05);

@@ -15,7 +15,7 @@ struct Second {
     failed: u64,
 }
 
-/// The change is in the middle of the fourth second; each of ten seconds has 5,000 requests.
+/// The change is in the middle of the fourth second; each of ten seconds has 5,000 fast responses.
 fn found(seconds: impl Fn(u64) -> Second) -> Findings {
     found_in(seconds, |_| {})
 }
@@ -90,7 +90,7 @@ fn the_effects_of_a_change_are_measured() {
             slow: (5_000_000, 60),
             failed: 0,
         },
-        // As slow as before the change.
+        // Before the change, and after recovery.
         _ => Second {
             slow: (4_000_000, 2),
             failed: 0,
@@ -206,8 +206,8 @@ fn with_admin() -> Manifest {
     manifest
 }
 
-/// A run with periodic calls during nginx's open load, `created` of which create a route; 900
-/// requests get no response, and 100 get a wrong one.
+/// A run of two blocks with periodic calls during nginx's open load. In each block, `created` of
+/// the calls create a route, 900 requests get no response, and 100 get a wrong one.
 fn called(every_ns: u64, created: usize) -> Findings {
     let change = |mut made: Made| {
         if made.is("nginx") {

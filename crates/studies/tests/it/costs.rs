@@ -175,12 +175,12 @@ fn three_blocks_give_median_and_range_and_no_verdict() {
     assert!(findings.notes[0].starts_with("3 blocks are too few for a verdict"));
 }
 
-/// Ranks of nginx and haproxy by the cost that the key adds in a metric, and by the plain proxy's
-/// total in a measure.
+/// Ranks of nginx and haproxy by the cost that the key adds in a metric.
 fn ranks(findings: &Findings, metric: Metric) -> [Option<usize>; 2] {
     ["nginx", "haproxy"].map(|gateway| key_at(costs(findings), gateway, metric).rank)
 }
 
+/// Ranks of nginx and haproxy by the plain proxy's total in the measure with this index.
 fn whole_ranks(findings: &Findings, measure: usize) -> [Option<usize>; 2] {
     [0, 1].map(|gateway| costs(findings).gateways[gateway].lines[1].figures[measure].rank)
 }

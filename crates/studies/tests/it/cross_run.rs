@@ -85,7 +85,8 @@ fn a_slower_gateway_is_worse_and_unchanged_gateways_are_controls() {
     );
 }
 
-/// A run in which haproxy drops requests in its first blocks.
+/// A run of twelve blocks in which haproxy takes a tenth less CPU time, and drops requests in the
+/// `first` blocks.
 fn dropping(folder: &TempDir, name: &str, first: u32) -> RunSummary {
     let dir = folder.path().join(name);
     let spoil = |made: &mut Made| {
@@ -121,8 +122,8 @@ fn spoiled_blocks_do_not_make_a_run_better() {
     );
 }
 
-/// The index entry of a night with two blocks. In `spoiled` blocks, haproxy drops requests and
-/// takes a fifth less CPU time.
+/// The index entry of a night with two blocks. In the first `spoiled` blocks, haproxy drops
+/// requests. If there are any, haproxy takes a fifth less CPU time in both blocks.
 fn night(folder: &TempDir, at: usize, spoiled: u32) -> RunEntry {
     let dir = folder.path().join(format!("night-{at:02}"));
     let describe = |manifest: &mut Manifest| {
@@ -306,7 +307,7 @@ fn different_accounting_of_cpu_time_forbids_a_comparison() {
     assert_ne!(conditions(&earlier), conditions(&nobody));
 }
 
-/// Reports whether a cell contains CPU time, including that of the direct variant.
+/// Reports whether a cell compares CPU time per request, that of the gateway or of the upstream.
 fn is_of_cpu(cell: &CellFindings) -> bool {
     let metrics = [Metric::GatewayCpuPerRequest, Metric::UpstreamCpuPerRequest];
     metrics.contains(&cell.place.metric)

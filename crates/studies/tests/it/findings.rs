@@ -124,7 +124,7 @@ fn a_percentile_without_ten_samples_beyond_it_is_absent() {
 
 #[test]
 fn curves_are_merged_by_addition_and_end_at_the_last_trustworthy_percentile() {
-    // Only the slow block has a p50 of 1 ms; the average of the three medians would be 366 µs.
+    // Only the slow block has a p50 of 1 ms; the average of the three medians would be 367 µs.
     let findings = three_blocks(|made| {
         if made.is("nginx") {
             let value = if made.record.trial.block == 3 {

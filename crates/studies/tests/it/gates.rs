@@ -370,7 +370,7 @@ fn a_worker_that_ends_outside_the_measurements_is_reported() {
         ended(1),
         ended(0),
     );
-    // A process that its phase reports is not reported again for the trial.
+    // If a phase reports that a process ended, the trial does not report it again.
     let expected = reasons(|made| {
         made.used("steady", "gateway").processes_ended = 1;
         made.record.gateway.as_mut().unwrap().processes_ended = 1;
@@ -429,7 +429,7 @@ fn side_by_side_only_cpu_time_and_memory_are_judged() {
 
 #[test]
 fn not_steady() {
-    // The value rises by 1 ÷ `parts` each second.
+    // The value rises by 1 ÷ `parts` of its first value each second.
     let rising = |parts: u64| {
         move |made: &mut Made| {
             for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {

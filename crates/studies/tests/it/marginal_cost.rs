@@ -121,7 +121,7 @@ fn loads_that_differ_in_idle_connections_give_their_cost() {
             let mut record = template.clone();
             record.name = it.name.clone();
             record.shape = it.shape.clone();
-            // Idle connections send hardly any requests.
+            // In this test, idle connections send no requests.
             record.counts = Counts::default();
             record.sums.clear();
             let usage = record.usage.entry("gateway".into()).or_default();

@@ -96,7 +96,7 @@ pub(crate) fn table<'a>(found: &'a DocumentFindings, title: &str) -> &'a FigureT
         .unwrap_or_else(|| panic!("{titles:?}"))
 }
 
-/// The cell in the column with this header.
+/// The median in this row, in the column with this header.
 pub(crate) fn median(table: &FigureTable, row: &str, group: &str, head: &str) -> Option<f64> {
     let columns = table.groups.iter().flat_map(|group| {
         let named = group
@@ -223,7 +223,7 @@ fn corrections_show_effects_on_the_run() {
     assert_eq!(bucket.untold, None);
     assert_eq!(bucket.rows[0].name, "0 no policy");
     close(Some(bucket.rows[0].their_way), 950_000.0);
-    // At one rate, the gateway adds 50 µs to 98 of 100 requests.
+    // At the fixed rate, the gateway adds 50 µs to 98 of 100 requests.
     close(Some(bucket.rows[0].measured), as_recorded(50_000));
     // 49.8 and 18.9 requests in flight, at 41,000 requests/s each.
     let users = correction(&found, "Rows with different numbers");

@@ -166,7 +166,7 @@ fn each_row_has_its_own_rate_and_is_not_a_load_of_the_profile() {
             ("haproxy · saturation", None),
         ]
     );
-    // The columns are offered, achieved, added p50 and added p99.
+    // The first four columns are offered, achieved, added p50 and added p99.
     let p99_ns = |row: usize| section.table.rows[row].cells[3].median();
     let reasons: Vec<_> = findings.trials.iter().flat_map(|it| &it.reasons).collect();
     assert!(

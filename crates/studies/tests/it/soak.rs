@@ -1,4 +1,4 @@
-//! Soaks and isolation tests.
+//! Soaks and isolation tests of synthetic runs with known growth and known harm.
 
 use std::collections::BTreeMap;
 

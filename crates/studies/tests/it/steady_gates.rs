@@ -7,8 +7,8 @@ use gatebench_studies::common::facts::{Aspect, Gate};
 use crate::common::gates::{check, reasons};
 use crate::common::{Made, analysed_run, manifest};
 
-/// Sets the bins of both loads by bin number: responses, and the CPU time of the gateway and the
-/// upstream.
+/// Sets the bins of both loads by bin number: responses, and the CPU time per response, which is
+/// the same for the gateway and the upstream.
 fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u64) -> u64) {
     for phase in ["saturate", "steady"] {
         let costs: Vec<u64> = (0..count).map(|bin| cpu_ns(bin) * responses(bin)).collect();

@@ -10,8 +10,8 @@ use crate::common::{Made, analysed_run, manifest, three_blocks, trial};
 
 const WORK: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
 
-/// The facts of a correct load: 50,000 responses over 64 connections on both sides, and three
-/// fields of 100 bytes.
+/// The facts of a correct load: 50,000 responses over 64 connections on both sides. Each request to
+/// the upstream has three header fields, in a head of 100 bytes.
 fn sound() -> WireFacts {
     WireFacts {
         responses: 50_000,
@@ -61,7 +61,8 @@ fn connections_to_the_upstream_are_kept_open() {
 #[test]
 fn clients_connections_are_kept_open() {
     let gate = Gate::ClientConnections;
-    // The open load of the fixture has at most 64 connections, unless its shape states otherwise.
+    // The fixture's open load has the default limit of 64 connections, which this test reads from
+    // its shape.
     let most = |made: &mut Made| match &made.open().shape {
         gatebench_model::Shape::Open(open) => u64::from(open.connections_max),
         gatebench_model::Shape::Closed(_) => unreachable!(),

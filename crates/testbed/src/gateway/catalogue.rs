@@ -54,7 +54,7 @@ impl Catalogue {
     /// # Errors
     /// Like [`Catalogue::resolve`].
     pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
-        // Users cannot choose the null gateway, which is an instrument.
+        // The null gateway is an instrument, so it is not listed.
         self.names()?
             .keys()
             .filter(|name| *name != NULL)

@@ -12,8 +12,8 @@ use gatebench_model::{Route, Scenario};
 
 use crate::wire::SERVER_NAME;
 
-/// The number of idle connections to the upstream that every gateway must keep, unless a load opens
-/// more connections.
+/// The minimum number of idle connections to the upstream that every gateway must keep. A load that
+/// opens more connections raises it.
 pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
 
 /// The name of a scenario's upstream, or the prefix of the names if there are several.

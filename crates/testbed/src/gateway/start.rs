@@ -43,8 +43,8 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The stop timeout of a check and of a control plane, which have no client requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal. No process listens
-/// on them. They are unusual, so a configuration does not contain them by accident.
+/// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal, which starts no
+/// process. They are unusual, so a configuration does not contain them by accident.
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;

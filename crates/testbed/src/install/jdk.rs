@@ -46,7 +46,7 @@ struct Jdk {
 
 impl Jdk {
     /// Returns the JDK in a folder, which may be a symbolic link; none if the folder contains no
-    /// compiler.
+    /// compiler or no `release` file.
     fn at(home: &Path) -> Option<Self> {
         let home = fs::canonicalize(home).ok()?;
         let release = fs::read_to_string(home.join("release")).ok()?;

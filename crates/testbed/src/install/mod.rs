@@ -3,8 +3,9 @@
 //!
 //! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
 //! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
-//! the release. PyPI packages and the libraries of Java programs are also pinned by SHA-256. A
-//! vendor's packages are installed by the steps that the vendor publishes, if the user agrees.
+//! the release. PyPI packages and the libraries that a Java program lists are also pinned by
+//! SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the user
+//! agrees.
 //!
 //! This module knows nothing about scenarios and starts no gateways.
 

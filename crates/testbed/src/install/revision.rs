@@ -18,8 +18,8 @@ use crate::system::installed;
 /// The number of digits of a short hash.
 const SHORT_DIGITS: usize = 12;
 
-/// The number of digits in the name of a folder for builds. The name is a digest of the repository
-/// and the build command.
+/// The number of digits in the name of a folder for builds. The name is a digest of the
+/// repository's path and the build command.
 const KEY_DIGITS: usize = 16;
 
 /// A commit that was built.
@@ -29,7 +29,7 @@ pub struct Revision {
     pub reference: String,
     /// The full hash of the commit.
     pub commit: String,
-    /// The files of the commit, including the results of the build.
+    /// The folder with the files of the commit and the results of the build.
     pub folder: PathBuf,
 }
 

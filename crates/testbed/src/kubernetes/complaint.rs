@@ -40,7 +40,7 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
     (
         "violates PodSecurity",
-        "the namespace allows less than `restricted`; choose another namespace, or change the policy that the message names",
+        "the namespace's policy is stricter than `restricted`; choose another namespace, or change the policy that the message names",
     ),
     (
         "exceeded quota",

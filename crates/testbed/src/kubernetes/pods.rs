@@ -29,7 +29,9 @@ impl Pods {
     /// Creates everything that a run needs, and waits until all pods run.
     ///
     /// # Errors
-    /// The cluster's own message, with a remedy. Nothing is left in the cluster.
+    /// The cluster refuses an object, a pod ends or does not start in time, kubectl fails, or the
+    /// run is interrupted. The error includes the cluster's message, if any, and a remedy. Nothing
+    /// is left in the cluster.
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
         let whole = demand.gateways.iter().filter(|it| it.is_gatebench);

@@ -26,7 +26,7 @@ pub enum FrequencySource {
     Cpufreq,
     /// `cpu MHz` in `/proc/cpuinfo`, if it changes or differs between cores.
     Cpuinfo,
-    /// None, as in most virtual machines.
+    /// The kernel exposes no frequencies, as in most virtual machines.
     #[serde(rename = "not visible")]
     NotVisible,
 }

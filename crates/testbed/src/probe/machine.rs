@@ -13,9 +13,9 @@ use super::cgroup;
 pub struct CoreTimes {
     /// The core's number.
     pub core: usize,
-    /// Busy time: user, system and interrupts.
+    /// Busy time: user, system, hardware interrupts and softirq.
     pub busy_ns: u64,
-    /// The part of the busy time spent in interrupts.
+    /// The part of the busy time spent in hardware interrupts.
     #[serde(default)]
     pub irq_ns: u64,
     /// The part of the busy time spent in softirq.
@@ -71,7 +71,7 @@ impl MachineSample {
         self.among(cores).map(|times| times.softirq_ns).sum()
     }
 
-    /// Returns the total time that the given cores spent in interrupts.
+    /// Returns the total time that the given cores spent in hardware interrupts.
     pub fn irq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.irq_ns).sum()
     }

@@ -50,11 +50,11 @@ pub trait Role {
 /// The variable that contains the pod's address, if this end runs in a pod.
 const POD_ADDRESS: &str = "POD_IP";
 
-/// Responds on standard output to requests on standard input, until standard input ends. Leaves no
-/// processes or files behind.
+/// Responds on standard output to requests on standard input, until standard input ends or is
+/// silent for [`SILENCE`]. Leaves no processes or files behind.
 ///
 /// # Errors
-/// There is no folder for temporary files, or standard output is closed.
+/// There is no folder for temporary files, standard output is closed, or a message is malformed.
 pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
     let hello = hello()?;
     let folder = WorkFolder::make(&env::temp_dir())?;

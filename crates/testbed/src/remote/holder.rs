@@ -125,7 +125,7 @@ impl Held {
     }
 }
 
-/// Runs a remote end, and keeps its lines until a relay has delivered them.
+/// Runs a remote end, and keeps its lines until the other end has acknowledged them.
 ///
 /// # Errors
 /// The socket or the remote end cannot be created.

@@ -39,8 +39,8 @@ const READINESS: Readiness = Readiness {
     error: |message, stderr| DriverError::Postgres { message, stderr },
 };
 
-/// The settings in addition to the port and the data folder: no Unix socket, and no precautions
-/// against a crash of the machine.
+/// The settings in addition to the port and the data folder: no Unix socket, only the loopback
+/// address, and no precautions against a crash of the machine.
 const SETTINGS: [&str; 5] = [
     "unix_socket_directories=",
     "listen_addresses=127.0.0.1",

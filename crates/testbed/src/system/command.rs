@@ -26,11 +26,11 @@ const AFTERMATH: Duration = Duration::from_millis(500);
 /// The time that outputs may stay open after all processes that hold them were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
-/// The capacity of a pipe.
+/// The size of the buffer for reading an output: the capacity of a pipe.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The maximum number of pieces that are read at a time. The limit makes each read end even if the
-/// command never stops writing.
+/// The maximum number of times that the buffer is filled in a row. The limit makes reading end even
+/// if the command never stops writing.
 const PIECES_MAX: usize = 16;
 
 /// A short command's exit status and output.

@@ -96,7 +96,7 @@ pub struct Limit {
 /// The reason why a limit cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// The system refuses to create a group below this group.
+    /// gatebench cannot create a limited group below the group `folder`.
     #[error("{}: {error}", .folder.display())]
     Group {
         folder: PathBuf,

@@ -123,7 +123,7 @@ impl Running {
         self.gateway().map(PlacedGateway::started)
     }
 
-    /// Runs an action of the gateway's folder.
+    /// Runs an action of the gateway's folder. Does nothing if gatebench started no gateway.
     ///
     /// # Errors
     /// There is no such action, or it failed.
@@ -157,8 +157,8 @@ impl Running {
         }
     }
 
-    /// Returns the process ID of the upstream's supervisor; none if there are several targets or
-    /// the upstream is on another host.
+    /// Returns the process ID of the upstream's supervisor. Returns `None` unless there is exactly
+    /// one target, which gatebench started on this machine.
     pub fn upstream_root(&self) -> Option<u32> {
         self.upstreams.only_root()
     }

@@ -255,7 +255,7 @@ impl Upstreams {
             .collect()
     }
 
-    /// Returns the process ID of the upstream's supervisor, if there is only one target and it is
+    /// Returns the process ID of the upstream's supervisor, if there is only one target and it runs
     /// on this machine.
     pub(super) fn only_root(&self) -> Option<u32> {
         match &self.all[..] {

@@ -1,5 +1,5 @@
-//! Service times that look random but are a function of the seed and the request's number, so that
-//! the correct result of a measurement is known in advance.
+//! Service times that look random but are a function of the seed and the request's number, so the
+//! correct result of a measurement is known in advance.
 
 use crate::random::Random;
 

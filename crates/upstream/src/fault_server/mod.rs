@@ -31,8 +31,8 @@ pub use truth::{Arrivals, Truth, truth, truth_through};
 /// `GET` returns the [`Account`] as JSON.
 pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
 
-/// `POST` resets the request numbers, the time and the account. With `?rate=1000`, the account
-/// compares arrivals with a load of 1,000 uniform arrivals per second. With
+/// `POST` resets the request numbers, the time, the account and the ledger. With `?rate=1000`, the
+/// account compares arrivals with a load of 1,000 uniform arrivals per second. With
 /// `?rate=1000&warm_up=500`, the numbers and the time begin when the request after the first 500 is
 /// due. The first 500 are served as if they had arrived at time 0 and do not count.
 pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

@@ -350,8 +350,8 @@ impl<E> Stream<E> {
         self.exchange.begin(env, &asked, is_control);
     }
 
-    /// Handles a piece of the request's body. Refuses the request if the connection already keeps
-    /// too much.
+    /// Handles a piece of the request's body. Refuses the request if the bodies kept for the
+    /// connection now exceed [`BODY_BYTES_MAX`].
     fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
     where
         E: Responding<I, O>,

@@ -6,10 +6,10 @@ number (u64), the length of the rest (u32), all little endian, and the rest:
   c  compile: JSON with the text and the parameters
   t  transform: the input, XML in UTF-8
   f  forget the stylesheet
-Responses come in the same order as the orders: a byte (0: done, 1: refused), a length (u32), and
-the result or the reason. The responses of one connection are sent together, after four milliseconds
-or one order, whichever is later, because each send wakes a worker, which may preempt this process
-and fill the core's caches with other data.
+Responses come in the sequence of the orders: a byte (0: done, 1: refused), a length (u32), and the
+result or the reason. The responses of one connection are sent together when no complete order is
+left or four milliseconds have passed, because each send wakes a worker, which may preempt this
+process and fill the core's caches with other data.
 
 A file contains the number of the current order, so that the gateway knows which order ended the
 process.

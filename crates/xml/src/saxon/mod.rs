@@ -141,7 +141,8 @@ impl Saxon {
     /// Compiles a stylesheet on all helpers, one after another.
     ///
     /// # Errors
-    /// Returns Saxon's error message about the stylesheet.
+    /// Returns Saxon's error message about the stylesheet. Also fails if the stylesheet is not in
+    /// UTF-8 or a helper ends.
     pub fn compile(
         self: &Arc<Self>,
         text: &[u8],
@@ -167,7 +168,7 @@ impl Saxon {
     }
 
     /// Returns a helper for orders: the one in slot `first`, or another one if that helper is
-    /// compiling or has ended.
+    /// compiling or has ended. Returns `None` if all helpers have ended.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)
@@ -205,7 +206,7 @@ impl Saxon {
     }
 
     /// Sends an order with this number to a slot's helper and waits for the result. Returns `None`
-    /// if the slot is empty.
+    /// if the slot is empty, or if the helper fails because of another connection's order.
     fn ask(&self, slot: &Slot, number: u64, order: &[u8]) -> Option<Made> {
         let mut helper = locked(&slot.helper);
         let asked = helper.as_mut()?;

@@ -28,8 +28,8 @@ impl Slot {
         locked(&self.engine).clone()
     }
 
-    /// Returns the address of the slot's helper, or `None` while a thread waits for the helper,
-    /// which is then compiling.
+    /// Returns the address of the slot's helper, or `None` if the slot is empty or a thread waits
+    /// for the helper, for example to compile a stylesheet.
     pub fn free_engine(&self) -> Option<Arc<Engine>> {
         let is_free = self.helper.try_lock().is_ok_and(|helper| helper.is_some());
         is_free.then(|| self.engine()).flatten()

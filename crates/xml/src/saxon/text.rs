@@ -79,7 +79,7 @@ fn element_of(text: &[u8]) -> Vec<u8> {
 }
 
 /// Reports whether a document is in UTF-8, declares UTF-8 or no encoding, and has no document type.
-/// All of this comes before the first element.
+/// The XML declaration and the document type come before the first element.
 fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;

@@ -29,7 +29,7 @@ enum Form<'a> {
     Result {
         tree: Document,
         declaration: &'a str,
-        /// True if every ` xmlns=""` has been removed from the tree.
+        /// True if the tree represents the text, after every ` xmlns=""` was removed if necessary.
         is_edited: bool,
     },
 }

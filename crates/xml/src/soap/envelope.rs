@@ -14,8 +14,8 @@ pub const SOAP_1_1_SCHEMA: &str = include_str!("soap-1.1.xsd");
 /// The schema of SOAP 1.2 envelopes.
 pub const SOAP_1_2_SCHEMA: &str = include_str!("soap-1.2.xsd");
 
-/// The schema of the attributes with the `xml` prefix, after the location that schemas import it
-/// from.
+/// The schema of the attributes with the `xml` prefix. The first string is the location from which
+/// schemas import it.
 pub(crate) const XML_SCHEMA: (&str, &str) =
     ("http://www.w3.org/2001/xml.xsd", include_str!("xml.xsd"));
 

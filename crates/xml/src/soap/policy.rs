@@ -150,8 +150,9 @@ impl SoapPolicy {
         finish(|waited| self.advance_request(request, waited))
     }
 
-    /// Runs the request's chain up to a transformation in another process. The chain starts at the
-    /// beginning, or continues with the result of the transformation that the request waited for.
+    /// Runs the request's chain to its end or up to a transformation in another process. The chain
+    /// starts at the beginning, or continues with the result of the transformation that the request
+    /// waited for.
     ///
     /// # Errors
     /// Returns the fault that the client gets instead.
@@ -182,9 +183,9 @@ impl SoapPolicy {
         finish(|waited| self.advance_response(response, waited))
     }
 
-    /// Runs the response's chain up to a transformation in another process. The chain starts at the
-    /// beginning, or continues with the result of the transformation that the response waited for.
-    /// An empty body passes unchanged.
+    /// Runs the response's chain to its end or up to a transformation in another process. The chain
+    /// starts at the beginning, or continues with the result of the transformation that the
+    /// response waited for. An empty body passes unchanged.
     ///
     /// # Errors
     /// Returns the fault that the client gets instead.

@@ -1,5 +1,5 @@
-//! Leads a message through its chain, which takes the steps in order and pauses for transformations
-//! in other processes.
+//! Passes a message through its chain: takes the steps in order, and pauses for transformations in
+//! other processes.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -165,7 +165,8 @@ fn is_schema(root: Node<'_>) -> bool {
 /// Compiles a WSDL and its imports.
 ///
 /// # Errors
-/// Fails if the WSDL has no types, or if an import is not a WSDL.
+/// Fails if the WSDL has no types, or if an import cannot be read or is neither a WSDL nor a
+/// schema.
 fn read(
     document: Document,
     location: Option<&str>,

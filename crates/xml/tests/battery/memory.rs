@@ -36,8 +36,8 @@ impl Idle {
     }
 }
 
-/// Returns freed memory that the allocator keeps to the system.
+/// Makes the allocator return freed memory to the system.
 fn trim() {
-    // SAFETY: it may be called at any time, by any thread.
+    // SAFETY: malloc_trim may be called at any time, by any thread.
     unsafe { malloc_trim(0) };
 }

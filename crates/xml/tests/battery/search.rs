@@ -1,5 +1,4 @@
-//! Searches for messages that take more time or memory than allowed by mutating those of the
-//! battery.
+//! Mutates the messages of the battery to find messages that take more time or memory than allowed.
 //!
 //! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
 //! --ignored --nocapture` searches for two hours. The default is ten seconds.

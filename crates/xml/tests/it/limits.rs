@@ -22,7 +22,8 @@ struct Case {
     words: &'static str,
 }
 
-/// Returns two text nodes, because libxml2 allows none of more than 10 MB.
+/// Returns a document of this size with two text nodes, because libxml2 allows no text node of more
+/// than 10 MB.
 fn long(bytes: usize) -> String {
     let half = "x".repeat(bytes / 2);
     let rest = "x".repeat(bytes - bytes / 2 - "<a><b/></a>".len());

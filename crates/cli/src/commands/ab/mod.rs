@@ -100,7 +100,7 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// Runs the comparison and returns its verdict.
+    /// Runs the comparison and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let measuring = &self.measuring;
         measuring.check_outputs()?;

@@ -29,7 +29,8 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Returns the text of one scenario: one line if everything passes, otherwise the failures.
+    /// Returns the text of one scenario: its failures or, if it has none, one line. If the gateway
+    /// did not stop properly, a description of the problem follows.
     pub fn text(&mut self, checked: &Checked) -> String {
         let style = terminal::stdout_style();
         let name = &checked.scenario;
@@ -112,8 +113,8 @@ impl Printer {
         text
     }
 
-    /// Returns the scenario that the same failure was already shown for. Ports, times and the
-    /// scenario's name are ignored.
+    /// Returns the earlier scenario for which the same failure was shown. The comparison ignores
+    /// the scenario's name and, because ports and times differ, all digits.
     fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
         let same = what.replace(scenario, "");
         let same = same.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -156,7 +157,8 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
     text.trim_end().to_owned()
 }
 
-/// Splits a line into pieces that fit a column. Control characters become `·`.
+/// Splits a line into pieces that fit a column. Control characters and characters that change the
+/// direction of text become `·`.
 fn pieces(line: &str, width: usize) -> Vec<String> {
     let characters: Vec<char> = line
         .chars()

@@ -28,9 +28,9 @@ const DESCRIPTORS_MIN: u64 = 2_100;
 pub enum State {
     /// Nothing to improve.
     Good,
-    /// The tour can run, but something could be improved.
+    /// Nothing prevents a run, but something could be improved.
     Advice,
-    /// The tour cannot run.
+    /// Something prevents the tour, a run in the namespace, or the output.
     Missing,
 }
 
@@ -97,7 +97,7 @@ pub fn all() -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// Tests an output.
+/// Checks whether an output accepts data.
 pub fn output(target: &Target) -> Check {
     let name = "output";
     match Push::begin(target) {
@@ -212,8 +212,8 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
-/// Determines from the kernel's configuration and a one-second test which processes are charged for
-/// softirq time.
+/// Checks whether processes are charged for softirq time, using the kernel's configuration and a
+/// test that takes about two seconds.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";
@@ -270,7 +270,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
     }
 }
 
-/// Describes the kernel's accounting options in a sentence.
+/// States whether the kernel's accounting options are on, off or unknown.
 fn options(configured: &Accounting) -> String {
     let word = |setting| match setting {
         Setting::On => "on",
@@ -301,7 +301,7 @@ fn libraries() -> Check {
     Check::good("XML", versions.join(", "))
 }
 
-/// Checks the Redis server, which scenarios with rate limits in Redis start.
+/// Checks the Redis server, which gatebench starts for scenarios with rate limits in Redis.
 fn redis() -> Check {
     match FoundRedis::find() {
         Ok(found) => Check::good(

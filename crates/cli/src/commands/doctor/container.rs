@@ -1,4 +1,5 @@
-//! The permissions that all of gatebench's features need in a container.
+//! Checks the permissions in a container. Without them, some of gatebench's features do not work or
+//! are slower.
 
 use std::fs;
 

@@ -16,7 +16,7 @@ use crate::terminal;
 /// The name that means all gateways that can be installed.
 const ALL: &str = "all";
 
-/// The server that stores rate limits shared by several gateways; it is not a gateway.
+/// The name that means Redis, which stores the counters of rate limits and is not a gateway.
 const REDIS: &str = "redis";
 
 /// Install gateways from Debian, PyPI, Maven Central or their vendors
@@ -126,9 +126,9 @@ impl Install {
     }
 }
 
-/// Runs all steps. The step for Debian packages comes first, and its failure ends the installation;
-/// a failure of any other step is reported, and the next step runs. Returns the exit code of the
-/// first failure.
+/// Runs the steps in order. If a step for Debian packages fails, the installation ends with its
+/// error; a failure of any other step is reported, and the next step runs. Returns the exit code of
+/// the first failure that was reported.
 fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     let mut failed = None;
     for step in steps {

@@ -49,7 +49,7 @@ impl FromTestrun {
             return Err(Failure::words(
                 dir.display().to_string(),
                 "already exists",
-                "choose another folder with --dir, or remove it",
+                "choose another folder with --dir, or remove this one",
             ));
         }
         let texts: Vec<(String, String)> = self

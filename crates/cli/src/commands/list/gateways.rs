@@ -44,7 +44,7 @@ fn is_this_program(path: &Path) -> bool {
     std::env::current_exe().is_ok_and(|own| own == path)
 }
 
-/// Lists the gateways, two lines each.
+/// Lists the gateways with their features and, if they are not usable, the remedy.
 pub fn lines(listed: &[Listed], paths: bool) -> String {
     let widest = terminal::widest(listed.iter().map(|it| &*it.folder.spec.gateway));
     let lines = listed.iter().map(|it| it.lines(widest, paths));
@@ -101,8 +101,8 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// States the versions that the project has tested, unless the installed version is one of
-    /// them.
+    /// States that the project has not run the gateway or, if it has not tested the installed
+    /// version, which versions it has tested. Otherwise, the text is empty.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
@@ -113,8 +113,8 @@ impl Listed {
         }
     }
 
-    /// Reports whether the project has run this gateway. The reference gateway always counts as
-    /// having been run.
+    /// Reports whether the project has run this gateway. The result is always true for the
+    /// reference gateway and for gateways that are not embedded in the program.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();

@@ -16,13 +16,13 @@ use crate::failure::Failure;
 /// The results of a load, agent by agent.
 pub struct ByAgent {
     pub each: Vec<AgentReport>,
-    /// The start times of the agents; none if no request was sent.
+    /// The spread of the agents' start times; none if no request was sent.
     pub start: Option<StartReport>,
     /// The agent that was lost during the load, if any.
     pub lost: Option<AgentFailure>,
     /// CPU time of this process during the load.
     pub cpu_ns: u64,
-    /// Memory of this process at the end of the load.
+    /// Anonymous resident memory of this process at the end of the load.
     pub memory_bytes: u64,
 }
 
@@ -61,7 +61,7 @@ pub fn run(
 }
 
 impl ByAgent {
-    /// Returns the agents' record, in the form that a run records.
+    /// Returns the record of the agents, as a run would store it.
     pub fn record(&self) -> AgentsRecord {
         agents_record(&self.each, self.start)
     }

@@ -82,13 +82,13 @@ impl<'a> Figures<'a> {
     }
 
     /// Requests without a good response. A good response passes the checks or, without checks, has
-    /// a status below 400.
+    /// a status from 200 to 399.
     pub fn failed(&self) -> u64 {
         let counts = self.counts();
         self.unanswered() + self.bad(counts.responses_failing_checks, &counts.by_class)
     }
 
-    /// Responses that fail the checks or, without checks, have a status of 400 or above.
+    /// Responses that fail the checks or, without checks, have a status outside 200 to 399.
     fn bad(&self, failing_checks: u64, by_class: &[u64; Class::ALL.len()]) -> u64 {
         if self.checked {
             return failing_checks;
@@ -193,7 +193,7 @@ impl Times {
         Self(sum)
     }
 
-    /// Returns the times of the responses in one class.
+    /// Returns the times of the requests whose outcome is in one class.
     pub fn of_class(recordings: &Recordings, metric: Metric, class: Class) -> Self {
         Self(recordings.get(&(metric, class)).cloned())
     }

@@ -92,7 +92,7 @@ pub struct RequestFlags {
     #[arg(short = 'u', long, value_name = "NAME:PASSWORD", value_parser = user)]
     pub user: Option<String>,
     /// Require this of each response: status=200, header:NAME=VALUE, body=TEXT, contains=TEXT,
-    /// bytes=N or json:/pointer=VALUE (repeatable) [default: any status below 400]
+    /// bytes=N or json:/pointer=VALUE (repeatable) [default: any status from 200 to 399]
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
     /// Fail unless the load meets these bounds, for example 'p99<10ms, errors<=0.1%', 'rate>1000',

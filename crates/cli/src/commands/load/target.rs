@@ -26,7 +26,7 @@ pub struct Asked {
     pub host: String,
     /// True if the URLs are reached through a Unix socket.
     pub unix_socket: bool,
-    /// One request for each URL.
+    /// One request for each URL or, with --path-file, for each path in the file.
     pub requests: Vec<Request>,
 }
 

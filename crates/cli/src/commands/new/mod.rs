@@ -148,7 +148,11 @@ fn image(word: &str) -> Result<String, String> {
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     let path = path.display().to_string();
     if error.kind() == io::ErrorKind::AlreadyExists {
-        return Failure::words(path, "already exists", "choose another name, or remove it");
+        return Failure::words(
+            path,
+            "already exists",
+            "choose another name, or remove the folder",
+        );
     }
     let what = format!("cannot be created: {error}");
     Failure::words(path, what, "change to a directory that you can write to")

@@ -22,9 +22,9 @@ const AGENT_IMAGE: &str = concat!("localhost/gatebench-agent:", env!("CARGO_PKG_
 /// The default image of Redis.
 const REDIS_IMAGE: &str = "redis:7";
 
-/// The time that a pod may wait for a node.
+/// The default time that a pod may wait for a node.
 const SCHEDULE: HumanDuration = HumanDuration::from_millis(20_000);
-/// The time after which a pod without a connection ends by itself.
+/// The default time after which a pod without a connection ends by itself.
 const ALONE: HumanDuration = HumanDuration::from_millis(600_000);
 
 /// The name of the run in the objects that `--dry-run` prints.
@@ -144,7 +144,7 @@ impl ClusterArgs {
     /// gatebench on standard error.
     ///
     /// # Errors
-    /// k6 cannot send a load.
+    /// k6 cannot send one of the loads, or writing to the terminal failed.
     pub fn print_testruns(
         &self,
         cluster: &Cluster,

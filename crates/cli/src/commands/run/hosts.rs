@@ -39,7 +39,8 @@ impl HostsArgs {
     /// created.
     ///
     /// # Errors
-    /// The user declined, Terraform failed, or there are no hosts in its outputs.
+    /// The source cannot be read or names no hosts, the options do not fit the source, the user
+    /// declined, or Terraform failed.
     pub fn read(&self, is_dry: bool) -> Result<Option<Hosts>, Failure> {
         let Some(word) = &self.hosts else {
             return Ok(None);
@@ -111,7 +112,7 @@ impl HostsArgs {
         ))
     }
 
-    /// Shows a plan, asks for confirmation, and carries the plan out.
+    /// Shows a plan, asks for confirmation unless `--yes` is given, and carries the plan out.
     fn change(&self, terraform: &Terraform, purpose: Purpose) -> Result<(), Failure> {
         let Some(plan) = terraform.plan(purpose)? else {
             return Ok(());
@@ -172,14 +173,14 @@ fn is_here(host: &Host) -> bool {
     address.is_some_and(|address| TcpListener::bind((address, 0)).is_ok())
 }
 
-/// Asks a question on the terminal. True if the user types `yes`.
+/// Asks a question on the terminal, and returns true if the user types `yes`.
 fn agrees(question: &str) -> Result<bool, Failure> {
     terminal::complain(&format!("{question} Type yes to continue:"));
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|error| {
         let what = format!("cannot read from standard input: {error}");
-        Failure::environment(what, "use --yes")
+        Failure::environment(what, "add --yes to skip the confirmation")
     })?;
     Ok(line.trim() == "yes")
 }

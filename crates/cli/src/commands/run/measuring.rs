@@ -112,7 +112,7 @@ impl Measuring {
     /// a new one.
     ///
     /// # Errors
-    /// The path of the running program cannot be read.
+    /// An output is not valid, or `--out DIR` is given for a resumed run.
     pub fn request(
         &self,
         prepared: Prepared,

@@ -69,9 +69,10 @@ pub(super) fn percent(word: &str) -> Result<u32, String> {
         .ok_or_else(|| "write whole percentages from 1% to 99%, for example 50%,70%,90%".into())
 }
 
-/// The minimum CPU time: the kernel requires at least one millisecond of each 100 ms period.
+/// The minimum CPU limit, in thousandths of a CPU: the kernel requires at least one millisecond of
+/// each 100 ms period.
 const CPU_MILLIS_MIN: u32 = 10;
-/// The maximum number of CPUs, which exceeds that of the largest machines.
+/// The maximum CPU limit, in CPUs. It catches typos.
 const CPUS_MAX: f64 = 4_096.0;
 
 /// Parses a number of CPUs, `0.5`.

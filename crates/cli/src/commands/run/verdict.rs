@@ -12,8 +12,9 @@ use gatebench_studies::common::facts::{Gate, Reason, TrialFindings};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Returns the exit code of the run in `dir`, and the failures of gateways in completed trials.
-/// Failed trials are not among them, because they were reported when they ended.
+/// Returns the exit code of the run in `dir`, and the failures to print: those of gateways and
+/// upstreams in completed trials, and missed thresholds of the user's script. Failed trials are not
+/// among them, because they were reported when they ended.
 pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
     let mut complaints = complaints(findings, &run.manifest().plan);
@@ -48,8 +49,8 @@ fn succeeded_later(run: &Run, failed: &Trial) -> bool {
         .any(|record| record.outcome == Outcome::Completed)
 }
 
-/// Returns the exit code of a run without a failure: success, unless gateways were measured but
-/// none of their trials is valid.
+/// Returns the exit code of a run without a failure: success, unless there are completed trials of
+/// gateways and all of them are invalid.
 fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
     let measured = findings.trials.iter().filter(|trial| {
         trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Direct)

@@ -5,7 +5,7 @@ wrong-bytes:N        from request N on, changes the last byte of the body
 hang:N               from request N on, never responds
 refuse:WORDS         refuses its configuration with WORDS
 exit:WORDS           prints WORDS and exits at the start
-crash:S              crashes S seconds after the load's first request
+crash:S              crashes S seconds after request PROOF, which belongs to the load
 broken:WORDS         prints WORDS on standard error, becomes ready, and then never responds
 late-limit:MS        refuses /limited from the third request on, counted from MS after the start
 socket:PATH          also listens on a Unix socket at PATH

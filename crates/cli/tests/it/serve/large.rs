@@ -13,7 +13,7 @@ use super::while_it_runs::running;
 use crate::history::common::runs::write_run;
 use crate::turns::turn;
 
-/// A build without optimization takes this many times as long.
+/// The factor by which a build without optimization may exceed the time limits.
 const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
 /// Gets a page that must exist. Returns its size and the CPU time that the server spent, which,

@@ -56,7 +56,7 @@ impl Stream {
         }
     }
 
-    /// Adds the bytes held here to the total of all streams.
+    /// Updates this slot's part of `of_all`, the bytes held for all streams.
     pub(super) fn count(&mut self, of_all: &mut Held) {
         let held = match self.id {
             Some(_) => Held::of(&self.client.exchange),
@@ -240,7 +240,8 @@ impl Stream {
         }
     }
 
-    /// Ends a request whose response the client will not get, and frees the slot.
+    /// Ends a request whose response the client will not get, or whose `client` cannot be reused,
+    /// and frees the slot.
     pub(super) fn give_up<I: Io>(&mut self, core: &mut Core<I>) {
         self.client.exchange.count_abandoned(core);
         core.cancel(self.client.exchange.origin.take());

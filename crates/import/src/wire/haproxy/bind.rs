@@ -49,8 +49,8 @@ pub(super) struct Binds {
 }
 
 impl Binds {
-    /// Chooses the address of the frontend with the most routes. If the frontend redirects to TLS,
-    /// chooses an address with TLS.
+    /// Chooses an address of the HTTP frontend with the most routes: preferably one with TLS if the
+    /// frontend redirects to TLS, and otherwise one without.
     pub(super) fn of(sections: &[Section]) -> Self {
         let is_tcp = |section: &Section| section.named("mode").any(|it| it.word(1) == "tcp");
         let mut defaults = sections.iter().filter(|it| it.kind() == "defaults");

@@ -105,7 +105,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Returns the status of the requests that a line refuses.
+/// Returns the status with which a line refuses requests.
 fn deny_status(line: &Line) -> Option<u16> {
     let mut words = line.words.iter();
     let place = words.position(|word| word.text == "deny_status")?;

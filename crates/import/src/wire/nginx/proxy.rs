@@ -54,7 +54,7 @@ pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edit
     edits.replace(&word.span, format!("\"{new}\""), why);
 }
 
-/// Finds the end of a host and a port: at the path, or at a second variable.
+/// Finds the end of a host and a port: at the path, or at a variable that is not at the beginning.
 fn authority_end(rest: &str) -> usize {
     if rest.starts_with("unix:") {
         return rest.len();

@@ -15,7 +15,7 @@ pub(crate) struct Decoder {
     /// The limit has fallen below the table's size, so the next block must begin with an update.
     update_due: bool,
     /// The last decoded block, if decoding it again gives the same result because it changed no
-    /// table. Otherwise empty, because an empty block is not valid.
+    /// table. Otherwise empty; an empty block is always decoded.
     repeatable: Vec<u8>,
 }
 

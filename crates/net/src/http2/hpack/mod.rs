@@ -1,5 +1,5 @@
 //! HPACK (RFC 7541): header compression. Decoding keeps the whole dynamic table; encoding
-//! ([`super::Block`]) never uses one, so that the same bytes are valid on every stream.
+//! ([`super::Block`]) never uses one, so the same bytes are valid on every stream.
 
 mod decode;
 mod dynamic;

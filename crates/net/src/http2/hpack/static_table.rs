@@ -73,7 +73,7 @@ pub(crate) enum Found {
     Nothing,
 }
 
-/// Finds a field by linear search, which is too slow for the hot path.
+/// Finds a field by linear search over the 61 entries.
 pub(crate) fn find(name: &str, value: &[u8]) -> Found {
     let named = (1..ENTRIES.len()).filter(|&index| ENTRIES[index].0 == name);
     let whole = named

@@ -1,4 +1,4 @@
-//! Limits on frames that do no work.
+//! Limits on input that does no work.
 
 use super::transcript::{End, Said};
 use super::wire::*;

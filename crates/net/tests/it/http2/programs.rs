@@ -265,7 +265,7 @@ fn nginx_announces_its_end() {
     assert!(!responses[5].complete && !responses[6].complete);
 }
 
-/// Runs the example's server while `body` runs.
+/// Runs the server of [`crate::serve`] while `body` runs.
 fn with_server(body: impl FnOnce(SocketAddr)) {
     let stop = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();

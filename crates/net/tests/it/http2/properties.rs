@@ -135,7 +135,6 @@ fn outcome<C: Connection>(
     Vec<u8>,
 ) {
     deliver(bytes, &mut end, cut);
-    // Pieces of a body that are separated by events of other streams are still one body.
     (end.said, end.error, end.out)
 }
 

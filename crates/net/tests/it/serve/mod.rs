@@ -21,7 +21,7 @@ pub struct Serve<'s, F> {
     pub address: SocketAddr,
     /// Set from outside to stop the server.
     pub stop: &'s AtomicBool,
-    /// Receives the listening addresses.
+    /// Receives the listening address.
     pub on_listening: F,
 }
 

@@ -177,7 +177,7 @@ fn large_data_passes_both_ways_and_both_close_cleanly() {
         assert_eq!(client.session.end_of_stream(), Ok(()));
         let mut goodbye = Vec::new();
         client.session.close(&mut goodbye);
-        // The server closes when it receives FIN, so it may be gone before close_notify is written.
+        // A failure does not matter, because the server also accepts FIN without close_notify.
         let _ = client.stream.write_all(&goodbye);
     });
 }

@@ -116,7 +116,8 @@ fn due_within(every_ns: u64, measure_ns: u64, load_ns: u64) -> usize {
     usize::try_from(due).unwrap_or(usize::MAX)
 }
 
-/// Returns the rest of a round after `done` calls, including those of earlier rounds.
+/// Returns the remaining calls of the current round. `done` is the number of calls made in all
+/// rounds.
 fn left<T>(round: &[T], done: usize) -> &[T] {
     match done % round.len().max(1) {
         0 => &[],

@@ -64,8 +64,8 @@ pub(crate) fn measure(
     driven.measure()
 }
 
-/// Returns the scenario with the requested paths. Without a gateway, prefixes must be stripped
-/// here.
+/// Returns the scenario with the paths to request. Without a gateway, nothing else strips the
+/// prefixes, so they are stripped here.
 fn asked(context: &TrialContext<'_>) -> Scenario {
     let mut scenario = context.scenario.clone();
     if *context.variant != Variant::Direct {

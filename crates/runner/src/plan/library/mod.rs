@@ -296,7 +296,7 @@ pub(crate) fn is_path(word: &str) -> bool {
     word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
 }
 
-/// The maximum number of names that an error lists.
+/// An error lists all known names only if there are at most this many.
 const LISTED_MAX: usize = 16;
 
 fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {

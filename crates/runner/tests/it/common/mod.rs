@@ -17,7 +17,7 @@ pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, measure: 200ms}\n";
 
-/// The phases of [`LOAD`] with warm-ups. With a gateway, each takes up to two seconds.
+/// The phases of [`LOAD`] with warm-ups. With a gateway, each warm-up takes up to two seconds.
 pub const WARMED_UP: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";

@@ -34,7 +34,8 @@ fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     found
 }
 
-/// Returns the growth of a leak of this many MiB per hour that begins after a share of the time.
+/// Returns the growth of a leak that begins after this share of the series, at this many MiB per
+/// hour.
 fn from(share: f64, per_hour: f64) -> impl Fn(f64) -> f64 {
     move |hour| per_hour * (hour - share * HOURS).max(0.0)
 }

@@ -12,7 +12,7 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 pub struct CompareFindings {
     /// The judged run.
     pub candidate: RunLine,
-    /// The runs that the candidate is compared with, oldest first.
+    /// The runs that the candidate is compared with, in the order in which the user named them.
     pub baseline: Vec<RunLine>,
     /// The kind of baseline: one run or several.
     pub mode: CompareMode,

@@ -48,8 +48,8 @@ pub struct SeriesFindings {
     pub unit: Unit,
     /// The direction of improvement.
     pub direction: Direction,
-    /// A digest of the machine, load, scenario, load generator and size of the gateway; all runs of
-    /// a series share it.
+    /// A digest of the machine, load, scenario, load generator, size of the gateway and unusual
+    /// accounting of CPU time. All runs of a series share it.
     pub conditions: String,
     /// The runs that measured the series, oldest first.
     pub points: Vec<SeriesPoint>,

@@ -106,8 +106,9 @@ fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> CellEntry {
     }
 }
 
-/// A digest of the machine, load generator, scenario, load and size of the gateway. It does not
-/// depend on the gateway's version or the length of the measurement.
+/// A digest of the machine, load generator, scenario, load, size of the gateway and unusual
+/// accounting of CPU time. It does not depend on the gateway's version or the length of the
+/// measurement.
 fn conditions(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
     let plan = &run.manifest.plan;
     let engine = run.manifest.external_generator.as_ref().map(|it| &it.name);

@@ -24,7 +24,7 @@ pub struct ComparisonFindings {
     pub smallest_effect: f64,
     /// Blocks in which neither side is invalid for the metric.
     pub blocks: Vec<u32>,
-    /// Worst validity among these blocks.
+    /// Worst validity among these blocks; `Invalid` if there are none.
     pub validity: Validity,
     /// Blocks without a value that count against the side that spoiled them.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]

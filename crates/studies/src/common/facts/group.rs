@@ -1,4 +1,4 @@
-//! Parts of a scenario with separate figures: its groups, their routes, and the figures of an
+//! Findings on parts of a scenario: its groups and their routes, and the additional results of an
 //! external load generator.
 
 use gatebench_report::Validity;
@@ -50,7 +50,8 @@ pub struct PartFigures {
 pub struct PartEstimate {
     /// Median and range; none if no block has the value, or no block is usable.
     pub estimate: Option<Estimate>,
-    /// Worst validity among the blocks in the estimate; `Invalid` if none is usable.
+    /// Worst validity among the blocks in the estimate; `Invalid` if no block with the value is
+    /// usable, and `Valid` if no block has the value.
     pub validity: Validity,
 }
 
@@ -68,7 +69,7 @@ pub struct SlowestRoutes {
     pub routes: Vec<RouteFindings>,
 }
 
-/// The figure that ranks routes: the first one in this list that all routes have.
+/// The figure that ranks routes: the first one in this list that all routes have, or else the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {
@@ -80,7 +81,7 @@ pub enum Slowness {
     Mean,
 }
 
-/// A route of a group: one of the requests that it sends.
+/// A route of a group: one of the requests that the group sends.
 #[derive(Clone, Debug, Serialize)]
 pub struct RouteFindings {
     pub group: String,
@@ -144,9 +145,10 @@ pub struct ExternalMetricResult {
 }
 
 impl ScenarioFindings {
-    /// The names of at most `most` groups to show, in the scenario's order. If not all fit, groups
-    /// with failures come first, then those with the highest 99th percentile in any variant and
-    /// phase (or the highest mean, if a group has no percentile).
+    /// The names of at most `most` groups to show, in the scenario's order. If not all fit, the
+    /// groups with the most failures are kept. Groups with equally many failures are ranked by
+    /// their highest 99th percentile in any variant and phase, or by their highest mean if any
+    /// group lacks that percentile.
     pub fn foremost_groups(&self, most: usize) -> Vec<&str> {
         let groups = || self.groups.iter();
         let mut names = distinct(groups().map(|found| &*found.group));

@@ -28,7 +28,7 @@ pub struct RunFacts {
     pub blocks_planned: u32,
     /// Blocks in which every trial ended without being interrupted.
     pub blocks_complete: u32,
-    /// Trials of the plan.
+    /// The number of trials in the plan.
     pub trials_planned: u32,
     /// Trials on disk, including failed, unsupported and interrupted ones.
     pub trials_finished: u32,
@@ -50,7 +50,7 @@ pub struct GatewayLine {
     pub version: String,
     /// The absolute path of the program; empty for an attached gateway.
     pub binary: String,
-    /// SHA-256 of the program in lowercase hex.
+    /// SHA-256 of the program in lowercase hex; empty without a program.
     pub sha256: String,
     /// Notes from the gateway folder.
     pub notes: Vec<String>,
@@ -92,7 +92,7 @@ pub struct TimelinePhase {
     pub seconds: Vec<TimelineSecond>,
 }
 
-/// A second of a phase. Values that were not sampled are absent.
+/// A second of a phase. Values that were not sampled are none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimelineSecond {
     /// Second of the measurement, from 0.

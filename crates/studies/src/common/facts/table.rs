@@ -283,17 +283,18 @@ pub enum Metric {
     GatewayRssAnonMax,
     /// The time from the start of the gateway until it is ready.
     GatewayStart,
-    /// Requests without a response or with status 5xx, from the second of a change onward.
+    /// Requests without a response or with status 5xx, from the second of a change or failure
+    /// onward.
     ChangeErrors,
-    /// The requests of [`Self::ChangeErrors`], and those whose responses were slower than all
-    /// responses before the change.
+    /// The requests of [`Self::ChangeErrors`], and those that took longer than every request before
+    /// the change.
     ChangeAffected,
     /// The longest time of any request, with or without a response, from the second of a change
     /// onward.
     ChangeWorst,
-    /// The time from a change, or from the end of a failure, to the first second that is like those
-    /// before the change: without failed requests, and with a 99th percentile no higher than the
-    /// highest of those seconds. None if no second is like them.
+    /// The time from the last change, or from the end of a failure, to the first second that is
+    /// like those before the first change or the failure: without failed requests, and with a 99th
+    /// percentile no higher than the highest of those seconds. None if no second is like them.
     ChangeRecovery,
     /// The time from a change to the configuration until the gateway applies it to a new
     /// connection.
@@ -318,8 +319,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The title, the unit, and the aspect on which the metric's validity depends; a plain count
-    /// depends on none.
+    /// The title, the unit, and the aspect on which the metric's validity depends. Counts, the
+    /// start time, and the metrics of changes and failures depend on none.
     fn facts(self) -> (&'static str, (Unit, Option<Aspect>)) {
         use Metric as M;
         let rate = (Unit::RequestsPerSecond, Some(Aspect::Throughput));

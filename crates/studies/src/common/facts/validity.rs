@@ -116,12 +116,14 @@ pub enum Gate {
 /// The cause of an unusable block.
 #[derive(Clone, Copy)]
 pub(crate) enum Blame {
-    /// The gateway, because it sent wrong responses or ended; the machine cannot cause this.
+    /// The gateway, because it sent wrong responses, ended, or lacked a required access log. The
+    /// machine cannot cause this.
     Gateway,
     /// The gateway, unless something else delayed requests at the same time.
     GatewayAlone,
-    /// The machine, the load generator, the upstream, or an interruption of the run. The outcome of
-    /// a trial that was not completed names its own culprit.
+    /// Anything else, such as the machine, the load generator, the upstream, or an interruption of
+    /// the run. Such a block does not count against the gateway. The outcome of a trial that was
+    /// not completed names its own culprit.
     Other,
 }
 
@@ -192,8 +194,8 @@ pub struct SpoiledBlock {
     pub gate: Gate,
     /// The aspects that the block has no value for.
     pub spoils: Vec<Aspect>,
-    /// True if the gateway was certainly the cause; false if the machine or the load generator was
-    /// also disturbed when a request was lost.
+    /// True if the gateway was certainly the cause; false if a disturbance of the machine or a
+    /// delay of the load generator may have been the cause.
     pub is_certain: bool,
 }
 
@@ -202,9 +204,10 @@ pub struct SpoiledBlock {
 pub struct SpoiledSide {
     /// Blocks that the side spoiled or may have spoiled.
     pub blocks: Vec<u32>,
-    /// The blocks that the side certainly spoiled, and in which the other side has a value.
+    /// The blocks that the side certainly spoiled and in which the other side has a value.
     pub alone: Vec<u32>,
-    /// The blocks in which the machine or the load generator was also disturbed.
+    /// The blocks that the side may have spoiled, but in which the machine or the load generator
+    /// may have been the cause.
     pub uncertain: Vec<u32>,
     /// The gates that tripped.
     pub gates: Vec<Gate>,

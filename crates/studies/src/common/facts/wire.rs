@@ -1,5 +1,5 @@
-//! The traffic on the wire, as counted and tested: the facts that are equal for all gateways, and
-//! those that differ.
+//! Facts about the traffic on the wire, counted or tested, and whether they differ between
+//! gateways.
 
 use serde::Serialize;
 
@@ -22,7 +22,8 @@ pub struct WireFact {
     /// The value as a number, if it is one.
     pub value: Option<f64>,
     pub text: String,
-    /// True if this value differs from the value of the other gateways, or from the expected one.
+    /// True if this value differs from the most common value among the gateways, or from the
+    /// expected one.
     pub differs: bool,
 }
 
@@ -34,26 +35,26 @@ pub enum WireName {
     UpstreamVersion,
     RequestsPerUpstreamConnection,
     RequestsPerClientConnection,
-    /// Header fields of a request at the upstream.
+    /// Mean number of header fields per request at the upstream.
     Fields,
-    /// Bytes of a request's head at the upstream.
+    /// Mean number of bytes in a request's head at the upstream.
     HeadBytes,
-    /// Bytes of a request's body at the upstream.
+    /// Mean number of bytes in a request's body at the upstream.
     BodyBytes,
     /// Requests that the upstream received more than once.
     Retries,
-    /// True if the upstream receives the first part of a request before the client sends the last
-    /// byte.
+    /// Share of trials in which the upstream received the first part of a request before the client
+    /// sent the last byte.
     PassesRequests,
-    /// True if the client receives the first part of a response before the upstream sends the last
-    /// byte.
+    /// Share of trials in which the client received the first part of a response before the
+    /// upstream sent the last byte.
     #[serde(rename = "passes_answers")]
     PassesResponses,
     /// Bytes that the gateway writes to files per request.
     WrittenBytes,
-    /// Threads that did the work.
+    /// The gateway's threads that did at least a twentieth of the work.
     Workers,
-    /// Routes that respond.
+    /// The smallest number of routes that responded in a parity check.
     Routes,
 }
 

@@ -66,7 +66,8 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineLate, &[Aspect::Latency], message, remedy))
 }
 
-/// Names the agents that dropped arrivals; the gate for the whole load does not name them.
+/// Names the agents that dropped arrivals, unless all of them did; the gate for the whole load does
+/// not name any.
 pub(super) fn dropped(view: &View) -> Option<Reason> {
     each(view).iter().any(|it| it.dropped == 0).then_some(())?;
     let message = described(view, |agent| {

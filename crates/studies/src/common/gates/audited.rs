@@ -78,8 +78,8 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let mean = format!("{:.1}", sum.sum_ns as f64 / sum.count as f64);
     let name = format!("The '{}' times of {}", metric.word(), phase.name);
     let mut sheet = Sheet::new(name).with("mean ns", mean);
-    // Each value is known only to the width of its bucket. Every value, including the longest, is
-    // therefore taken at the upper end of its bucket.
+    // A percentile is known only to the width of its bucket. Every percentile and the longest value
+    // are therefore taken at the upper end of their buckets.
     for quantile in QUANTILES {
         let heading = format!("p{} ns", quantile * 100.0);
         sheet = sheet.with(heading, histogram.value_at_quantile(quantile));

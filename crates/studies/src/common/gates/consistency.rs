@@ -97,16 +97,16 @@ pub(super) fn over_groups(
     phase.groups.iter().map(|group| of(&group.shape)).sum()
 }
 
-/// The number of connections of a closed load; none if a connection may be without a request in
-/// flight, because its users pause, or come and go.
+/// The number of connections of a closed load; none if the load has further settings, such as a
+/// think time or stages, because a connection may then be without a request in flight.
 fn always_busy(closed: &Closed) -> Option<u32> {
     let connections = closed.connections;
     (*closed == Closed::new(connections)).then_some(connections)
 }
 
-/// In a closed load, throughput × mean response time must equal the number of connections. A phase
-/// that has requests without a response is not tested, because they occupy a connection but have no
-/// response time.
+/// In a closed load, throughput × mean response time must be close to the number of requests that
+/// the connections can have in flight. A phase with requests without a response is not tested,
+/// because such requests occupy a connection but have no response time.
 pub(super) fn littles_law(view: &View) -> Option<Reason> {
     let connections = over_groups(view.phase, always_busy)? * streams_per_connection(view);
     if view.phase.counts.errors.values().any(|count| *count > 0) {
@@ -126,8 +126,8 @@ pub(super) fn littles_law(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Inconsistent, &spoils, message, DEFECT))
 }
 
-/// The status classes must add up to the completed requests, and responses must be as long as in
-/// other blocks.
+/// The status classes must add up to the completed requests, and the mean size of a response must
+/// be close to the median over the run's blocks.
 pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let classes: u64 = counts.by_class.values().sum();

@@ -11,7 +11,8 @@ use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 pub(super) const RESTARTED_REMEDY: &str =
     "Read the gateway's log for the crash or the limit that recycles its workers.";
 
-/// A trial measures one process, so a process that replaces it would belong to another trial.
+/// A trial measures the processes of one start. A process that replaces one of them would belong to
+/// another trial.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
     // A reload replaces workers, and a phase with a change measures this.
@@ -40,12 +41,12 @@ pub(super) fn busy_share(view: &View) -> Option<f64> {
     busy_of_available(view).map(|(busy, available)| busy / available)
 }
 
-/// Reports whether a closed load used the full capacity of the gateway.
+/// Reports whether a closed load kept the gateway busy enough to measure its capacity.
 pub(super) fn is_saturated(view: &View) -> bool {
     busy_share(view).is_some_and(|share| share >= GATEWAY_BUSY_MIN)
 }
 
-/// A throughput is the gateway's capacity only if the gateway has no idle cores.
+/// A throughput is the gateway's capacity only if the load kept the gateway's cores busy.
 pub(super) fn not_saturated(view: &View) -> Option<Reason> {
     let (busy, available) = busy_of_available(view)?;
     (!is_saturated(view)).then_some(())?;

@@ -10,7 +10,7 @@ use super::thresholds::{
 use super::{EVERYTHING, SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A CPU limit stops all processes for the rest of the limit's period, and thus causes the latency
+/// A CPU limit stops all processes for the rest of the limit's period, which lengthens the latency
 /// tail.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
     let throttled_ns = view.phase.machine.throttled_ns;
@@ -44,8 +44,8 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
 
 /// Another process on a core takes CPU time and cache space.
 pub(super) fn foreign_process(view: &View) -> Option<Reason> {
-    // The other gateways' processes are expected on these cores, and other processes disturb all
-    // gateways equally.
+    // Side by side, the other gateways' processes are expected on these cores, and any other
+    // process disturbs all gateways equally.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let machine = &view.phase.machine;
     let share = machine.foreign_cpu_ns as f64 / machine.window_ns as f64;
@@ -58,13 +58,13 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::ForeignProcess, &SPEED, message, remedy))
 }
 
-/// The two hardware threads of a core compete for its execution units, so the CPU time of each
-/// grows with the work of the other.
+/// The hardware threads of a core compete for its execution units, so the CPU time of each grows
+/// with the work of the others.
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
     (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;
-    let message = "The load generator or the upstream ran on a thread of the gateway's physical \
-                   core, because no other placement is possible.";
+    let message = "The load generator or the upstream ran on a hardware thread of the gateway's \
+                   physical core, because no other placement is possible.";
     let remedy =
         "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
     Some(view.limited(Gate::SharedCore, &SPEED, message, remedy))

@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         kind(self.phase)
     }
 
-    /// Reports whether the load searches for the limit of the load generator and the upstream.
+    /// Reports whether the load is meant to saturate the load generator and the upstream.
     fn seeks_own_limit(&self) -> bool {
         (self.is_direct() || self.is_null()) && self.kind() == PhaseKind::Closed
     }
@@ -234,7 +234,7 @@ pub fn judge_load(
 }
 
 /// Reports whether the machine or the load generator, rather than the gateway, may have delayed the
-/// requests of a phase.
+/// requests of a phase, or sent none of them.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,
@@ -258,7 +258,7 @@ pub(crate) fn has_enough_requests(phase: &PhaseRecord) -> bool {
     phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
 }
 
-/// The gates for a load that is too small to judge speed.
+/// The gates that apply to a smoke run, and to a load that is too small to judge speed.
 const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::ArrivalsDropped,
     Gate::ChecksFailed,

@@ -13,7 +13,8 @@ use crate::common::changes::{Beforehand, is_called};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
 /// A wrong response may have taken a different path through the gateway, so no figure of the phase
-/// is valid.
+/// is valid. Wrong responses while the gateway was changed through its admin interface only limit
+/// the figures.
 pub(super) fn checks_failed(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total = counts.responses_failing_checks();
@@ -30,7 +31,7 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
 }
 
 /// The reason for requests that were lost while the gateway was changed through its admin
-/// interface. Throughput and latency are only limited by it; CPU time and memory remain valid.
+/// interface. The reason only limits throughput and latency; CPU time and memory remain valid.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
     let remedy = "These requests were lost while the gateway was changed through its admin interface: compare \
                   this load with the same load without the calls.";
@@ -72,8 +73,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase with a change or failure, requests that failed before the change count against the
-/// phase, because the change did not cause their failure.
+/// In a phase with a change or failure, requests that failed before it count against the phase,
+/// because it did not cause them to fail.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);

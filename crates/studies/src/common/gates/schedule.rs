@@ -71,8 +71,8 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::ConnectionsHeld, &spoils, message, remedy))
 }
 
-/// Reports whether requests were sent late because no connection was free: some requests were
-/// queued, and the load generator did not wait that long for its core.
+/// Reports whether requests to a gateway were sent late because no connection was free: some
+/// requests were queued, and the load generator did not wait that long for its core.
 fn are_held(view: &View, lateness_ns: f64) -> bool {
     let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
     let has_gateway = view.run.is_some() && !view.is_direct();

@@ -168,7 +168,7 @@ fn is_meant_to_be_steady(view: &View) -> bool {
     view.phase.change.is_none() && view.phase.failure.is_none()
 }
 
-/// The component whose CPU time represents the load.
+/// The component whose CPU time is tested.
 fn measured(view: &View) -> &'static str {
     if view.is_direct() {
         "upstream"

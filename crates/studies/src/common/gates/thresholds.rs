@@ -7,7 +7,7 @@ pub const REQUESTS_MIN: u64 = 30;
 
 /// The share of its cores that the load generator (together with the upstream, if they share cores)
 /// may keep busy. Above this share, the load generator itself causes the wait for its core: the
-/// wait grows with 1 ÷ (1 − busy), and is sevenfold at this bound.
+/// wait grows with 1 ÷ (1 − busy), and is almost sevenfold at this bound.
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
 /// The share of time that the load generator's threads may spend runnable but not running. Sharing

@@ -9,7 +9,8 @@ use super::{EVERYTHING, reason};
 use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
-/// Judges a trial apart from its phases: its outcome, and the parity before and after the load.
+/// Judges a trial apart from its phases: its outcome, the parity before and after the load,
+/// processes that ended outside the measurements, and a missing access log.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
         Outcome::Completed => parity(context, record)

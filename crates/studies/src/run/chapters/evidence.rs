@@ -17,7 +17,8 @@ use crate::common::{by_key, joined};
 use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings};
 
 const TRIALS: &str = "The trials are listed in the order in which they ran. The figures of a \
-     limited trial are used, with the limit that is named here; those of an invalid trial are not.";
+     limited trial are used, with the limit that is named here; figures that a reason makes \
+     invalid are not.";
 
 const PARITY: &str = "The parity cases prove, before and after the load of every trial, that the \
      policies work; each cell shows how many attempts passed. The rows below the cases show what \
@@ -162,7 +163,7 @@ fn routes(parity: &ParityFindings) -> String {
     }
 }
 
-/// The facts about the wire that are known for any variant.
+/// A line for each fact about the wire that is known for at least one variant.
 fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     let fact = |variant: &str, name| -> Option<&WireFact> {
         let mut wire = scenario.wire.iter();
@@ -269,7 +270,7 @@ fn gateway(line: &GatewayLine, palette: &Palette) -> Block {
     Block::row(format!("gateway {class}"), blocks)
 }
 
-/// The facts grouped by the first word of their names.
+/// The facts, grouped by the first component of their names.
 fn topics(facts: &[Fact]) -> Vec<Block> {
     let named = |fact: &Fact| -> (String, [String; 2]) {
         let (topic, name) = fact.name.split_once('.').unwrap_or(("", &fact.name));

@@ -1,4 +1,4 @@
-//! The beginning of a report: its sentences, its verdicts, and their limits.
+//! The findings in a report: the sentences, the verdicts, and their limits.
 
 use gatebench_report::chapter::{
     Block, Chapter, Entry, Fact, Fold, Forms, Head, Line, Lines, MARKDOWN, Note, PAGE, Part,

@@ -52,7 +52,8 @@ pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     })
 }
 
-/// A card for each open load, or for each closed one if there is no open load.
+/// A card for each open load or, if there is none, for each load. Loads without a curve of a
+/// gateway are left out.
 fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
     let has_open = scenario.has_open();
     let is_shown = |phase: &&PhaseLine| phase.kind == PhaseKind::Open || !has_open;

@@ -11,7 +11,7 @@ use crate::common::facts::{
 
 /// A table with its caption.
 pub struct PartTable {
-    /// The heading, with the number of parts shown and the total.
+    /// The heading. If not all parts are shown, it states their number and the total.
     pub title: String,
     pub table: Table,
 }

@@ -23,8 +23,8 @@ use crate::common::facts::{
 };
 use crate::common::joined;
 
-/// The maximum number of rows with groups, over all variants, on a terminal and on the page; the
-/// JSON has all groups.
+/// The maximum number of rows with groups, over all variants, on a terminal and on the page. A
+/// terminal always shows at least two groups, and the JSON has all groups.
 const ROWS_MAX: [usize; 2] = [12, 40];
 
 /// The maximum number of groups of a scenario in Markdown.
@@ -33,18 +33,18 @@ const GROUPS_MAX: usize = 8;
 /// The maximum number of slowest routes of each variant on a terminal; the page shows all.
 const ROUTES_MAX: usize = 5;
 
-/// A table with more rows than this is folded.
+/// A table of groups with more rows than this is folded.
 const ROWS_OPEN_MAX: usize = 12;
 
 const LEAD: &str = "The figures are medians of the blocks, with their range below: a gateway's \
-     throughput, its CPU time per request, and the latency that it adds. Every block is a fresh \
-     gateway process.";
+     throughput, its CPU time per request, and the latency that it adds. Every block starts a \
+     fresh gateway process.";
 
 /// The meaning of the columns about the gateway's process.
 const PROCESS: &str = "Memory is the peak anonymous resident memory (RssAnon) of the gateway's \
      process tree in the last load; start is the time until the gateway is ready.";
 
-/// Shows a table for each scenario and phase.
+/// Shows the table of each scenario, with the further tables and charts that the form has room for.
 pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
     let mut blocks = vec![Block::lead(LEAD, "Blocks").on(!(TERMINAL | MARKDOWN))];
     for (index, scenario) in findings.scenarios.iter().enumerate() {
@@ -57,7 +57,8 @@ pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
     Chapter::new("results", "Results", blocks)
 }
 
-/// A scenario on a terminal, with the slowest routes of the load that is most relevant for latency.
+/// A scenario on a terminal, with the slowest routes of the open load or, if there is none, of the
+/// last load.
 fn lines(scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
     let block = |table| Block::table(table, "", "", palette);
     let heading = format!("{} · {}", scenario.name, scenario.title);
@@ -269,8 +270,8 @@ fn number(value: f64) -> String {
     }
 }
 
-/// The metrics that are drawn for a phase: throughput if the phase measures it, and CPU and latency
-/// at an equal rate.
+/// The metrics that are drawn for a phase: throughput for a closed load, CPU time for any other
+/// load (and for a closed load if there is no open one), and added latency for an open load.
 fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'static str)] {
     const LESS: &str = "lower is better";
     static DRAWN: [(Metric, &str, &str); 4] = [

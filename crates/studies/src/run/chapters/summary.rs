@@ -81,7 +81,8 @@ pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
             blocks = vec![Block::heading("Problems"), Block::facts("", alarms)];
         }
     }
-    // Shorter than the legend of the page: the first screen must fit into 25 lines.
+    // These names are explained more briefly than in the page's legend, because the first screen
+    // must fit into 25 lines.
     let names = match has_reference(run) {
         true => "reference: gatebench's own; direct: no gateway. ",
         false => "",

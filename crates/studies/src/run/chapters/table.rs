@@ -43,7 +43,8 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     }
 }
 
-/// The metrics of loads: first those that every load has, then those of open loads only.
+/// The metrics of loads. Closed loads show at most the first four, and open loads show all but the
+/// throughput.
 static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::Throughput, ["throughput", ""]),
     (Metric::GatewayCpuPerRequest, ["CPU/request", ""]),
@@ -53,13 +54,13 @@ static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::AddedP99, ["added", "p99"]),
     (Metric::AddedP50OverNull, ["over null", "p50"]),
     (Metric::AddedP99OverNull, ["over null", "p99"]),
-    // For phases with a change.
+    // These are measured only in phases with a change or a failure.
     (Metric::ChangeAffected, ["affected", "requests"]),
     (Metric::ChangeErrors, ["failed", "requests"]),
     (Metric::ChangeWorst, ["longest", "response"]),
     (Metric::ChangeRecovery, ["recovered", "after"]),
     (Metric::ChangeEffective, ["in effect", "after"]),
-    // For phases with a failing target.
+    // These are measured only in phases with a failure.
     (Metric::FailureShare, ["to failing", "target"]),
     (Metric::FailureSentAgain, ["sent", "again"]),
     (Metric::FailureAdded, ["added p99", "meanwhile"]),

@@ -19,8 +19,8 @@ pub fn changed(change: impl Fn(&mut Made)) -> Findings {
     })
 }
 
-/// Asserts that `trips` trips only this gate, that `spares` trips none, and that the reason states
-/// an observation and a remedy.
+/// Asserts that `trips` trips only this gate, with this validity and these spoiled aspects, and
+/// that `spares` trips no gate. The reason's message and remedy must end with a period.
 pub fn check(
     gate: Gate,
     validity: Validity,

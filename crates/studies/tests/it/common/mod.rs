@@ -402,8 +402,8 @@ fn rows(numbers: &Numbers, direct: bool) -> Vec<SeriesRow> {
         .collect()
 }
 
-/// Writes a run of `blocks` blocks, reads it back and analyzes it. `change` changes each trial, or
-/// returns none to leave it out.
+/// Writes a run with all trials of the plan, reads it back and analyzes it. `change` changes each
+/// trial, or returns none to leave it out.
 pub fn analysed_run(
     manifest: Manifest,
     change: impl Fn(Made) -> Option<Made>,

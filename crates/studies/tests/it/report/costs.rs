@@ -104,7 +104,8 @@ fn absent() -> CostFigure {
     }
 }
 
-/// CPU time, added latency, and throughput per core; the enforced rate limit has no added latency.
+/// CPU time, added latency, and throughput per core; the enforced rate limit and the mock have no
+/// added latency.
 fn figures(role: &CostRole, cpu_ns: f64, rank: usize) -> Vec<CostFigure> {
     let per_core = 1e9 / cpu_ns.abs();
     let no_latency = cpu_ns < 0.0 || *role == CostRole::Responses;

@@ -11,7 +11,7 @@ use super::{summary, wire};
 const BLOCKS: u32 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The figures of a variant.
+/// The figures of a variant before noise is added.
 struct Character {
     name: &'static str,
     title: &'static str,

@@ -1,4 +1,5 @@
-//! A run with the results of every study: each form has all of them, in one order.
+//! The results of each study, with costs and other sections: every form of the report has all of
+//! them, in the same order.
 
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
 use gatebench_report::flame::FlameGraph;

@@ -1,4 +1,4 @@
-//! The page: well-formed, self-contained, and always the same.
+//! The HTML page is well-formed and self-contained, and the same findings give the same page.
 
 use gatebench_report::html;
 use quick_xml::Reader;

@@ -1,4 +1,4 @@
-//! The first screen.
+//! The first screen of every form of the report.
 
 use gatebench_report::{TerminalOptions, Tone, html, markdown, terminal};
 use gatebench_store::Status;

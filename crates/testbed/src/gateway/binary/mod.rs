@@ -294,7 +294,7 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
 /// A gateway that was found on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundGateway {
-    /// The gateway's folder, with the user's configuration.
+    /// The gateway's folder, with the user's configuration if there is one.
     pub folder: Folder,
     /// The gateway's program in the requested version.
     pub binary: FoundBinary,

@@ -82,7 +82,8 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds the files of a Debian package, with the libraries of its programs and modules.
+    /// Adds the files of a Debian package, with the libraries of its programs and modules. Does
+    /// nothing if the package is not installed.
     pub(super) fn add_package(&mut self, package: &str) -> io::Result<()> {
         let mut list = Command::new("dpkg-query");
         let listed = command::run(list.args(["--listfiles", package]), TOOL_TIMEOUT)?;

@@ -1,4 +1,4 @@
-//! The display on a terminal: three lines that are updated in place.
+//! The display on a terminal: the load, a progress bar and figures, updated in place.
 
 use std::time::{Duration, Instant};
 

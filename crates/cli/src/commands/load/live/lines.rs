@@ -1,4 +1,4 @@
-//! The display for a log, which prints a line every few seconds.
+//! The display for a log: a line every 5 to 60 seconds.
 
 use std::time::{Duration, Instant};
 

@@ -38,11 +38,11 @@ pub struct Moment {
     pub per_second: f64,
     /// Responses so far, including the warm-up.
     pub completed: u64,
-    /// Requests without a response so far.
+    /// Requests that have failed without a response so far.
     pub failed: u64,
     /// Arrivals that are waiting for a connection.
     pub queued: u64,
-    /// p50 and p99 of the last second, in nanoseconds.
+    /// p50 and p99 of the response time in the last complete second, in nanoseconds.
     pub response_ns: Option<(u64, u64)>,
     /// True if an early end was requested.
     pub stopping: bool,

@@ -17,7 +17,8 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// The minimum length, in nanoseconds.
+    /// The time between the first and the last reading, in nanoseconds. The silence lasted at least
+    /// this long.
     pub fn length_ns(&self) -> u64 {
         self.to_ns - self.from_ns
     }

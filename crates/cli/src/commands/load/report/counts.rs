@@ -124,7 +124,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
         flow(counts.bytes_sent, "sent"),
         flow(counts.bytes_received, "received"),
     ];
-    // Both counts cover only responses within the window.
+    // The bytes are those that arrived within the window, and the responses those that ended in it.
     if counts.completed_in_window > 0 {
         let each = counts.bytes_received as f64 / counts.completed_in_window as f64;
         parts.push(format!("{} per response", size(each)));

@@ -67,8 +67,8 @@ fn summary(results: &Results<'_>, form: Forms) -> Chapter {
     }
 }
 
-/// Builds a chapter with a card. The card has a heading for the terminal, which shows no chapter
-/// titles.
+/// Builds a chapter with a card, and with a heading for the terminal, which shows no chapter
+/// titles. The chapter is empty if there are no blocks.
 fn headed(heading: &'static str, id: &'static str, blocks: Vec<Block>) -> Chapter {
     let title = Block::heading(heading).on(TERMINAL);
     match blocks.is_empty() {
@@ -137,8 +137,8 @@ fn validity(results: &Results<'_>) -> Chapter {
     }
 }
 
-/// Lists all numbers under their JSON names, except those of requests, checks and thresholds, which
-/// JSON keeps in lists.
+/// Lists all numbers under their JSON names, except those in lists, such as the figures of each
+/// request, check or threshold.
 fn csv(results: &Results<'_>) -> Block {
     let mut records = Vec::new();
     flatten("", &json::of(results), &mut records);

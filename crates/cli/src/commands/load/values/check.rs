@@ -74,7 +74,7 @@ fn json(path: &str, value: &str) -> Result<Check, String> {
     }))
 }
 
-/// Reports whether two checks contradict each other.
+/// Reports whether several checks require a status.
 pub fn contradicts(checks: &[Check]) -> bool {
     let statuses = checks
         .iter()

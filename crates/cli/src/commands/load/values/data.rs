@@ -77,8 +77,8 @@ fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
     Ok(Source::List(List { pick, ..list }))
 }
 
-/// Reads paths with their weights, `/path` or `3 /path`, one per line. Lines that begin with # are
-/// skipped.
+/// Reads paths with their weights, `/path` or `3 /path`, one per line. Empty lines and lines that
+/// begin with # are skipped.
 pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
     let text = read("--path-file", path)?;
     let lines = (1..).zip(text.lines().map(str::trim));

@@ -1,4 +1,4 @@
-//! `-H`: the user's headers, except those that the load generator sets itself.
+//! `-H`: the user's headers. Headers that the load generator sets itself are refused.
 
 use std::collections::BTreeMap;
 

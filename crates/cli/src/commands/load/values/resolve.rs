@@ -47,7 +47,8 @@ impl Resolve {
     }
 }
 
-/// Returns the address of a site. If it has several, returns the first that accepts a connection.
+/// Returns the address of a site. If it has several, returns the first that accepts a connection
+/// or, if none does, the first.
 ///
 /// # Errors
 /// The resolver fails, or finds no address.

@@ -21,7 +21,7 @@ use crate::terminal;
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
 
-/// The interval between updates of the spinner and the remaining time if there is no progress.
+/// The interval between updates of the spinner if there is no progress.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.
@@ -46,7 +46,7 @@ struct State {
     scenario: String,
     /// The description of the current trial.
     trial: String,
-    /// The current step.
+    /// The current step or load.
     doing: String,
     /// The latest figures of the load.
     figures: String,

@@ -16,7 +16,8 @@ use crate::terminal;
 #[derive(Debug, Default)]
 pub struct Log {
     trials: AtomicU32,
-    /// The plan, and what masks the secrets of its scenarios; set when the run begins.
+    /// The plan, and the redaction that masks the secrets of its scenarios; set when the run
+    /// begins.
     planned: OnceLock<(Plan, Redaction)>,
 }
 

@@ -1,5 +1,5 @@
-//! The display during a run: bars on a terminal, otherwise a line per trial. The display never
-//! influences the run.
+//! The display during a run: bars on a terminal, otherwise a line per trial. The run does not
+//! depend on the display.
 
 mod bars;
 mod log;
