@@ -378,7 +378,9 @@ fn kong_passes_in_an_image() {
     let podman = Podman::start(&bench);
     let rootfs = podman.home.path().join("kong");
     fs::create_dir_all(&rootfs).unwrap();
-    run(Command::new("sh").args(["-c", KONG_ROOT, "sh"]).arg(&rootfs));
+    run(Command::new("sh")
+        .args(["-c", KONG_ROOT, "sh"])
+        .arg(&rootfs));
     podman.import(&rootfs, KONG_IMAGE);
     let words = format!(
         "check gateway kong@{KONG_IMAGE} --scenario proxy-json --scenario basic-auth --scenario http2-in"
