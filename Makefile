@@ -21,7 +21,7 @@ TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
 .DEFAULT_GOAL := help
 .PHONY: help run build agent quick test test-full lint workflows deny format deb image test-packages \
-	release-notes gateways external k6 saxon fuzz memcheck test-cluster
+	release-notes gateways external k6 saxon xds fuzz memcheck test-cluster
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -344,8 +344,8 @@ fn killed(bench: &Bench, podman: &Podman) {
     assert!(podman.containers().is_empty());
 }
 
-/// Builds the file system of an image from the Kong on PATH, with the files where the vendor's image
-/// has them. Perl and the shell are needed by the scripts of OpenResty and of the gateway folder.
+/// Builds the file system of an image from the Kong on PATH, with the files where the vendor's
+/// image has them. The scripts of OpenResty need Perl, and those of the gateway folder need a shell.
 const KONG_ROOT: &str = r#"
 set -e
 prefix=$(dirname "$(dirname "$(readlink -f "$(command -v kong)")")")
