@@ -345,7 +345,7 @@ fn killed(bench: &Bench, podman: &Podman) {
 }
 
 /// Builds the file system of an image from the Kong on PATH, with the files where the vendor's
-/// image has them. The scripts of OpenResty need Perl, and those of the gateway folder need a shell.
+/// image has them. OpenResty's scripts need Perl, and those of the gateway folder need a shell.
 const KONG_ROOT: &str = r#"
 set -e
 prefix=$(dirname "$(dirname "$(readlink -f "$(command -v kong)")")")
@@ -359,8 +359,8 @@ for program in /bin/sh /usr/bin/env /usr/bin/perl; do cp -L "$program" "$root$pr
 mkdir -p "$root$libraries"
 cp -a "$libraries/perl" "$libraries/perl-base" "$root$libraries/"
 cp -aL /usr/share/perl "$root/usr/share/"
-echo root:x:0:0:root:/root:/bin/sh > "$root/etc/passwd"
-echo root:x:0: > "$root/etc/group"
+grep -E '^(root|nobody):' /etc/passwd > "$root/etc/passwd"
+grep -E '^(root|nogroup|nobody):' /etc/group > "$root/etc/group"
 find "$prefix" -name '*.so' -o -path '*/sbin/nginx' | xargs ldd /bin/sh /usr/bin/env /usr/bin/perl 2>&1 |
     grep -o '/[^ :]*\.so[^ :]*' | grep -v "^$prefix" | sort -u | while read -r library; do
     [ -f "$library" ] || continue

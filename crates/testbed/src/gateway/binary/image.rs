@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::extras::{self, FoundExtras};
-use super::{FoundBinary, VERSION_TIMEOUT, must_fit, no_version, version_in};
+use super::{FoundBinary, VERSION_TIMEOUT, environment_of, must_fit, no_version, version_in};
 use crate::container::{Engine, LABEL, text_of, ulimits};
 use crate::error::DriverError;
 use crate::gateway::folder::Folder;
@@ -61,7 +61,18 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
         .chain(&spec.binary.version_args)
         .cloned()
         .collect();
-    let (_, output) = run_once(&engine, &id, &user, &command).map_err(failed)?;
+    let inside = Path::new(&container.program);
+    let environment = environment_of(inside, &spec.binary).map_err(failed)?;
+    let place = Place {
+        engine: &engine,
+        image: &id,
+        user: &user,
+        environment: environment
+            .iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect(),
+    };
+    let (_, output) = place.run_once(&command).map_err(failed)?;
     let program = PathBuf::from(format!("{} of {name}", container.program));
     let version = version_in(&output, &spec.binary);
     let version = version.map_err(|message| no_version(folder, &program, message))?;
@@ -70,8 +81,7 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
         spec.gateway
     );
     must_fit(folder, &program, &version, remedy)?;
-    let inside = Path::new(&container.program);
-    let extras = extras_in(&engine, &id, &user, folder, inside).map_err(failed)?;
+    let extras = place.extras(folder, inside).map_err(failed)?;
     Ok(FoundBinary {
         version,
         path: container.program.into(),
@@ -90,50 +100,54 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
 const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and make sure that you may use its \
                          socket (DOCKER_HOST=unix:///PATH names another socket)";
 
-/// Returns the extras in an image. The image's files are checked through a container that is never
-/// started.
-fn extras_in(
-    engine: &Engine,
-    image: &str,
-    user: &str,
-    folder: &Folder,
-    program: &Path,
-) -> io::Result<FoundExtras> {
-    if folder.spec.extras().is_empty() {
-        return Ok(FoundExtras::new());
+/// The containers in which a program is examined before a run.
+struct Place<'a> {
+    engine: &'a Engine,
+    /// The image's ID.
+    image: &'a str,
+    user: &'a str,
+    /// The variables of `gateway.yaml`, as `NAME=VALUE`.
+    environment: Vec<String>,
+}
+
+impl Place<'_> {
+    /// Returns the extras in the image. The image's files are checked through a container that is
+    /// never started.
+    fn extras(&self, folder: &Folder, program: &Path) -> io::Result<FoundExtras> {
+        if folder.spec.extras().is_empty() {
+            return Ok(FoundExtras::new());
+        }
+        let id = self.create(&["/".into()])?;
+        // Relative paths are below gatebench's data folder, which an image does not have.
+        let has =
+            |path: &str| Ok(Path::new(path).is_absolute() && self.engine.has_file(&id, path)?);
+        let run = |command: &[String]| self.run_once(command);
+        let found = extras::found(folder, self.image, program, has, run);
+        self.engine.remove(&id)?;
+        found
     }
-    let id = create(engine, image, user, &["/".into()])?;
-    // Relative paths are below gatebench's data folder, which an image does not have.
-    let has = |path: &str| Ok(Path::new(path).is_absolute() && engine.has_file(&id, path)?);
-    let run = |command: &[String]| run_once(engine, image, user, command);
-    let found = extras::found(folder, image, program, has, run);
-    engine.remove(&id)?;
-    found
-}
 
-/// Creates a container without a network, and returns its ID.
-fn create(engine: &Engine, image: &str, user: &str, command: &[String]) -> io::Result<String> {
-    engine.create(&json!({
-        "Image": image,
-        "Entrypoint": command,
-        "User": user,
-        "Labels": { LABEL: Owner::this()?.to_string() },
-        "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
-    }))
-}
+    /// Creates a container without a network, and returns its ID.
+    fn create(&self, command: &[String]) -> io::Result<String> {
+        self.engine.create(&json!({
+            "Image": self.image,
+            "Entrypoint": command,
+            "User": self.user,
+            "Env": self.environment,
+            "Labels": { LABEL: Owner::this()?.to_string() },
+            "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
+        }))
+    }
 
-/// Runs a command in a new container. Returns whether the command succeeded, and its output.
-fn run_once(
-    engine: &Engine,
-    image: &str,
-    user: &str,
-    command: &[String],
-) -> io::Result<(bool, String)> {
-    let id = create(engine, image, user, command)?;
-    let result = engine
-        .start(&id)
-        .and_then(|()| engine.wait(&id, Some(VERSION_TIMEOUT)))
-        .and_then(|status| Ok((status == 0, text_of(engine.logs(&id)?)?)));
-    engine.remove(&id)?;
-    result
+    /// Runs a command in a new container. Returns whether the command succeeded, and its output.
+    fn run_once(&self, command: &[String]) -> io::Result<(bool, String)> {
+        let id = self.create(command)?;
+        let result = self
+            .engine
+            .start(&id)
+            .and_then(|()| self.engine.wait(&id, Some(VERSION_TIMEOUT)))
+            .and_then(|status| Ok((status == 0, text_of(self.engine.logs(&id)?)?)));
+        self.engine.remove(&id)?;
+        result
+    }
 }

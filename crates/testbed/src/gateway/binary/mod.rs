@@ -261,10 +261,17 @@ fn version_of(path: &Path, binary: &Binary) -> Result<String, String> {
 
 /// Sets the environment variables that `gateway.yaml` specifies for the program.
 fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io::Result<()> {
-    for (name, value) in &binary.environment {
-        command.env(name, of_program(value, program).map_err(io::Error::other)?);
-    }
+    command.envs(environment_of(program, binary)?);
     Ok(())
+}
+
+/// Returns the environment variables that `gateway.yaml` specifies for the program.
+fn environment_of(program: &Path, binary: &Binary) -> io::Result<Vec<(String, String)>> {
+    let rendered = binary.environment.iter().map(|(name, value)| {
+        let value = of_program(value, program).map_err(io::Error::other)?;
+        Ok((name.clone(), value))
+    });
+    rendered.collect()
 }
 
 /// Renders a template whose only variables are the program and its prefix.
