@@ -8,7 +8,7 @@ use gatebench_upstream::fault_server::{AtRate, truth_through};
 use super::Bench;
 use super::case::{Job, WARM_UP_SECONDS};
 use super::external;
-use super::judge::{self, QUANTILES, Verdict, counts_off};
+use super::judge::{self, QUANTILES, Verdict, count_mismatches};
 use super::origin::Origin;
 use super::tool;
 use crate::server::Server;
@@ -185,7 +185,7 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
     // Requests in flight at the end of the drain count as failed, although the upstream did not
     // reset them. In that case, only the numbers of requests are compared.
     let is_cut = said.dropped + said.failed > 0;
-    let counts = counts_off(&said, &account, &job).into_iter();
+    let counts = count_mismatches(&said, &account, &job).into_iter();
     let mut reasons: Vec<_> = counts
         .filter(|it| !is_cut || it.starts_with("requests"))
         .collect();

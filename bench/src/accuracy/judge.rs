@@ -144,7 +144,7 @@ pub const QUANTILES: [(&str, f64, Pick); 5] = [
 ];
 
 /// Returns every count on which the engine, the ledger and the job's schedule disagree.
-pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
+pub fn count_mismatches(said: &Said, account: &Account, job: &Job) -> Vec<String> {
     let due = job.arrivals().count;
     let pairs = [
         ("requests of the warm-up", account.warm_up, job.warm_up()),
@@ -205,7 +205,7 @@ pub fn seen(account: &Account) -> Option<[f64; 5]> {
 /// Judges a cell. Counts must always agree with the ledger. Times must agree with the truth, or
 /// with the ledger if the machine stalled.
 fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still: bool) -> Verdict {
-    let miscounted = counts_off(said, account, job);
+    let miscounted = count_mismatches(said, account, job);
     let off = times_off(&said.times, truth);
     if !miscounted.is_empty() || off.is_empty() {
         return Verdict::of(miscounted.into_iter().chain(off).collect());

@@ -19,8 +19,8 @@ pub enum DataError {
     /// several.
     NoColumn {
         source_name: String,
-        /// The column, or empty if the template names none.
-        column: String,
+        /// The column that the template names.
+        column: Option<String>,
         /// The names of the source's columns, as a list for the message.
         columns: String,
     },
@@ -44,9 +44,12 @@ impl DataError {
             Self::NoSource { name } => format!("there is no data source '{name}'"),
             Self::NoColumn {
                 source_name,
-                column,
+                column: Some(column),
                 ..
             } => format!("data source '{source_name}' has no column '{column}'"),
+            Self::NoColumn { source_name, .. } => {
+                format!("data source '{source_name}' has several columns")
+            }
             Self::Undefined { name, reason } => {
                 format!("cannot draw values of data source '{name}': {reason}")
             }
@@ -161,7 +164,7 @@ impl DataSet {
         };
         let column = column.ok_or_else(|| DataError::NoColumn {
             source_name: name.clone(),
-            column: reference.column.clone().unwrap_or_default(),
+            column: reference.column.clone(),
             columns: columns.join(", "),
         })?;
         Ok(Slot { source, column })

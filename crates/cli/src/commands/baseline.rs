@@ -120,7 +120,9 @@ impl Folder {
 
     fn list(&self) -> Result<(), Failure> {
         let known = Baselines::read(&self.dir)?;
-        let line = |(name, runs): (&String, &Vec<PathBuf>)| format!("{name}  {} runs", runs.len());
+        let line = |(name, runs): (&String, &Vec<PathBuf>)| {
+            format!("{name}  {}", counted(runs.len() as u64, "run"))
+        };
         let lines: Vec<String> = known.baselines.iter().map(line).collect();
         if lines.is_empty() {
             return terminal::say("no baselines; set one: gatebench baseline set RUN RUN RUN");

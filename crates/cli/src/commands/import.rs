@@ -223,8 +223,18 @@ fn unreadable(file: &Path, error: &io::Error) -> Failure {
 /// Returns the text of a file, or of standard input.
 pub fn text_of(file: &Path) -> Result<String, Failure> {
     let mut text = String::new();
-    let read = open(file)?.take(TEXT_BYTES_MAX).read_to_string(&mut text);
-    read.map(|_| text).map_err(|error| unreadable(file, &error))
+    let read = open(file)?
+        .take(TEXT_BYTES_MAX + 1)
+        .read_to_string(&mut text);
+    let bytes = read.map_err(|error| unreadable(file, &error))?;
+    if bytes as u64 > TEXT_BYTES_MAX {
+        return Err(Failure::words(
+            file.display().to_string(),
+            format!("is larger than {} MiB", TEXT_BYTES_MAX >> 20),
+            "split it, or import a part of it",
+        ));
+    }
+    Ok(text)
 }
 
 /// Writes the folder and lists its contents.

@@ -44,7 +44,7 @@ pub(crate) struct CompiledConfig {
     /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The routes whose limits use Redis but whose requests do not wait for it.
-    pub(crate) tellers: Vec<usize>,
+    pub(crate) asynchronous_limits: Vec<usize>,
     pub(crate) http2: bool,
     pub(crate) access_log: bool,
     pub(crate) metrics: Option<Metrics>,
@@ -157,7 +157,7 @@ impl CompiledConfig {
             pages: compiler.pages,
             caches: compiler.caches,
             redis_limits: compiler.redis_limits,
-            tellers: tellers(config),
+            asynchronous_limits: asynchronous_limits(config),
             http2: config.http2,
             access_log: config.access_log,
             metrics: config.metrics.as_ref().map(|metrics| {
@@ -250,11 +250,11 @@ fn inherit(routes: &mut [CompiledRoute], consumers: &Consumers, before: &Compile
     }
 }
 
-fn tellers(config: &GatewayConfig) -> Vec<usize> {
-    let tells = |policy: &Policy| matches!(policy, Policy::RedisRateLimit(limit) if limit.counting == RedisCounting::Asynchronous);
+fn asynchronous_limits(config: &GatewayConfig) -> Vec<usize> {
+    let is_asynchronous = |policy: &Policy| matches!(policy, Policy::RedisRateLimit(limit) if limit.counting == RedisCounting::Asynchronous);
     let routes = config.routes.iter().enumerate();
-    let tellers = routes.filter(|(_, route)| route.policies.iter().any(tells));
-    tellers.map(|(at, _)| at).collect()
+    let found = routes.filter(|(_, route)| route.policies.iter().any(is_asynchronous));
+    found.map(|(at, _)| at).collect()
 }
 
 /// Returns the names of the upstreams, indexed by upstream number.

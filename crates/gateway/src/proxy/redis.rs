@@ -124,7 +124,7 @@ impl<I: Io> Core<I> {
         if self.links[at].is_gone {
             // One request stays counted, because sending it will show whether Redis is available
             // again.
-            if !counts.has_news() {
+            if !counts.has_unsent() {
                 counts.count(limit, key, self.now_ns);
             }
             return Err(limit.policy.without_redis);
@@ -134,14 +134,14 @@ impl<I: Io> Core<I> {
 
     /// Sends Redis the counts of requests that did not wait for it, for each limit whose interval
     /// has passed or whose counts are urgent. Called once per round of the worker's loop.
-    pub(crate) fn tell_redis(&mut self) {
-        if self.current.active.compiled.tellers.is_empty() {
+    pub(crate) fn send_counts_to_redis(&mut self) {
+        if self.current.active.compiled.asynchronous_limits.is_empty() {
             return;
         }
         let active = Rc::clone(&self.current.active);
         let routes = &active.compiled.routes;
-        let tellers = active.compiled.tellers.iter();
-        for limit in tellers.filter_map(|&route| routes[route].chain.redis.as_ref()) {
+        let limited = active.compiled.asynchronous_limits.iter();
+        for limit in limited.filter_map(|&route| routes[route].chain.redis.as_ref()) {
             let now_ns = self.now_ns;
             let counts = &self.current.counts[limit.number];
             if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.policy.interval.as_nanos() {
@@ -153,7 +153,7 @@ impl<I: Io> Core<I> {
             counts.is_urgent = false;
             let mut lost = Vec::new();
             let (links, mut base) = links_of(self);
-            counts.tell(|key, amount| {
+            counts.send(|key, amount| {
                 let asker = Asker::Counts(key.into(), amount);
                 if !links[at].ask(&mut base, limit, key, amount, asker) {
                     lost.push((Box::<[u8]>::from(key), amount));
@@ -237,7 +237,7 @@ impl<I: Io> Worker<I> {
                 };
                 match said {
                     Said::Count { count, left_ms } => {
-                        counts.heard(&key, amount, count, left_ms, now_ns)
+                        counts.adopt(&key, amount, count, left_ms, now_ns)
                     }
                     Said::Nothing => counts.lost(&key, amount),
                 }

@@ -221,7 +221,7 @@ impl<I: Io> Worker<I> {
         while let Some(id) = self.core.timers.pop_due(self.core.polled_ns) {
             self.due(id);
         }
-        self.core.tell_redis();
+        self.core.send_counts_to_redis();
         self.core.send_orders();
         self.core.log.tick(self.core.now_ns);
         Ok(())

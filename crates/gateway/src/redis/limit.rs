@@ -159,24 +159,24 @@ impl Counts {
     }
 
     /// Reports whether there are counts that have not been sent to Redis.
-    pub(crate) fn has_news(&self) -> bool {
+    pub(crate) fn has_unsent(&self) -> bool {
         !self.dirty.is_empty()
     }
 
-    /// Calls `tell` with each key and amount that has not been sent to Redis, and marks them as
+    /// Calls `send` with each key and amount that has not been sent to Redis, and marks them as
     /// sent.
-    pub(crate) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
+    pub(crate) fn send(&mut self, mut send: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {
             if let Some(bucket) = self.buckets.get_mut(&key) {
                 let amount = std::mem::take(&mut bucket.fresh);
                 bucket.sent += amount;
-                tell(&key, amount);
+                send(&key, amount);
             }
         }
     }
 
     /// Adopts a key's total and the remaining time of its window from Redis's reply to `amount`.
-    pub(crate) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
+    pub(crate) fn adopt(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.sent = bucket.sent.saturating_sub(amount);
             bucket.total = total;
@@ -215,10 +215,10 @@ mod tests {
         let allowed = |counts: &mut Counts, now_ns| counts.count(&limit, b"k", now_ns).is_allowed;
         assert!((0..4).all(|_| allowed(&mut counts, 1)));
         let mut sent = Vec::new();
-        counts.tell(|key, amount| sent.push((key.to_vec(), amount)));
+        counts.send(|key, amount| sent.push((key.to_vec(), amount)));
         assert_eq!(sent, [(b"k".to_vec(), 4)]);
         // Another gateway has counted three requests.
-        counts.heard(b"k", 4, 7, 500, 1);
+        counts.adopt(b"k", 4, 7, 500, 1);
         let third = (0..3).map(|_| counts.count(&limit, b"k", 1)).last();
         let third = third.map(|it| (it.remaining, it.reset_s, it.is_allowed));
         assert_eq!(third, Some((0, 1, true)));
@@ -226,10 +226,10 @@ mod tests {
         // The window has ended. Counts that have not been sent to Redis are added to the next
         // window.
         assert!(allowed(&mut counts, 500_000_002));
-        counts.tell(|_, amount| assert_eq!(amount, 4));
+        counts.send(|_, amount| assert_eq!(amount, 4));
         counts.lost(b"k", 4);
         let mut again = 0;
-        counts.tell(|_, amount| again += amount);
+        counts.send(|_, amount| again += amount);
         assert_eq!(again, 4);
     }
 }

@@ -59,6 +59,23 @@ struct Side {
     facts: Vec<[String; 2]>,
 }
 
+impl View {
+    /// Selects the latest run as the candidate and the run before the candidate as the baseline,
+    /// each unless the query names one.
+    fn select_missing(&mut self) {
+        if self.candidate.is_empty() {
+            let latest = self.runs.iter().find(|name| **name != self.baseline);
+            self.candidate = latest.cloned().unwrap_or_default();
+        }
+        if self.baseline.is_empty() {
+            let at = self.runs.iter().position(|name| *name == self.candidate);
+            let earlier = at.and_then(|at| self.runs.get(at + 1));
+            let other = earlier.or_else(|| self.runs.iter().find(|name| **name != self.candidate));
+            self.baseline = other.cloned().unwrap_or_default();
+        }
+    }
+}
+
 /// Renders the form and, if two runs are selected, their comparison.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let metric = metric(query)?;
@@ -90,10 +107,8 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
         let candidate = summary(app, &view.candidate)?;
         let found = compare(&baseline, &candidate, metric.2);
         view.report = Some(html::Page::of(&found));
-    } else if let [latest, earlier, ..] = &view.runs[..] {
-        // By default, the form selects the latest run and the one before it.
-        view.candidate.clone_from(latest);
-        view.baseline.clone_from(earlier);
+    } else {
+        view.select_missing();
     }
     Ok(view::page("compare.html", &view))
 }

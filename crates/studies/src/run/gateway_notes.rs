@@ -90,8 +90,8 @@ pub(crate) fn self_reported_metrics(context: &Context) -> Vec<String> {
 }
 
 /// The counts as a sentence: `In 'metrics-scraped', haproxy itself counted 14,998 requests and
-/// gatebench 15,002 responses; 6 fetches of its metrics returned up to 12.0 KiB each and took up to
-/// 4.10 ms.`
+/// gatebench 15,002 responses between the first and the last fetch of each load; 6 fetches of its
+/// metrics returned up to 12.0 KiB each and took up to 4.10 ms.`
 fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
     let failed = match own.failed {
         0 => String::new(),
@@ -105,7 +105,8 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
     let theirs = match own.responses {
         0 => String::new(),
         responses => format!(
-            "{gateway} itself counted {} and gatebench {}; ",
+            "{gateway} itself counted {} and gatebench {} between the first and the last fetch of \
+             each load; ",
             counted(own.requests, "request"),
             counted(responses, "response")
         ),
@@ -191,8 +192,8 @@ mod tests {
             responses: 15_002,
             audit: None,
         };
-        let expected = "In 's', haproxy itself counted 14,998 requests and gatebench 15,002 responses; 6 fetches \
-                        of its metrics (1 without a response) returned up to 12.0 KiB each and took up to 4.10 ms.";
+        let expected = "In 's', haproxy itself counted 14,998 requests and gatebench 15,002 responses between \
+                        the first and the last fetch of each load; 6 fetches of its metrics (1 without a response) returned up to 12.0 KiB each and took up to 4.10 ms.";
         assert_eq!(sentence("haproxy", "s", &own), expected);
     }
 

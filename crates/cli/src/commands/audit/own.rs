@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gatebench_report::Validity;
+use gatebench_report::format::counted;
 use gatebench_studies::Findings;
 use gatebench_studies::common::facts::{Gate, Reason, TrialFindings};
 use serde_json::json;
@@ -42,9 +43,9 @@ fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFinding
 }
 
 fn summary(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String {
-    let trials = findings.trials.len();
+    let trials = counted(findings.trials.len() as u64, "trial");
     if defects.is_empty() {
-        return format!("no findings in the figures of {trials} trials");
+        return format!("no findings in the figures of {trials}");
     }
     let lines = defects.iter().map(|(trial, reason)| {
         let phase = reason.phase.iter().map(|it| format!(", {it}"));
@@ -57,7 +58,7 @@ fn summary(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String
     });
     let lines: String = lines.collect();
     format!(
-        "{lines}\nimpossible figures in {trials} trials: {}",
+        "{lines}\nimpossible figures in {trials}: {}",
         defects.len()
     )
 }

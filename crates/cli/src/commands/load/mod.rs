@@ -419,15 +419,7 @@ fn unable_to_fill(error: &DataError) -> Failure {
         DataError::NoColumn { .. } | DataError::Template(_) => error.remedy(),
         _ => "correct the file, or the name in the braces".into(),
     };
-    let what = match error {
-        DataError::NoColumn {
-            source_name,
-            column,
-            ..
-        } if column.is_empty() => format!("'{source_name}' has several columns"),
-        error => error.what(),
-    };
-    Failure::words("request", what, remedy)
+    Failure::words("request", error.what(), remedy)
 }
 
 #[cfg(test)]

@@ -94,6 +94,13 @@ fn the_page_has_the_verdict_of_compare() {
     assert!(page.contains(verdict), "{verdict}\n{page}");
     let swapped = links(&page, "/compare?").remove(0);
     assert!(!site.page(&swapped).contains(verdict));
+    // With one run, the form selects the other one.
+    for (candidate, baseline) in [("day-03", "day-02"), ("day-02", "day-03")] {
+        let form = site.page(&format!("/compare?run={candidate}"));
+        let selected = form.split(" selected=\"selected\">").skip(1);
+        let selected: Vec<&str> = selected.filter_map(|it| it.split('<').next()).collect();
+        assert_eq!(selected[..2], [baseline, candidate], "{form}");
+    }
     for wrong in [
         "run=day-02&run=day-03&run=x",
         "metric=x",

@@ -78,11 +78,12 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
     let each = written as f64 / wire.responses.max(1) as f64;
     (each >= WRITTEN_BYTES_MAX).then_some(())?;
     let message = format!(
-        "The gateway wrote {} to files, {} for each response: an access log, which the scenario does not require.",
+        "The gateway wrote {} to files, {} per response, although the scenario requires no access log.",
         quantity(written as f64, Unit::Bytes),
         quantity(each, Unit::Bytes)
     );
-    let remedy = "Turn the access log off in the gateway's templates.";
+    let remedy = "Turn off the access log in the gateway's templates. If the lines report errors, \
+                  remove their cause.";
     Some(view.limited(Gate::AccessLog, &SPEED, message, remedy))
 }
 
