@@ -244,7 +244,8 @@ impl<'t> Reader<'t> {
             if !self.take(",") && !self.is_sign("]") {
                 self.skip();
             }
-            if self.is_sign(")") || self.is_sign("}") {
+            // Neither an item nor `skip` consumes these signs, so the array is not closed.
+            if [")", "}", ";"].iter().any(|sign| self.is_sign(sign)) {
                 return None;
             }
         }
@@ -360,6 +361,10 @@ mod tests {
             ("f(x)", None),
             ("x => x.y", None),
             ("a ? b : c", None),
+            ("[1;f", None),
+            ("[;f", None),
+            ("[)f", None),
+            ("{a: [;f", Some(json!({}))),
         ] {
             assert_eq!(value(text), expected, "{text}");
         }

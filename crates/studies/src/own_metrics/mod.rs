@@ -4,6 +4,7 @@
 mod rule;
 
 use gatebench_model::own_metrics::{Covers, LatencyKind};
+use gatebench_report::chapter::{Block, Chapter, Head, Line, Lines, Text};
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
 use gatebench_report::format::{counted, distinct, percent, quantity};
 use gatebench_report::section::Section;
@@ -13,6 +14,11 @@ use gatebench_store::{OwnAuditRecord, OwnLatencyRecord, TrialRecord};
 use crate::common::context::Context;
 use crate::common::facts::Sentence;
 use rule::{Counted, Timed, Word};
+
+/// The anchor of the section.
+pub(crate) const ID: &str = "own-metrics";
+
+const HEADING: &str = "The gateway's own metrics";
 
 const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; the \
      growth between the two fetches is compared with the same requests (including those of the \
@@ -59,8 +65,8 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
     groups.extend(pairs);
     groups.extend([means, bound]);
     (!rows.is_empty()).then(|| Section {
-        id: "own-metrics",
-        heading: "The gateway's own metrics",
+        id: ID,
+        heading: HEADING,
         explanation: EXPLANATION,
         table: FigureTable {
             title: "its figures and the measured ones".into(),
@@ -70,6 +76,22 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
         },
         graphs: Vec::new(),
     })
+}
+
+/// The section in a line per metric, for a terminal: the name and the judgment.
+pub(crate) fn brief(section: &Section) -> Chapter {
+    let line = |row: &FigureRow| {
+        let judgment = row.cells.last().and_then(|it| it.words.clone());
+        let words = judgment.or_else(|| row.absence.clone());
+        Line::brief(&*row.name, vec![Text::from(words.unwrap_or_default())])
+    };
+    let heads = Head::row("metric | judgment");
+    let lines = Lines::new(HEADING, heads, section.table.rows.iter().map(line));
+    let blocks = vec![
+        Block::heading(format!("{HEADING} · figures: --verbose, or the page")),
+        lines.into(),
+    ];
+    Chapter::new(ID, HEADING, blocks)
 }
 
 /// A sentence for each load whose requests a gateway miscounts.

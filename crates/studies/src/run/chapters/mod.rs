@@ -20,7 +20,7 @@ use gatebench_report::palette::Palette;
 use gatebench_store::Status;
 
 use super::Findings;
-use crate::{ab, marginal_cost, policy_cost};
+use crate::{ab, marginal_cost, own_metrics, policy_cost};
 
 /// The sections of docs/METHOD.md that explain the report of a run.
 const METHODS: [&str; 12] = [
@@ -87,11 +87,13 @@ impl Report for Findings {
 
 /// Returns the chapters of a run in the order of a form: a page and Markdown begin with the
 /// findings, whereas a terminal ends with them. The first screen comes first; in the brief form on
-/// a terminal, only the alarms follow it.
+/// a terminal, only the alarms follow it. The brief form of a run without a first screen shortens
+/// only the section on gateways' own metrics.
 fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
     let rows = run.scenarios.iter().flat_map(|it| &it.rows);
     let palette = &Palette::of_labels(&distinct(rows.map(|row| &*row.variant)));
-    let is_brief = form & BRIEF != 0 && summary::has(run);
+    let is_short = form & BRIEF != 0;
+    let is_brief = is_short && summary::has(run);
     let form = form & !BRIEF;
     let limits = || findings::limits(run, form, palette);
     let mut chapters = vec![match is_brief {
@@ -104,7 +106,7 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
     match form {
         TERMINAL if is_brief => chapters.push(summary::alarms(run, palette)),
         TERMINAL => {
-            let studies = studies(run, palette).into_iter();
+            let studies = studies(run, is_short, palette).into_iter();
             let (leading, others): (Vec<_>, Vec<_>) = studies.partition(|it| it.leads);
             chapters.extend(leading);
             if run.run.is_smoke {
@@ -121,7 +123,7 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
                 heading: String::new(),
                 ..findings::chapter(run, palette)
             });
-            chapters.extend(studies(run, palette));
+            chapters.extend(studies(run, false, palette));
             chapters.push(results::chapter(run, form, palette));
             chapters.push(limits());
         }
@@ -138,7 +140,7 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
                 chapters.push(summary::chapter(run, form, palette));
             }
             chapters.push(first);
-            chapters.extend(studies(run, palette));
+            chapters.extend(studies(run, false, palette));
             chapters.push(results::chapter(run, form, palette));
             chapters.extend(latency::percentiles(run, palette));
             chapters.push(latency::timeline(run, palette));
@@ -149,12 +151,15 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
 }
 
 /// Returns the chapters of the run's study and of the other analyses.
-fn studies(findings: &Findings, palette: &Palette) -> Vec<Chapter> {
+fn studies(findings: &Findings, is_short: bool, palette: &Palette) -> Vec<Chapter> {
     let study = findings.study.facts().and_then(|it| it.chapter(palette));
     let costs = findings.costs.as_ref();
     let costs = costs.map(|it| policy_cost::chapter::chapter(it, palette));
     let marginal = marginal_cost::chapter::chapter(&findings.marginal_costs, palette);
-    let sections = findings.sections.iter().map(|it| it.chapter(palette));
+    let sections = findings.sections.iter().map(|it| match it.id {
+        own_metrics::ID if is_short => own_metrics::brief(it),
+        _ => it.chapter(palette),
+    });
     let studies = [study, costs, marginal].into_iter().flatten();
     studies.chain(sections).collect()
 }
