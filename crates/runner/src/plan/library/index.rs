@@ -22,9 +22,9 @@ const DEPTH_MAX: usize = 6;
 /// keys is assumed to be of its folder's kind, so that its mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
-    ("profile", "loads"),
-    ("suite", "suites"),
-    ("specification", "specifications"),
+    ("profile", "load"),
+    ("suite", "suite"),
+    ("specification", "specification"),
     ("published", "published"),
 ];
 const SCENARIO: &str = "scenario";
