@@ -62,10 +62,29 @@ pub(crate) fn literal_prefix(expression: &str) -> String {
         prefix.push(literal);
     }
     // Alternatives at the top level may begin with different literals.
-    match expression.contains('|') && !expression.contains('(') {
+    match has_alternatives(expression) {
         true => String::new(),
         false => prefix,
     }
+}
+
+/// Reports whether an expression has alternatives outside of groups.
+fn has_alternatives(expression: &str) -> bool {
+    let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
+    for c in expression.chars() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ if in_class => {}
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 struct Parser<'e> {
@@ -230,6 +249,8 @@ mod tests {
         assert_eq!(literal_prefix("/json(?:/|$)"), "/json");
         assert_eq!(literal_prefix("/a\\.b?"), "/a.");
         assert_eq!(literal_prefix("/a|/b"), "");
+        assert_eq!(literal_prefix("/a(b|c)[|]\\|"), "/a");
+        assert_eq!(literal_prefix("/a(b)|/c"), "");
     }
 
     proptest! {

@@ -65,11 +65,14 @@ pub(super) fn read(text: &str, log: &mut Log<'_>) -> Script {
         functions: Vec::new(),
         depth: 0,
         script: Script::default(),
+        has_request: false,
+        checks: Vec::new(),
         not_known: Vec::new(),
     };
     let mut at = 0;
     while at < tokens.len() {
         at = walker.step(at, log);
+        walker.attach_checks(at);
     }
     walker.script
 }
@@ -82,6 +85,10 @@ struct Walker<'t> {
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
+    /// False if the last request of the script is left out.
+    has_request: bool,
+    /// The conditions of each `check` whose end has not been reached, and the index of that end.
+    checks: Vec<(usize, Vec<Check>)>,
     /// The positions of requests that are not understood, so that each is reported once.
     not_known: Vec<usize>,
 }
@@ -157,9 +164,12 @@ impl Walker<'_> {
         let name = self.word(at + 2).to_owned();
         let span = self.tokens[at].span.clone();
         let Some((_, method, place)) = CALLS.iter().find(|(call, ..)| *call == name) else {
-            if matches!(name.as_str(), "batch" | "asyncRequest") && !self.not_known.contains(&at) {
-                self.not_known.push(at);
-                log.simplified(&span, format!("http.{name}: its requests are left out"));
+            if matches!(name.as_str(), "batch" | "asyncRequest") {
+                self.has_request = false;
+                if !self.not_known.contains(&at) {
+                    self.not_known.push(at);
+                    log.simplified(&span, format!("http.{name}: its requests are left out"));
+                }
             }
             return at + 3;
         };
@@ -181,6 +191,7 @@ impl Walker<'_> {
         let Some(url) = text(usize::from(name == "request")) else {
             let what = format!("http.{name} with an unknown URL: the request is left out");
             log.simplified(&span, what);
+            self.has_request = false;
             return end;
         };
         self.script.has_tls |= url.starts_with("https://");
@@ -197,6 +208,7 @@ impl Walker<'_> {
         }
         let function = self.function();
         self.script.requests.push((function, request));
+        self.has_request = true;
         end
     }
 
@@ -215,7 +227,19 @@ impl Walker<'_> {
         end
     }
 
-    /// Adds the conditions of `check` to the last request.
+    /// Adds the conditions of each `check` that ends before a token to the request before its end.
+    /// This request may be an argument of the `check`.
+    fn attach_checks(&mut self, at: usize) {
+        while let Some((_, checks)) = self.checks.pop_if(|(end, _)| *end <= at) {
+            if let Some((_, request)) = self.script.requests.last_mut()
+                && self.has_request
+            {
+                request.checks.extend(checks);
+            }
+        }
+    }
+
+    /// Stores the conditions of `check` until its end.
     fn check(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let mut depth = 0_usize;
         let mut end = at + 1;
@@ -238,9 +262,7 @@ impl Walker<'_> {
                 break;
             }
         }
-        if let Some((_, request)) = self.script.requests.last_mut() {
-            request.checks.extend(checks);
-        }
+        self.checks.push((end, checks));
         // A request may be an argument of `check`.
         at + 2
     }

@@ -36,6 +36,7 @@ export function buy() {
   const made = http.post(BASE + '/orders', body, { headers, tags: { name: 'buy' } });
   check(made, { created: (r) => r.status == 201 || r.status == 200, json: (r) => r.headers['Content-Type'] === 'application/json' });
   http.batch([['GET', BASE + '/a']]);
-  http.del(makeUrl());
+  check(http.get(BASE + '/stock'), { 'in stock': (r) => r.status === 200 && r.body.includes('yes') });
+  check(http.del(makeUrl()), { gone: (r) => r.status === 204 });
   sleep(Math.random());
 }
