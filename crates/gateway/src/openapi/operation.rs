@@ -173,7 +173,7 @@ impl Operation {
         for header in &response.headers {
             header
                 .judge_words(head, &[])
-                .map_err(|words| of_response(format!("a header: {words}")))?;
+                .map_err(|words| of_response(format!("the header `{}`: {words}", header.name)))?;
         }
         let has_no_body = head.framing() == Framing::None;
         let mut check = ResponseCheck {

@@ -44,7 +44,7 @@ const TWICE: &str = "it appears more than once";
 /// A parameter of an operation.
 #[derive(Debug)]
 pub(super) struct Parameter {
-    name: String,
+    pub(super) name: String,
     place: Place,
     is_required: bool,
     may_be_empty: bool,
