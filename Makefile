@@ -47,7 +47,7 @@ quick: ## checks formatting, lints and the project's own rules, and runs all uni
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib --bins --test tidy
 
-test: ## installs the tests' dependencies and runs all tests, as CI does
+test: ## installs the tests' dependencies and runs all tests except the slow ones, as CI does
 	@scripts/install-test-deps
 	$(CARGO) build --workspace --locked
 	@scripts/check-faults $(DEBUG)/gatebench-faulty 2>&1 | grep -q "is built with the faults"

@@ -45,7 +45,9 @@ pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     })
 }
 
-/// Runs the command `prefix` followed by `words` on these cores and returns its output.
+/// Runs the command `prefix` followed by `words` on these cores and returns its output. `seconds`
+/// is the expected duration; a command that takes longer than 20 s plus four times `seconds` is
+/// ended.
 pub fn pinned(
     cores: &str,
     prefix: &[String],

@@ -1,10 +1,10 @@
-//! The benchmarks of the project: `cargo xtask bench NAME`. They compare the load generator with
-//! external ones, and the reference gateway with other gateways. The runs are interleaved and
-//! pinned to cores, and their results are reported as ratios with the spread.
+//! The benchmarks of the project: `cargo xtask bench NAME`. Some compare the load generator with
+//! external ones, or the reference gateway with other gateways. The others measure properties of
+//! gatebench, such as its accuracy and its use of memory.
 //!
-//! The speed of a shared machine changes from minute to minute. Every comparison is therefore a
-//! ratio of runs in the same round. Rounds are repeated, and the median ratio is printed with its
-//! range.
+//! The speed of a shared machine changes from minute to minute. Programs that are compared
+//! therefore run in turn in each round, and most benchmarks print the median and the range of the
+//! rounds' ratios.
 
 mod accuracy;
 mod client;

@@ -18,14 +18,14 @@ const EVERY: Duration = Duration::from_secs(10);
 /// used for the first time.
 const UNSETTLED: usize = 3;
 
-/// Memory per route that may be used later for the first time, because the histogram of a route
-/// grows by a page if a response takes longer than all earlier ones.
+/// The permitted growth per route, in KiB. A route's histogram touches one more page of memory if a
+/// response takes longer than all earlier ones.
 const LATE_KIB_PER_ROUTE: u64 = 4;
-/// Memory that may be used later for the first time and does not belong to a route.
+/// The permitted growth in addition to that of the routes, in KiB.
 const LATE_KIB: u64 = 1024;
 
-/// Runs one long closed load and prints the client's anonymous memory at intervals. Growth beyond
-/// [`LATE_KIB`] and [`LATE_KIB_PER_ROUTE`] is an error.
+/// Runs one long closed load and prints the load generator's anonymous memory at intervals. Growth
+/// beyond [`LATE_KIB`] plus [`LATE_KIB_PER_ROUTE`] for each route is an error.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::upstream(programs, &["ping"])?;
     let seconds = settings.minutes * 60;
@@ -58,7 +58,8 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     judge(&samples, settings.routes)
 }
 
-/// Prints how memory changed. Growth beyond the limit for this number of routes is an error.
+/// Prints the growth of memory. It is an error if the growth exceeds the limit for this number of
+/// routes.
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {

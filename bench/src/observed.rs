@@ -34,14 +34,14 @@ type Figures = BTreeMap<(String, String), Figure>;
 
 struct Figure {
     value: f64,
-    /// True if the run does not call the value valid.
+    /// True unless the run's summary marks the value as valid.
     is_limited: bool,
 }
 
 /// Runs with and without observers in turn.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
-    // A server that only responds with 200 leaves the cores to the run, because a Prometheus on the
-    // same two cores would change the figures more than the outputs do.
+    // Remote write is sent to a server that only responds with 200. A Prometheus on the same two
+    // cores would change the figures more than the outputs do.
     let server = Server::nginx()?;
     let url = format!("prometheus=http://{}/api/v1/write", server.address);
     let folder = Folder::new()?;
@@ -89,7 +89,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             figures.filter(|it| it.is_limited).count()
         });
         println!(
-            "{phase:<9} {metric:<27} observed ÷ unobserved: {low:.4} to {high:.4}: {word}; marked as limited: {} observed, {} unobserved",
+            "{phase:<9} {metric:<27} observed ÷ unobserved: {low:.4} to {high:.4}: {word}; not marked as valid: {} observed, {} unobserved",
             limited[1], limited[0]
         );
     }
@@ -115,7 +115,8 @@ struct Run<'a> {
     load: &'a Path,
     out: &'a Path,
     seed: usize,
-    /// The server that an observed run sends to; none if the run is not observed.
+    /// The output of an observed run for remote write, as for `--out`; `None` if the run is not
+    /// observed.
     output: Option<&'a str>,
 }
 
@@ -165,7 +166,7 @@ impl Run<'_> {
     }
 }
 
-/// Reads what a run prints until its end, and opens its page.
+/// Reads a run's standard error until it ends, and opens the run's page in [`TABS`] tabs.
 fn watch(child: &mut Child, began: Instant) -> Seen {
     let Some(errors) = child.stderr.take() else {
         return Seen::default();
@@ -221,8 +222,8 @@ fn tab(url: &str) -> Option<()> {
     ask(&format!("{page}events"), &cookie).map(drop)
 }
 
-/// Returns the CPU time in seconds that the child `gatebench serve` of a process used until its
-/// end.
+/// Returns the CPU time in seconds of `gatebench serve`, a child of process `parent`, as last read
+/// before the run was over.
 fn page_cpu_s(parent: u32, is_over: &AtomicBool) -> f64 {
     let mut used_s = 0.0;
     while !is_over.load(Ordering::Relaxed) {
@@ -236,8 +237,8 @@ fn page_cpu_s(parent: u32, is_over: &AtomicBool) -> f64 {
     used_s
 }
 
-/// Returns the CPU time in the last line of an output: `output TARGET: …, with 0.012 s of CPU
-/// time`.
+/// Returns the CPU time in seconds from the last line of an output: `output TARGET: …, with 0.012 s
+/// of CPU time`.
 fn output_cpu_s(line: &str) -> Option<f64> {
     let (before, _) = line.strip_prefix("output ")?.split_once(" s of CPU time")?;
     before.rsplit(' ').next()?.parse().ok()
@@ -278,7 +279,7 @@ fn is_serving(pid: u32) -> bool {
     words.split(|byte| *byte == 0).nth(1) == Some(b"serve")
 }
 
-/// User and system time of a process.
+/// User and system time of a process, in seconds.
 fn cpu_s(pid: u32) -> Option<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

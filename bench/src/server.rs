@@ -1,4 +1,4 @@
-//! A server under load, on a separate core, or Prometheus on any core. Dropping it ends the server.
+//! A server under load: gatebench's upstream or nginx.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,16 +11,17 @@ use super::SERVER_CORE;
 use super::folder::Folder;
 use super::programs::Programs;
 
-/// A running server.
+/// A running server. Dropping it ends the server.
 pub struct Server {
     child: Child,
     pub address: SocketAddr,
-    /// The server's temporary folder, which is removed when this value is dropped.
+    /// The temporary folder of nginx, which is removed when this value is dropped.
     _folder: Option<Folder>,
 }
 
 impl Server {
-    /// Starts `gatebench upstream KIND` with further arguments.
+    /// Starts `gatebench upstream` on [`SERVER_CORE`] with these arguments, of which the first is
+    /// the kind.
     pub fn upstream(programs: &Programs, words: &[&str]) -> Result<Self, String> {
         Self::upstream_on(SERVER_CORE, programs, words)
     }
@@ -57,7 +58,7 @@ impl Server {
         }
     }
 
-    /// Starts nginx with one worker that responds with `ok` itself.
+    /// Starts nginx with one worker, which responds to every request with 200 and `ok`.
     pub fn nginx() -> Result<Self, String> {
         let address = free_address()?;
         let folder = Folder::new()?;
@@ -81,7 +82,7 @@ impl Server {
         Self::listening(child, address, folder)
     }
 
-    /// Waits until a server listens.
+    /// Waits until a server listens, for at most 30 s.
     fn listening(child: Child, address: SocketAddr, folder: Folder) -> Result<Self, String> {
         let server = Self {
             child,

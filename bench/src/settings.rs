@@ -1,10 +1,10 @@
-//! Options common to the benchmarks.
+//! The options of all benchmarks except `accuracy` and `known-truth`.
 
 use std::str::FromStr;
 
 use clap::Args;
 
-/// Settings common to the benchmarks.
+/// The options. Each benchmark uses only some of them.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct Settings {
     /// Number of measured rounds

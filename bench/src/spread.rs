@@ -8,11 +8,12 @@ pub struct Spread {
     pub median: f64,
     pub min: f64,
     pub max: f64,
-    /// 95 % interval of the mean log ratio, as ratios; none with fewer than two rounds.
+    /// The 95 % interval of the mean logarithm, converted back to ratios; `None` for the result of
+    /// [`spread`], and with fewer than two rounds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Summarizes values; returns none if there are no values.
+/// Summarizes values without an interval; returns `None` if there are no values.
 pub fn spread(values: &[f64]) -> Option<Spread> {
     let Estimate {
         median, min, max, ..

@@ -67,7 +67,7 @@ impl Table {
     }
 }
 
-/// Nanoseconds as milliseconds.
+/// Formats nanoseconds as milliseconds with two decimals.
 pub fn ms(ns: f64) -> String {
     format!("{:.2}", ns / 1e6)
 }

@@ -1,4 +1,4 @@
-//! Rebuilds the crate if an embedded scenario, load or suite changes.
+//! Rebuilds the crate if one of the files in `scenarios`, which it embeds, changes.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../scenarios");

@@ -1,4 +1,5 @@
-//! The first bytes of an input control the test; the rest is the data from a peer.
+//! The directions for a test: the first bytes of an input. The rest of the input is the data that a
+//! peer sends.
 
 /// The number of bytes at the beginning of an input that contain the directions.
 pub const BYTES: usize = 5;
@@ -25,7 +26,7 @@ impl Directions {
         self.flags >> number & 1 == 1
     }
 
-    /// Splits the bytes into nonempty pieces.
+    /// Splits the bytes into nonempty pieces of the given lengths.
     pub fn cut<'b>(&self, mut bytes: &'b [u8]) -> Vec<&'b [u8]> {
         let mut pieces = Vec::new();
         let mut lengths = self.lengths.iter().cycle();

@@ -1,4 +1,4 @@
-//! The reference gateway: its configuration, and its policies, which read the input of any client.
+//! The reference gateway: its configuration, and its policies, which parse the requests of clients.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// Parses text as a configuration. Every mistake must point into the text.
+/// Parses text as a configuration. Every mistake must point to a part of a line of the text.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -29,7 +29,7 @@ thread_local! {
 }
 
 /// Parses bytes as a request. The routes that require a password or a token must not be reachable
-/// without one.
+/// without a valid one.
 pub fn requests(data: &[u8]) {
     let outcome = POLICIES.with_borrow_mut(|policies| policies.pass(data));
     if outcome == Outcome::None || outcome == Outcome::Answered {
@@ -124,8 +124,8 @@ fn pass(head: &str, body: &[u8]) -> Outcome {
     POLICIES.with_borrow_mut(|policies| policies.pass(&request))
 }
 
-/// Parses bytes as a JSON body that a policy edits. JSON without duplicate members must pass, must
-/// still be JSON, and must have been edited.
+/// Parses bytes as a JSON body that a policy edits. JSON without duplicate members must pass and
+/// must still be JSON, and an object must have been edited.
 pub fn json(data: &[u8]) {
     let outcome = pass(
         "POST /json HTTP/1.1\r\nContent-Type: application/json\r\n",
@@ -154,7 +154,8 @@ pub fn tokens(data: &[u8]) {
     requests(&request);
 }
 
-/// Sends lines as the path, query, cookie and body of a request that is checked against a contract.
+/// Parses the first three lines as the path, query and cookie, and the rest as the body, of a
+/// request that is checked against a contract. The check must not change the body.
 pub fn contract(data: &[u8]) {
     let mut parts = data.splitn(4, |&byte| byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
@@ -175,7 +176,8 @@ pub fn contract(data: &[u8]) {
     }
 }
 
-/// Parses text as an OpenAPI document. Every mistake must have a message.
+/// Parses text as an OpenAPI document. Every mistake must have a message, and a document without
+/// mistakes must be usable.
 pub fn documents(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -208,7 +210,8 @@ fn policies() -> Policies {
     Policies::new(&config).expect("the configuration is valid")
 }
 
-/// A configuration with a route for each policy that reads the content of a request.
+/// A configuration whose routes have the policies that parse parts of a request, except those for
+/// SOAP and XML.
 pub const CONFIGURATION: &str = r#"
 listen: ["127.0.0.1:0"]
 upstreams:

@@ -11,8 +11,8 @@ const BLOCK_BYTES_MAX: usize = 16_000;
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// First parses the bytes as the header blocks of consecutive streams on one connection, so that
-/// the blocks share its dynamic table. Then parses the bytes as fields, which encoding and decoding
-/// must not change.
+/// the blocks share its dynamic table. The events must be the same whether the blocks are whole or
+/// split. Then parses the bytes as fields, which encoding and decoding must not change.
 pub fn blocks(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -29,7 +29,8 @@ pub fn blocks(data: &[u8]) {
     come_back(bytes, directions.flag(0));
 }
 
-/// Returns the events of a server that reads blocks whose first frame has at most `first` bytes.
+/// Returns the events of a server that reads up to 200 blocks, and the error that ended the
+/// connection, if any. The first frame of each block has at most `first` bytes of it.
 fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) {
     let mut server = greeted();
     let (mut said, mut out) = (Vec::new(), Vec::new());
@@ -94,7 +95,7 @@ fn greeted() -> Server {
     server
 }
 
-/// Returns HEADERS with END_STREAM, and a CONTINUATION if the block is longer than `first`.
+/// Returns HEADERS with END_STREAM, and a CONTINUATION if the block is longer than `first` bytes.
 fn frames(stream: u32, block: &[u8], first: usize) -> Vec<u8> {
     const HEADERS: u8 = 1;
     const CONTINUATION: u8 = 9;

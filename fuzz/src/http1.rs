@@ -32,8 +32,8 @@ struct Told {
     keeps_alive: bool,
 }
 
-/// Parses bytes as the input of a client. The first choice makes the client's request a HEAD
-/// request; the second makes the limits tight.
+/// Parses bytes as the input of a client. The choices are: 0, the client has sent a HEAD request;
+/// 1, the limits are tight.
 pub fn responses(data: &[u8]) {
     differ(data, |directions| {
         let mut decoder = Decoder::responses(limits(directions));
@@ -42,7 +42,7 @@ pub fn responses(data: &[u8]) {
     });
 }
 
-/// Parses bytes as the input of a server.
+/// Parses bytes as the input of a server. Choice 1 makes the limits tight.
 pub fn requests(data: &[u8]) {
     differ(data, |directions| Decoder::requests(limits(directions)));
 }

@@ -24,8 +24,8 @@ const TIGHT: Limits = Limits {
 const ANSWER_FACTOR: usize = 3;
 
 /// Parses bytes as the input of a client with requests in flight. The choices are: 0, the server's
-/// settings have already arrived; 1, the limits are tight; 2, requests have bodies longer than a
-/// window.
+/// settings have already arrived; 1, the limits are tight; 2, the bodies of two requests are longer
+/// than a window.
 pub fn client(data: &[u8]) {
     let Some((directions, bytes)) = Directions::take(data) else {
         return;
@@ -54,7 +54,7 @@ struct Told {
     /// The error that ended the connection.
     error: Option<ProtocolError>,
     out: Vec<u8>,
-    /// The number of bytes that requests could cause the connection to send.
+    /// The number of bytes that a client's requests could cause it to send; 0 for a server.
     asked: usize,
 }
 

@@ -4,10 +4,10 @@ use gatebench_import::{AccessLog, ImportError, Options, TextKind, import, wire};
 
 use crate::model::mistakes_of;
 
-/// The name of the input.
+/// The file name that is passed with every input.
 const FILE: &str = "any";
 
-/// Imports text as a configuration, an archive or a script.
+/// Imports text as an input of this kind, such as a configuration, an API description or a script.
 pub fn text(kind: TextKind, data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -24,8 +24,8 @@ pub fn text(kind: TextKind, data: &[u8]) {
     }
 }
 
-/// Imports text as a gateway's own configuration, in the recognized language. Every change must
-/// point to a line of the input.
+/// Imports text as a gateway's own configuration in the language that [`wire`] recognizes, if any.
+/// Every change must point to a line of the input.
 pub fn own_config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -4,7 +4,7 @@ use gatebench_config::{Diagnostics, Document, parse};
 use gatebench_model::template::{Piece, Template};
 use gatebench_model::{GatewayFolder, LoadProfile, Published, Scenario, Suite};
 
-/// Parses text as each kind of file.
+/// Parses text as a scenario, a load profile, a suite, a published document and a gateway folder.
 pub fn files(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -81,7 +81,7 @@ const NGINX: &str = import_input!("own-nginx.conf");
 const HAPROXY: &str = import_input!("own-haproxy.cfg");
 const ENVOY: &str = import_input!("own-envoy.yaml");
 
-/// Lines in each access log format, also compressed.
+/// A line in each access log format, and the first one also compressed.
 fn logs() -> Vec<Vec<u8>> {
     let mut logs = texts(LOG_LINES);
     logs.push(member(LOG_LINES[0].as_bytes(), 6));
@@ -187,7 +187,7 @@ const CHUNKED: &[&[u8]] = &[
     b"1 \r\nx\r\n+1\r\nx\r\n0x1\r\n",
 ];
 
-/// The first two requests of RFC 7541 C.4, and two changes of the size of the dynamic table.
+/// The first two requests of RFC 7541 C.4, and three changes of the size of the dynamic table.
 const RFC_7541_C_4: &[u8] = b"\x82\x86\x84\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff\
 \x82\x86\x84\xbe\x58\x86\xa8\xeb\x10\x64\x9c\xbf\x20\x20\x3f\xe1\x1f";
 
@@ -244,8 +244,8 @@ fn member(plain: &[u8], level: u32) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Bodies of one or several gzip members, stored or deflated, each preceded by the number of bytes
-/// to keep.
+/// Bodies of one or several gzip members, stored or deflated. Each body is preceded by the number
+/// of decoded bytes to keep.
 fn gzipped() -> Vec<Vec<u8>> {
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",

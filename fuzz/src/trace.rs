@@ -1,4 +1,4 @@
-//! The fields that contain a nonce or times.
+//! The values of the header fields that contain a nonce or the times of the upstream.
 
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 

@@ -1,5 +1,6 @@
-//! The input of the SOAP/XML policies: bodies, definitions, and gzip bodies. The policies must
-//! return a result for any input. The result must be XML, and the same for the same input.
+//! The input of the SOAP/XML policies: bodies, definitions, stylesheets and gzip bodies. The
+//! policies must return a result for any input. Except for stylesheets alone, the same input must
+//! produce the same result, and a body that is forwarded must be XML.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,8 +20,8 @@ const ACTION: &str = "http://tempuri.org/Add";
 pub(crate) const ENVELOPE: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">\
 <soap:Body><Subtract xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>0</intB></Subtract></soap:Body></soap:Envelope>";
 
-/// Limits that are small enough to keep every input fast. The time limit is long enough that speed
-/// does not matter.
+/// Limits that are small enough to keep every input fast. The time limit is so long that results do
+/// not depend on the speed of the machine.
 fn limits() -> Limits {
     Limits {
         document_bytes: 1 << 20,
@@ -65,7 +66,7 @@ fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<P
 /// Documents above this size are checked before they are parsed.
 const LARGE_BYTES: usize = 16 << 10;
 
-/// Processes a body as a request and as a response.
+/// Processes a body as a request, also with trailing spaces that make it large, and as a response.
 pub fn bodies(data: &[u8]) {
     let Some(policy) = &*CHAIN else {
         panic!("the chain does not compile");
@@ -159,7 +160,7 @@ pub fn stylesheets(data: &[u8]) {
     }
 }
 
-/// Processes a gzip body, or one that is only declared as gzip.
+/// Processes a body that is declared as gzip, even if it is not.
 pub fn packed(data: &[u8]) {
     if let Some(policy) = &*CHAIN {
         let first = request(policy, Some("gzip"), data);

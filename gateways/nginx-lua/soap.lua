@@ -316,8 +316,8 @@ local function serialized(doc)
     return DECLARATION .. (text:gsub(' xmlns=""', ""))
 end
 
--- Returns the body after the chain and another target, or the side at fault, the step and the
--- reason.
+-- Returns the body after the chain, the target if an expression matched, and, if a step failed, the
+-- side at fault, the step and the reason. The body is then nil.
 local function run(chain, body, is_request)
     local doc, why = parse(body)
     if not doc then
@@ -363,8 +363,8 @@ end
 
 local NOT_PASSED = { ["content-length"] = true, ["transfer-encoding"] = true, connection = true }
 
--- The headers of a response to a subrequest, some of them renamed. A renamed header replaces any
--- other header with the same name.
+-- Passes on the headers of the response to a subrequest, and renames some of them. A renamed header
+-- replaces any other header with the same name.
 local function pass_headers(got, renamed)
     for name, value in pairs(got.header) do
         local lower = name:lower()

@@ -23,8 +23,8 @@ local C = ffi.C
 local SHA256_BYTES = 32
 local hash, hash_bytes = ffi.new("unsigned char[?]", SHA256_BYTES), ffi.new("unsigned int[1]")
 
--- Decodes the Base64 of tokens (RFC 4648 section 5), which has no padding; returns nil for anything
--- else.
+-- Decodes the Base64 of tokens (RFC 4648 section 5), which has no padding; returns nil if the text
+-- is not Base64.
 local function decoded(text)
     text = text:gsub("-", "+"):gsub("_", "/")
     return ngx.decode_base64(text .. ("="):rep(-#text % 4))
@@ -111,8 +111,8 @@ function Rules:accepts(claims)
         and (claims.nbf == nil or type(claims.nbf) == "number" and now >= claims.nbf - self.leeway)
 end
 
--- Returns the subject of the token in an Authorization header, or "" if it has none; nil if the
--- token is not valid.
+-- Returns the subject of the token in an Authorization header, or "" if the token has no subject;
+-- nil if the token is missing or not valid.
 function Rules:subject_of(authorization)
     local scheme, text, signature = (authorization or ""):match("^(%a+) +([%w_-]+%.[%w_-]+)%.([%w_-]*)$")
     if not scheme or scheme:lower() ~= "bearer" then

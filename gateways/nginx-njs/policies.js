@@ -1,5 +1,5 @@
-// Functions that judge requests for nginx: each returns "1" if the request is denied, and "" if it
-// may pass.
+// Functions that nginx calls to judge requests and to edit JSON. Functions with which js_set judges
+// requests return "1" if the request is denied, and "" if it may pass.
 import hash from 'crypto';
 
 // With a colon before each key, no key is the name of a property that every object has.
@@ -48,7 +48,7 @@ function denied_token(r, rules) {
     return token && rules.keys.some(key => fits(key, token.head, 'HS256') && signs(key)) ? '' : '1';
 }
 
-// Judges tokens that are signed with a secret or an RSA key. WebCrypto verifies them
+// Judges tokens that are signed with a secret or an RSA key. WebCrypto verifies RSA signatures
 // asynchronously, so auth_request calls this function.
 async function judge_token(r, rules) {
     const token = token_of(r, rules);
@@ -66,7 +66,8 @@ async function is_signed(pem, token) {
     return crypto.subtle.verify(kind, rsa, Buffer.from(token.signature, 'base64url'), token.text);
 }
 
-// Returns the token's subject, for counting requests; only valid tokens get here.
+// Returns the token's subject, by which requests are counted. A token has already been verified,
+// unless the route accepts RS256 tokens, which are verified after rate limits.
 function subject(r) {
     const token = token_of(r, { issuer: null, audience: null, leeway: Infinity });
     return token ? String(token.claims.sub) : '';
@@ -76,8 +77,8 @@ function is_json(content_type) {
     return /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(content_type || '');
 }
 
-// Returns the target of a JSON Pointer (RFC 6901), as the object or list around it and the last
-// part of the path.
+// Returns the place that a JSON Pointer (RFC 6901) names: the object or list around it, and the
+// last part of the path; null if there is no such object or list.
 function place(document, pointer) {
     const path = pointer.slice(1).split('/').map(part => part.replace(/~1/g, '/').replace(/~0/g, '~'));
     const name = path.pop();

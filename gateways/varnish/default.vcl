@@ -5,7 +5,8 @@ import vsthrottle;
 {% if routes | settings_of("request_size_limit") %}
 import std;
 {% endif %}
-{# Appends a value to a header, as a list (RFC 9110 section 5.3). #}
+{# The edits of a policy. An added value is appended to the header, as a list (RFC 9110 section
+   5.3). #}
 {% macro edits(settings, of) %}
 {% for name in settings.remove %}
         unset {{ of }}.http.{{ name }};

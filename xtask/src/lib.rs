@@ -1,3 +1,3 @@
-//! Tasks for developing gatebench: `cargo xtask tidy` enforces the project's own rules.
+//! The project's own rules, which `cargo xtask tidy` and `cargo test` enforce.
 
 pub mod tidy;

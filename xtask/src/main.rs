@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 Tasks for developing gatebench:
-  cargo xtask tidy     checks the project's own rules; `cargo test` does the same
+  cargo xtask tidy     checks the project's own rules, as `cargo test` does
   cargo xtask bench    runs a benchmark; `cargo xtask bench help` lists them";
 
 fn main() -> ExitCode {

@@ -22,13 +22,13 @@ pub struct Job {
     pub target: String,
     pub rate_per_second: f64,
     pub seconds: u64,
-    /// The length of gatebench's warm-up [default: one second].
+    /// The length of the warm-up, which only gatebench has.
     pub warm_up_seconds: u64,
-    /// The maximum number of connections [default: the tool's own].
+    /// The number of gatebench's connections; `None` for its default.
     pub connections: Option<u32>,
 }
 
-/// The default length of gatebench's warm-up.
+/// The default warm-up of `gatebench load`, in seconds.
 pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;

@@ -20,7 +20,8 @@ pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
 /// The highest permitted ratio of gatebench's median response time on one connection to that of a
 /// client that polls.
 const ONE_CONNECTION_MAX: f64 = 1.05;
-/// The maximum share of uniform arrivals that may arrive back to back.
+/// The maximum share of evenly spaced requests that may arrive back to back: within a tenth of the
+/// interval after the previous request.
 const BACK_TO_BACK_MAX: f64 = 0.15;
 
 type Found = (&'static str, Verdict);
@@ -146,10 +147,9 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     Ok(judge::excused(reasons, &said, &account, false))
 }
 
-/// Runs a load that needs five connections on two. A load of one second ends within the drain, and
-/// its response times must agree with the ledger, and must include the wait for a connection. A
-/// load of three seconds does not end within the drain, but every arrival must still be accounted
-/// for.
+/// Runs loads of one and of three seconds on two connections, although they need five. Every
+/// arrival must be accounted for. If no request failed or was dropped, the response times, which
+/// include the wait for a connection, must also agree with the ledger.
 fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
     let head = ["", "truth", "ledger", "gatebench"];
     let mut table = Table::new(1, head);
@@ -182,8 +182,9 @@ fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict,
     origin.begin(&job, job.warm_up())?;
     let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
     let (account, arrivals) = (origin.account()?, job.arrivals());
-    // Requests in flight at the end of the drain count as failed, although the upstream did not
-    // reset them. In that case, only the numbers of requests are compared.
+    // A request that is in flight at the end of the drain counts as failed, although the upstream
+    // did not reset it. If requests failed or were dropped, only the numbers of requests are
+    // compared.
     let is_cut = said.dropped + said.failed > 0;
     let counts = count_mismatches(&said, &account, &job).into_iter();
     let mut reasons: Vec<_> = counts

@@ -1,5 +1,5 @@
-//! Runs external load generators against the same upstream under the same load, each with its usual
-//! options.
+//! Runs external load generators against the same upstream, each with its usual options, and at the
+//! same rate if it can send at a fixed rate.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,8 +18,9 @@ use crate::table::{Table, ms, ms_or_dash};
 use crate::tools::external::{Load, figures};
 use crate::tools::oha;
 
-/// Typical numbers of connections, and of k6's virtual users.
+/// A typical number of connections, for wrk and wrk2.
 const CONNECTIONS: u32 = 64;
+/// A typical number of k6's virtual users.
 const K6_USERS: u32 = 50;
 
 /// An installed external load generator.
@@ -63,7 +64,7 @@ pub fn installed(programs: &Programs) -> Vec<External> {
 }
 
 impl External {
-    /// Restarts the upstream's case and runs the load.
+    /// Resets the upstream's ledger and request numbers, and runs the load.
     pub fn run(&self, origin: &Origin, job: &Job) -> Result<Response, String> {
         eprintln!("  {}", self.name);
         origin.begin(job, 0)?;

@@ -26,11 +26,12 @@ pub enum Verdict {
     /// The machine stalled, and all figures of the engine agree with the truth or the ledger.
     /// Contains the evidence.
     ByLedger(String),
-    /// The cell is wrong. Contains the wrong figures.
+    /// Figures are wrong, and noise on the machine does not explain them. Contains a description of
+    /// each.
     Wrong(Vec<String>),
-    /// The machine stalled, so deviations of the engine's figures do not count as wrong. For a
-    /// case, some quantiles agree with neither the truth nor the ledger (which does not contain the
-    /// engine's wait for a core). Contains the evidence and these quantiles.
+    /// Figures deviate, but the machine was too noisy for a verdict. Contains the evidence. For a
+    /// case, it also contains the quantiles that agree with neither the truth nor the ledger, which
+    /// does not include the engine's wait for a core.
     Noisy(String),
 }
 
@@ -143,24 +144,24 @@ pub const QUANTILES: [(&str, f64, Pick); 5] = [
     ("max", 1.0, |it| it.max),
 ];
 
-/// Returns every count on which the engine, the ledger and the job's schedule disagree.
+/// Describes every count on which the engine, the ledger and the job's schedule disagree.
 pub fn count_mismatches(said: &Said, account: &Account, job: &Job) -> Vec<String> {
     let due = job.arrivals().count;
     let pairs = [
-        ("requests of the warm-up", account.warm_up, job.warm_up()),
-        ("requests due", due, said.sent() + said.dropped),
-        ("requests received", account.received, said.sent()),
-        ("responses", account.answered, said.completed),
-        ("resets", account.reset, said.failed),
+        ("requests of the warm-up (ledger, schedule)", account.warm_up, job.warm_up()),
+        ("requests due (schedule, gatebench)", due, said.sent() + said.dropped),
+        ("requests received (ledger, gatebench)", account.received, said.sent()),
+        ("responses (ledger, gatebench)", account.answered, said.completed),
+        ("resets (ledger, gatebench)", account.reset, said.failed),
     ];
     let off = pairs.iter().filter(|(_, ledger, said)| ledger != said);
     off.map(|(what, ledger, said)| {
-        format!("{what}: {ledger} according to the ledger, {said} according to gatebench")
+        format!("{what}: {ledger} and {said}, which must be equal")
     })
     .collect()
 }
 
-/// Returns every quantile that differs from the truth; the maximum is shown but not judged.
+/// Describes every quantile that differs from the truth. The maximum is shown but not judged.
 pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     let count = truth.response_ns.len() as u64;
     quantiles_off(times, count, |number| {
@@ -168,8 +169,9 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     })
 }
 
-/// Returns every quantile of `count` requests that is not near the true quantile with the same
-/// index in [`QUANTILES`].
+/// Describes every quantile of `count` requests, except the maximum, that is not near the true
+/// quantile with the same index in [`QUANTILES`]. A quantile may be missing if fewer than ten
+/// requests lie above it.
 pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();
     for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {
@@ -202,8 +204,8 @@ pub fn seen(account: &Account) -> Option<[f64; 5]> {
     Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
 }
 
-/// Judges a cell. Counts must always agree with the ledger. Times must agree with the truth, or
-/// with the ledger if the machine stalled.
+/// Judges a run of a case. Counts must always agree with the ledger. Times must agree with the
+/// truth, or with the ledger if the machine stalled.
 fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still: bool) -> Verdict {
     let miscounted = count_mismatches(said, account, job);
     let off = times_off(&said.times, truth);

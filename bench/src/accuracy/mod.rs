@@ -1,13 +1,13 @@
-//! Measures the accuracy of the load generator, which sends at a fixed rate, with default flags, to
-//! an upstream whose true latency distribution is known by construction. The quantiles that the
-//! load generator prints are compared with the truth.
+//! Measures the accuracy of the load generator. In each case, it sends at a fixed rate, with
+//! default flags, to an upstream whose true latency distribution is known by construction. The
+//! quantiles that it prints are compared with the true ones. Three more cells ([`cells`]) test
+//! other properties.
 //!
-//! The figures of a tool are compared with two references. *Truth* is computed from the case and
-//! the schedule alone. *Ledger* is the upstream's record: the time from the due time of the n-th
-//! arrival (counted from the first arrival) until its response was sent. The load generator must
-//! print the truth, unless there is evidence that the machine stalled. In that case, requests or
-//! responses were later than planned. The ledger contains this delay, so a quantile may agree with
-//! the ledger instead.
+//! There are two references. *Truth* is computed from the case and the schedule alone. *Ledger* is
+//! the upstream's record: the time from when the n-th arrival was due until the n-th request ended.
+//! The load generator must print the truth, unless there is evidence that the machine stalled and
+//! delayed requests or responses. The ledger contains most of this delay, so a quantile may then
+//! agree with the ledger instead.
 
 mod case;
 mod cells;
@@ -27,7 +27,7 @@ use self::judge::Verdict;
 use crate::programs::Programs;
 use crate::table::Table;
 
-/// The maximum number of attempts at a case if the machine stalls.
+/// The maximum number of attempts at a case while the machine is too noisy for a verdict.
 const TRIES: usize = 3;
 
 /// The options of the command.
@@ -36,7 +36,8 @@ pub struct Options {
     /// A cell to measure; may be repeated [default: all cells]
     #[arg(long = "cell", value_name = "NAME", value_parser = PossibleValuesParser::new(cell_names()))]
     cells: Vec<String>,
-    /// Measures three seconds of a case instead of fourteen
+    /// Shortens the cases and `evenness` from 14 s to 3 s, and `one-connection` from 7 pairs of 3 s
+    /// to 3 pairs of 1 s
     #[arg(long)]
     quick: bool,
     /// Prints tables as Markdown
@@ -64,8 +65,8 @@ struct Bench<'a> {
     options: &'a Options,
 }
 
-/// Runs the requested cells. The exit code is 0 if all are right, 1 if one is wrong, and 4 if the
-/// machine was too noisy to decide.
+/// Runs the requested cells. The exit code is 1 if a cell is wrong. Otherwise, it is 4 if the
+/// machine was too noisy to judge a cell, and 0 if it was not.
 pub fn run(options: &Options, root: &Path) -> Result<ExitCode, String> {
     let programs = Programs::build(root)?;
     let bench = Bench {
@@ -114,7 +115,7 @@ impl Bench<'_> {
         Ok(verdicts)
     }
 
-    /// Runs a case until the machine does not stall during it, or until the attempts are used up.
+    /// Runs a case until the machine is quiet enough for a verdict, at most [`TRIES`] times.
     fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
         let mut trial = self.attempt(case)?;
         for _ in 1..TRIES {

@@ -8,7 +8,7 @@ use super::case::{Job, WARM_UP_SECONDS};
 use crate::CLIENT_CORE;
 use crate::programs::Programs;
 
-/// Response times that a tool prints, in nanoseconds; none for a time that it does not print.
+/// Quantiles of a time that a tool prints, in nanoseconds; `None` for one that it does not print.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     pub p50: Option<f64>,
@@ -25,7 +25,7 @@ pub struct Said {
     pub lateness: Times,
     /// Requests with a response.
     pub completed: u64,
-    /// Requests that failed after they were sent.
+    /// The number of errors of all kinds.
     pub failed: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,
@@ -41,7 +41,7 @@ impl Said {
     }
 }
 
-/// Runs the load with gatebench's default flags.
+/// Runs the load with gatebench. All flags that the job does not set have their default values.
 pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, String> {
     // The exit code is ignored, because the output shows failed requests and dropped arrivals.
     read_gatebench(&output(&mut at_rate(programs, url, job))?)
@@ -116,7 +116,7 @@ fn times(value: &Value) -> Times {
 }
 
 /// Runs a program on the core of the load tools and returns its output, regardless of its exit
-/// code.
+/// code. It is an error if the program prints nothing.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let mut pinned = Command::new("taskset");
     pinned.args(["-c", CLIENT_CORE]).arg(command.get_program());

@@ -173,8 +173,8 @@ fn left(began: Instant, done: usize, all: usize) -> String {
     format!(", about {minutes:.0} min left")
 }
 
-/// Raises the file-descriptor limit, which children inherit, to the highest possible value, and
-/// returns this value.
+/// Raises the limit on file descriptors, which child processes inherit, as far as permitted, and
+/// returns the resulting limit.
 fn raise_descriptors() -> u64 {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return 0;

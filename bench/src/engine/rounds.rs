@@ -40,8 +40,8 @@ pub struct Sample {
     pub foreign: f64,
 }
 
-/// Measures a cell: a warm-up round of short runs, the rounds, and a run that counts system calls.
-/// Each round begins with a different tool, so that no tool always runs first.
+/// Measures a cell: a warm-up round of short runs, the rounds, and one run of each tool that counts
+/// its system calls. Each round begins with the next tool, so that no tool always runs first.
 pub fn measure(
     cell: &Cell,
     settings: &Settings,
@@ -84,7 +84,7 @@ pub fn measure(
     Measured { rows, absent }
 }
 
-/// Returns the tools' indices, beginning with a different one in each round.
+/// Returns the tools' indices, beginning with the next one in each round.
 fn order(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (place + round) % count)
 }

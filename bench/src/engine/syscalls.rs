@@ -33,7 +33,7 @@ const CALLS: &str = "calls";
 
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_io_uring_enter";
 
-/// Returns the counter that works here, or the program to install.
+/// Returns the first counter that works here; the error states which program to install.
 pub fn counter() -> Result<Counter, String> {
     let works = |counter: Counter| {
         let Ok(folder) = Folder::new() else {

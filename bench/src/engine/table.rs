@@ -7,7 +7,7 @@ use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 use crate::tools::ours::OURS;
 
-/// If the upstream's CPU use is above this, the rate is limited by the upstream and not by the
+/// If the upstream uses more than this share of its core, the upstream limits the rate, not the
 /// tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
 /// If other processes used more than this share of the two cores, they disturbed the run.
@@ -143,7 +143,8 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
     notes
 }
 
-/// A goal is met if the whole interval meets it, and missed if no part of the interval meets it.
+/// Returns a note on a goal: reached if the whole interval meets it, missed if no part of the
+/// interval meets it, and otherwise undecided.
 fn goal_note(goal: Goal, measured: &Measured) -> Option<String> {
     let row = measured.rows.iter().find(|row| row.name == goal.peer)?;
     let ratio = paired(row, &measured.rows[0], Run::cpu_us_per_request)?;

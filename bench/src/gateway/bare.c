@@ -22,7 +22,7 @@
 #include <libxslt/transform.h>
 #include <libxslt/xsltInternals.h>
 
-/* The gateway's options: entities are replaced, CDATA is text, nothing is fetched. */
+/* The gateway's options: entities are replaced, CDATA becomes text, and the network is not used. */
 #define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT)
 #define STEPS_MAX 32
 
@@ -38,7 +38,7 @@ struct step {
     int length;
 };
 
-/* The state of a round: a text and the tree that was parsed from it. */
+/* The state of a round: the message as text and as a tree. A step changes one of them. */
 static struct {
     xmlChar *text;
     int length;
@@ -64,7 +64,8 @@ static xmlNodePtr child_named(xmlNodePtr parent, const char *name) {
     return child;
 }
 
-/* Returns the schema in a WSDL as a separate document, with the namespaces in scope there. */
+/* Returns the schema in a WSDL as a separate document, with the namespaces in scope there. Returns
+ * any other document unchanged. */
 static xmlDocPtr schema_of(xmlDocPtr document) {
     xmlNodePtr types = child_named(xmlDocGetRootElement(document), "types");
     xmlNodePtr schema = types == NULL ? NULL : child_named(types, "schema");

@@ -59,8 +59,8 @@ impl<'a> Bare<'a> {
         (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
-    /// Returns the CPU time per message in µs (the minimum of several trials) for each scenario
-    /// with a chain.
+    /// Returns the CPU time per message in µs, the minimum of `trials` measurements, for each
+    /// scenario with a chain.
     pub fn measure(
         &self,
         ran: &Ran,
@@ -102,8 +102,8 @@ fn least(words: &[String], trials: usize) -> Result<f64, String> {
     Ok(least)
 }
 
-/// Returns the argument of bare_saxon.py for the upstream's response: httpbin sends the message
-/// back, and the calculator sends a sum.
+/// Returns the argument of bare_saxon.py that stands for the upstream's response: httpbin sends the
+/// message back, and the calculator sends a sum.
 fn between(scenario: &Value, folder: &Path) -> String {
     match scenario["upstream"].as_str() {
         Some("httpbin") => "ECHO".into(),
@@ -115,8 +115,8 @@ fn between(scenario: &Value, folder: &Path) -> String {
 struct Chain {
     folder: PathBuf,
     message: String,
-    /// Each step is a name with its arguments, in the form that bare.c reads. bare.c does not read
-    /// the step `saxon`.
+    /// Each step is a name with its arguments, in the form that bare.c reads, except for the step
+    /// `saxon`, which bare.c does not have.
     steps: Vec<Vec<String>>,
 }
 
@@ -149,8 +149,8 @@ impl Chain {
         }))
     }
 
-    /// Returns the steps for bare.c. A result of saxon is the input of the next step, read from a
-    /// file, and text that only saxon reads is not parsed.
+    /// Returns the steps for bare.c. They read a result of saxon from a file, and do not parse text
+    /// that only saxon reads.
     fn of_libxml2(&self) -> Vec<Vec<String>> {
         let mut steps: Vec<Vec<String>> = Vec::new();
         let mut made = 0;

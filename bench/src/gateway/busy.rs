@@ -1,8 +1,8 @@
 //! Keeps the core of the load generator and the upstream busy while bare work is measured.
 //!
-//! Cores share a cache and the path to memory, and some are two threads of one core. The same work
-//! costs more next to a busy neighbor than next to an idle one, especially if it allocates a lot.
-//! A gateway is never measured next to an idle neighbor, so neither is its bare work.
+//! Cores share a cache and the path to memory, and some are hardware threads of one core. The same
+//! work costs more next to a busy neighbor than next to an idle one, especially if it allocates a
+//! lot. A gateway is never measured next to an idle neighbor, so neither is its bare work.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::CLIENT_CORE;
 use crate::programs::Programs;
 use crate::server::Server;
 
-/// The load is running once the upstream has used more CPU time than this.
+/// The load counts as running once the upstream has used this much CPU time, in microseconds.
 const UNDER_WAY_US: f64 = 50_000.0;
 
 /// The longest wait for the load to start.

@@ -1,6 +1,6 @@
 //! The cells, each of which measures scenarios with certain gateways.
 
-/// Scenarios that are compared between several gateways.
+/// Scenarios that are measured with the same gateways.
 pub struct Cell {
     pub name: &'static str,
     pub title: &'static str,
@@ -13,19 +13,18 @@ pub struct Cell {
     /// because disturbances only add to it. There is more than one trial if the effect is small
     /// compared with the noise.
     pub trials: usize,
-    /// The figure that is compared: our CPU time relative to the peer's, or the cost of a chain
-    /// relative to its bare work.
+    /// The ratio that the cell limits, with the limit.
     pub asked: Asked,
 }
 
 /// The gateways that the reference gateway is compared with.
 pub enum Peers {
     Named(&'static [&'static str]),
-    /// Every installed gateway whose folder has a policy of these scenarios.
+    /// Every installed gateway whose folder has at least one policy of these scenarios.
     WithAPolicy,
 }
 
-/// The highest permitted ratio.
+/// A ratio and its highest permitted value.
 #[derive(Clone, Copy)]
 pub enum Asked {
     /// Our CPU time relative to each peer's.

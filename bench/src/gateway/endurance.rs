@@ -20,7 +20,7 @@ const EVERY_MINUTE: Variant = Variant {
 /// (2 MiB).
 const GROWTH: &str = "12MiB";
 
-/// Runs the soak for this number of minutes. It is an error if the soak finds a fault or is
+/// Runs the soak for `settings.minutes` minutes. It is an error if the soak finds a fault or is
 /// inconclusive.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;

@@ -3,7 +3,7 @@
 //! libraries.
 //!
 //! In every round, `gatebench run` measures each scenario with each gateway, in random order and
-//! with fresh processes, whose policies are proved before and after the load. The gateway runs on
+//! with fresh processes, and verifies the policies before and after the load. The gateway runs on
 //! core 1, and the load generator and the upstream run on core 0.
 
 mod bare;

@@ -14,7 +14,7 @@ use crate::programs::Programs;
 pub struct Chosen {
     /// The names of the gateways, beginning with the reference gateway.
     pub gateways: Vec<String>,
-    /// The gateways that implement a policy by a script, by scenario.
+    /// For each scenario, the gateways that implement at least one of its policies by a script.
     scripted: BTreeMap<String, Vec<String>>,
 }
 
@@ -42,15 +42,15 @@ impl Chosen {
         }
     }
 
-    /// Reports whether a gateway meets the needs of a scenario only by a script.
+    /// Reports whether a gateway implements at least one policy of a scenario by a script.
     pub fn is_by_script(&self, scenario: &str, gateway: &str) -> bool {
         let gateways = self.scripted.get(scenario);
         gateways.is_some_and(|all| all.iter().any(|one| one == gateway))
     }
 }
 
-/// Returns the gateways with these names [default: all installed ones with a policy of the plan's
-/// scenarios].
+/// Returns the reference gateway, followed by the gateways with these names or, if `named` is
+/// `None`, by all installed gateways that have a policy of the plan's scenarios.
 fn choose(named: Option<Vec<String>>, listed: &Value, plan: &Value) -> Chosen {
     let empty = Vec::new();
     let folders = listed["gateways"].as_array().unwrap_or(&empty);

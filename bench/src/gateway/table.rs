@@ -43,8 +43,8 @@ enum Column {
     AddedOverBare,
 }
 
-/// Returns the columns. A single peer has a column for its cost and one for the ratio; of several
-/// peers, each has only the ratio. A gateway without any figure has no column.
+/// Returns the columns. A single peer has a column for its cost and one for the ratio. If there are
+/// several peers, each has only a column for the ratio. A peer without any figure has no column.
 fn columns(cell: &Cell, measured: &Measured) -> Vec<Column> {
     let has_figures = |at: &usize| {
         let gateway = &measured.chosen.gateways[*at];

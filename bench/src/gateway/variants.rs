@@ -8,7 +8,7 @@ const SCENARIO: &str = include_str!("../../../scenarios/published/soap/soap-5-ro
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     pub name: &'static str,
-    /// The time that definitions are kept, such as `60s`.
+    /// The time after which definitions are compiled again, such as `60s`.
     pub ttl: &'static str,
     pub routes: u32,
 }

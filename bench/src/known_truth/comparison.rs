@@ -43,7 +43,7 @@ impl Truth {
 pub struct Outcome(pub Value);
 
 impl Outcome {
-    /// Runs a comparison.
+    /// Runs the comparison with this number in a separate directory below `folder`.
     pub fn of(
         truth: Truth,
         number: usize,
@@ -115,8 +115,9 @@ impl Outcome {
     }
 }
 
-/// Returns the result of the deciding metric, with the verdict on the candidate, or with `refused`
-/// if the baseline differs from itself.
+/// Returns the result of the deciding metric, with the verdict on the candidate. The verdict is
+/// `refused` if the baseline differs from itself, and `too_few_blocks` if the time ran out before
+/// the tenth block.
 fn verdict(found: &Value) -> Result<Value, String> {
     let ab_test = &found["duel"];
     let deciding = |candidate: &str, baseline: &str| {
@@ -131,7 +132,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
     let judged = deciding("candidate", "baseline");
     let own = deciding("baseline", "again");
     let (Some(judged), Some(own)) = (judged, own) else {
-        // The time ran out before the tenth block, which is an ordinary outcome.
+        // The time ran out before the tenth block, which is not an error.
         let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
         return open.ok_or_else(|| "gatebench ab printed neither a verdict nor a reason".into());

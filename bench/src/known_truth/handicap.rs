@@ -15,19 +15,19 @@ const SHARE: f64 = 0.05;
 /// The slowed gateway's name.
 pub const NAME: &str = "handicapped";
 
-/// The number of responses of a bare loop, which is enough for about a tenth of a second.
+/// The number of responses in one measurement of a handicap, which takes about a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
-/// The numbers of turns and of system calls per response with which the cost of a single one is
-/// measured.
+/// The numbers of loop iterations and of system calls per response in the runs that measure the
+/// cost of one iteration and of one call.
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 
 /// The extra work for each response, which is the same in all comparisons of a folder.
 pub struct Handicap {
-    /// The gateway's setting: turns of a loop and system calls.
+    /// The value of `--handicap`: loop iterations and system calls per response, such as `300,0.5`.
     word: String,
-    /// The folder of the unslowed gateway. Both gateways start the same program, so that only the
+    /// The folder of the unslowed gateway. Both gateways start the same program, so only the
     /// handicap differs.
     pub baseline: PathBuf,
     /// The slowed gateway's folder.
@@ -35,8 +35,9 @@ pub struct Handicap {
 }
 
 impl Handicap {
-    /// Returns the handicap of this folder, or a new one fitted to the default scenario on this
-    /// machine. The handicap spends half of its time in user code and half in system calls.
+    /// Returns the handicap that is stored in this folder. If there is none, fits one to the
+    /// default scenario on this machine, and stores it. A handicap spends half of its time in user
+    /// code and half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
         let baseline = variant(root, folder, programs, record::GATEWAY, "")?;
         let file = folder.join("handicap");
@@ -78,8 +79,8 @@ fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
 }
 
-/// Measures the CPU time per response of a bare loop with this handicap, as the system accounts it
-/// for the process.
+/// Measures the CPU time per response, in nanoseconds, of a process that does only the work of this
+/// handicap, as the system charges it to the process.
 fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     let before = client::children_cpu_us();
     let status = Command::new("taskset")
@@ -95,8 +96,8 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
 }
 
-/// Copies the reference gateway's folder, with another name, the program that has faults, and
-/// additional start arguments.
+/// Copies the reference gateway's folder to `folder/name`. The copied gateway has this name, and
+/// starts the program that has faults, with `flags` after its other arguments.
 fn variant(
     root: &Path,
     folder: &Path,

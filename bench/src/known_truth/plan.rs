@@ -1,14 +1,14 @@
-//! The options of the command.
+//! The options of `cargo xtask bench known-truth`.
 
 use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// The options of the benchmark.
+/// The comparisons to run, the blocks to record, and the folder of the results.
 #[derive(Args)]
 pub struct Plan {
-    /// Number of comparisons of equal gateways, and the same number with a slowed gateway;
+    /// Number of comparisons of each kind: of equal gateways, and with a slowed gateway;
     /// comparisons of earlier runs count
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub comparisons: usize,

@@ -30,8 +30,8 @@ pub type Key = (String, String, String);
 #[derive(Debug, Default)]
 pub struct Values(pub BTreeMap<Key, BTreeMap<String, BTreeMap<u32, f64>>>);
 
-/// Measures the gateway's CPU time per request in the default scenario, side by side, in
-/// nanoseconds.
+/// Measures the gateway's CPU time per request, in nanoseconds, in a comparison of the gateway with
+/// itself in the default scenario.
 pub fn cpu_per_request_ns(
     programs: &Programs,
     folder: &Path,
@@ -55,7 +55,7 @@ pub fn cpu_per_request_ns(
     found.ok_or_else(|| format!("the run in {} measured nothing", out.display()))
 }
 
-/// Records equal gateways in every phase of each scenario, three of them in each block.
+/// Records three processes of the same gateway in each block, in every phase of [`SCENARIOS`].
 pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), String> {
     let out = folder.join(RECORDED);
     if out.exists() {
@@ -73,8 +73,8 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // The exit code is not 0 if trials are limited or verdicts are open, so the folder is checked
-    // instead.
+    // The exit code is not 0 if trials are limited or verdicts are open. It is therefore ignored,
+    // and a failed run is recognized later by its missing summary.
     Command::new(&programs.gatebench)
         .args(words)
         .arg("--dir")
@@ -124,8 +124,8 @@ impl Values {
         Ok(values)
     }
 
-    /// The geometric mean of the CPU time per request of the baseline's two processes, side by
-    /// side.
+    /// The geometric mean of the CPU time per request of the baseline's two processes in phase
+    /// `side-by-side`, in nanoseconds; `None` if there are no values.
     pub fn baseline_ns(&self) -> Option<f64> {
         let side_by_side = |(_, phase, metric): &Key| {
             phase == "side-by-side" && metric == "gateway_cpu_per_request_ns"

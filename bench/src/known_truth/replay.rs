@@ -22,7 +22,8 @@ const ALPHA: f64 = 0.05;
 /// The number of simulated comparisons for each cell.
 const RUNS: usize = 2_000;
 
-/// The factors applied to the candidate's value.
+/// The effects, each with the factor by which it makes the candidate worse: it multiplies a metric
+/// of which less is better, and divides a metric of which more is better.
 const EFFECTS: [(&str, f64); 3] = [("none", 1.0), ("3 %", 1.03), ("5 %", 1.05)];
 
 /// The deciding metrics: name, phase, and direction.
@@ -79,7 +80,7 @@ pub fn table(recorded: &Values) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// The blocks in which all three processes have values.
+/// The blocks in which all three processes have positive values.
 fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     let mut variants = variants.values();
     let (Some(first), Some(second), Some(third)) =

@@ -88,7 +88,7 @@ impl Results {
         let (worse, better) = (count("worse"), count("better"));
         let (no_change, refused) = (count("no_change"), count("refused"));
         let open = own.len() - worse - better - no_change - refused;
-        // Equal gateways do not differ, so either verdict is false.
+        // Equal gateways do not differ, so the verdicts `worse` and `better` are both false.
         let (found, wrong) = match truth {
             Truth::Same => ("–".to_owned(), worse + better),
             Truth::Slower => (rate(worse, own.len()), better),

@@ -12,7 +12,7 @@ use super::{Job, Made, Method, Protocol, Tool, after};
 use crate::files;
 use crate::folder::Folder;
 
-/// HTTP/1.1 over epoll. Most published figures come from this generator.
+/// HTTP/1.1 over epoll. Many published figures come from this load generator.
 pub static WRK: Tool = Tool {
     name: "wrk",
     words: |job| words(Generator::Wrk, job),
@@ -20,7 +20,7 @@ pub static WRK: Tool = Tool {
     version: Some(["wrk", "-v"]),
 };
 
-/// HTTP/1.1 and HTTP/2 over libev, by nghttp2: the reference for HTTP/2.
+/// HTTP/1.1 and HTTP/2 over libev. It is part of nghttp2, and the reference for HTTP/2.
 pub static H2LOAD: Tool = Tool {
     name: "h2load",
     words: |job| words(Generator::H2load, job),
@@ -163,7 +163,7 @@ fn read_h2load(protocol: Protocol, output: &str) -> Result<Made, String> {
     made(&figures(Generator::H2load, output)?)
 }
 
-/// Returns the result of a run; an error if a response was not 2xx or a request failed.
+/// Returns the result of a run. It is an error if a response was not 2xx or a request failed.
 pub fn made(figures: &Figures) -> Result<Made, String> {
     let classes = figures.by_class.iter().filter(|(class, _)| *class != "2xx");
     if let Some((kind, count)) = figures.errors.iter().chain(classes).next() {

@@ -20,13 +20,14 @@ pub struct Tool {
     pub name: &'static str,
     /// Returns the tool's command line for a job, or the reason why it cannot do the job.
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
-    /// Parses the tool's result from its output; an error if the run does not count.
+    /// Parses the tool's result from its output; returns an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
-    /// Program and argument that print the tool's version; none for the project's own tools.
+    /// The program and the argument that print the tool's version; `None` for the project's own
+    /// tools.
     pub version: Option<[&'static str; 2]>,
 }
 
-/// The work that a tool must do.
+/// A load for a tool, with the files and programs that the tool may need.
 pub struct Job<'a> {
     pub work: Work,
     pub url: &'a str,

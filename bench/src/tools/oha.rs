@@ -16,7 +16,7 @@ pub static OHA: Tool = Tool {
     version: Some(["oha", "--version"]),
 };
 
-/// oha's name for the requests in flight at the end.
+/// The error that oha counts for each request in flight at the end.
 const CUT_OFF: &str = "aborted due to deadline";
 
 fn words(job: &Job<'_>) -> Result<Vec<String>, String> {
@@ -50,7 +50,7 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
     counted(figures(output)?, u64::from(job.work.connections * streams))
 }
 
-/// Returns the result of a run. It is an error if any request fails, except for the `under_way`
+/// Returns the result of a run. It is an error if any request fails, except for up to `under_way`
 /// requests that are cut off at the end.
 fn counted(mut figures: Figures, under_way: u64) -> Result<Made, String> {
     let may_be_cut_off = |error: &str, count: u64| error == CUT_OFF && count <= under_way;

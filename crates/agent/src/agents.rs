@@ -14,8 +14,9 @@ use serde::de::DeserializeOwned;
 
 use crate::protocol::{Ask, Facts};
 
-/// An agent that has not responded for this long counts as lost. Agents keep records for ten
-/// minutes, so no record is lost while a connection stalls for a shorter time.
+/// An agent that does not respond for this long counts as lost. Time during which the connection
+/// to a pod is broken is not included. Agents keep records for ten minutes, so a shorter outage
+/// loses no record.
 pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
 /// Connected agents. Dropping this value closes the connections and ends the loads.
@@ -44,8 +45,8 @@ pub(crate) struct Assignment {
 
 impl Agents {
     /// Connects to all places, which may be pods of the run, and copies the agent's program to
-    /// those that lack it. An agent on this machine uses only the cores in `here`, if there are
-    /// any, because other parts of a trial use the other cores.
+    /// those that lack it. Unless `here` is empty, an agent on this machine may use only these
+    /// cores, because other parts of a trial use the other cores.
     ///
     /// # Errors
     /// A place cannot be reached, or the program cannot run there.
@@ -93,7 +94,7 @@ impl Agents {
         self.all.iter().map(|it| it.cores(cores).len()).sum()
     }
 
-    /// The number of tags that the nonces of a load on these cores use.
+    /// The number of nonce tags that a load on these cores uses on all agents together.
     pub fn tags(&self, cores: &[usize]) -> usize {
         let each = self.all.iter().map(|it| Nonce::tags(it.cores(cores).len()));
         each.sum()

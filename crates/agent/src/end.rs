@@ -1,4 +1,4 @@
-//! The agent, a load generator that gets its load from a coordinator on another machine.
+//! The agent: a load generator that receives its load from a coordinator.
 
 use std::env;
 use std::fs;
@@ -31,7 +31,8 @@ pub struct Agent {
 struct Running {
     shared: Arc<Shared>,
     cores: Vec<usize>,
-    /// The requested start time. The load starts only if this time is confirmed.
+    /// The requested start time, on this machine's clock. The load starts only if the coordinator
+    /// confirms this time.
     start_ns: Option<u64>,
     /// The state of the machine when the start was confirmed.
     before: Option<MachineSample>,
@@ -130,8 +131,8 @@ impl Agent {
     }
 }
 
-/// Raises the limit on file descriptors as far as permitted. Connections beyond the limit fail, and
-/// the kernel's error is reported.
+/// Raises the soft limit on file descriptors to the hard limit. Connections beyond the limit fail,
+/// and the kernel's error is reported.
 fn allow_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -190,7 +191,7 @@ impl Running {
     }
 
     fn progress(&self, after: u64) -> Progress {
-        // Once the thread has ended, it adds no records.
+        // This is read first: once the thread has ended, it adds no more records.
         let is_over = self.is_over();
         let (first, records) = self.shared.outbox().after(after);
         let live = self.shared.control.live();
@@ -207,7 +208,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end of the load.
+    /// Waits for the end of the load; returns `None` if an earlier call already has.
     fn end(&mut self) -> Result<Option<Outcome>, RemoteError> {
         let Some(thread) = self.thread.take() else {
             return Ok(None);

@@ -15,7 +15,7 @@ use crate::outbox::Lines;
 use crate::protocol::{Ask, Health, Progress, Totals};
 use crate::record::Record;
 
-/// The interval between requests for records.
+/// The pause between requests for records.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
 /// News from an agent, which is identified by its number.
@@ -27,12 +27,12 @@ pub(crate) enum News {
     Ended(usize, Result<Box<Ended>, DriverError>),
 }
 
-/// The end of an agent's load.
+/// The results of an agent whose load has ended.
 pub(crate) struct Ended {
     /// The outcome, with times on the clock of this machine.
     pub(crate) outcome: Outcome,
     pub(crate) health: Health,
-    /// The number of records, and their total length in bytes.
+    /// The number of records that arrived, and their total length in bytes.
     pub(crate) records: u64,
     pub(crate) bytes: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Follower<'a> {
     pub(crate) news: Sender<News>,
 }
 
-/// The records so far.
+/// Totals of the records that have arrived so far.
 #[derive(Default)]
 struct Read {
     records: u64,
@@ -59,7 +59,7 @@ struct Read {
 impl Follower<'_> {
     pub(crate) fn run(self) {
         let ended = self.follow().map(Box::new);
-        // The receiver waits for the end of every agent.
+        // Sending does not fail, because the receiver waits for the end of every agent.
         let _ = self.news.send(News::Ended(self.number, ended));
     }
 
@@ -87,7 +87,7 @@ impl Follower<'_> {
     fn take(&self, progress: Progress, read: &mut Read) -> Result<(), DriverError> {
         if progress.first != read.records {
             let (first, wanted) = (progress.first, read.records);
-            return Err(self.defect(format!("record {first} came instead of record {wanted}")));
+            return Err(self.defect(format!("expected record {wanted}, but received {first}")));
         }
         for line in &progress.records {
             let record: Record =
@@ -107,7 +107,8 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// Checks that the records are those that the agent wrote, and that they add up to its totals.
+    /// Checks that the records are those that the agent wrote, and that their counts add up to its
+    /// totals.
     fn check(&self, totals: Totals, read: &Read) -> Result<Ended, DriverError> {
         if (totals.records, &totals.sha256) != (read.records, &read.lines.hex()) {
             let (wrote, arrived) = (totals.records, read.records);
@@ -132,7 +133,7 @@ impl Follower<'_> {
     fn defect(&self, what: impl std::fmt::Display) -> DriverError {
         let name = self.agent.host.name();
         DriverError::Remote(RemoteError::environment(
-            format!("the records of agent {name} are incomplete: {what}"),
+            format!("the records of agent {name} are incomplete or damaged: {what}"),
             "report this as a defect of gatebench; the results of this load are not valid",
         ))
     }

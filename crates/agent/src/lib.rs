@@ -14,8 +14,8 @@
 //! is lost, the others are stopped.
 //!
 //! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a
-//! load. The program `gatebench-agent` contains only this role, the upstreams and the remote end,
-//! so it is small and needs no shared libraries on a host.
+//! load. The program `gatebench-agent` contains only this role, the remote end, the supervisor of
+//! child processes and the upstreams, so it is small and needs no shared libraries on a host.
 
 mod agents;
 mod clocks;

@@ -1,5 +1,6 @@
 //! The program that gatebench copies to the hosts that run load generators and upstreams. It
-//! contains the remote end, the load generator and the upstreams, and needs no shared libraries.
+//! contains the remote end, the supervisor of child processes, the load generator and the
+//! upstreams, and needs no shared libraries.
 
 mod upstream;
 
@@ -14,7 +15,7 @@ const USAGE: &str = "gatebench starts gatebench-agent on other hosts:
   gatebench-agent remote-end       serve gatebench over standard input and output; with --line [--further],
                                    through a process (--hold) that outlives `kubectl exec`
   gatebench-agent supervise ...    run a command, and end it when standard input ends
-  gatebench-agent upstream KIND [--listen ADDR:PORT] [--cores 0,1] [--streams N] [--tls --cert FILE --key FILE]
+  gatebench-agent upstream KIND [--listen ADDR:PORT] [--cores 0,1] [--streams N] [--tls [--cert FILE --key FILE]]
   gatebench-agent --version";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! A load as it is sent to a load generator on another machine.
+//! The form in which the coordinator sends a load to an agent.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! The requests to a load generator on another machine, and its responses.
+//! The coordinator's requests to an agent, and the agent's responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +17,11 @@ pub(crate) enum Ask {
     IsReady,
     /// The response is the time on the agent's `CLOCK_MONOTONIC`, in nanoseconds.
     Ping,
-    /// Sets the start of the load, on the agent's clock. The load starts only if this is confirmed.
-    /// The response is empty.
+    /// Sets the start of the load, on the agent's clock. The load starts only if [`Ask::Confirm`]
+    /// follows. The response is empty.
     StartAt { at_ns: u64 },
     /// Confirms the start, because all agents have received it. The response is empty, or an error
-    /// if the time has passed.
+    /// if the start time has already passed.
     Confirm,
     /// Acknowledges the first `after` records, which the agent then forgets. Returns all later
     /// records as [`Progress`]; a repeated request returns them again.
@@ -47,18 +47,18 @@ pub(crate) struct Facts {
 /// The records that the coordinator has not acknowledged, and the state of the load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Progress {
-    /// The number of the first record.
+    /// The number of the first of these records, counted from 0.
     pub(crate) first: u64,
     /// The records, each a [`crate::record::Record`] in JSON.
     pub(crate) records: Vec<String>,
     pub(crate) completed: u64,
     pub(crate) failed: u64,
     pub(crate) queued: u64,
-    /// True if the load has ended, so that no further records follow these.
+    /// True if the load has ended, so no more records will follow.
     pub(crate) is_over: bool,
 }
 
-/// The end of a load.
+/// The results of an agent's load.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) outcome: WireOutcome,
@@ -69,15 +69,16 @@ pub(crate) struct Totals {
     pub(crate) health: Health,
 }
 
-/// The state of an agent's machine from the start to the end of a load.
+/// Disturbances of an agent by its machine during a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// The time from the confirmation of the start to the end of the load.
+    /// The time from the confirmation of the start until the coordinator fetched the results,
+    /// shortly after the load ended. The times below refer to this period.
     pub window_ns: u64,
-    /// The number of the workers' cores.
+    /// The number of cores that the workers use.
     pub cores: u32,
-    /// Time that the hypervisor took from these cores.
+    /// The total time that the hypervisor took from these cores.
     pub steal_ns: u64,
-    /// Time that a CPU limit throttled the agent.
+    /// The time for which a CPU limit throttled the agent.
     pub throttled_ns: u64,
 }

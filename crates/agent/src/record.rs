@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// A recording as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WireRecording {
-    /// The histogram: V2, deflated, in base64.
+    /// The histogram in the V2 format, deflated and encoded in base64 without padding.
     histogram: String,
     /// The exact sum in nanoseconds, as text because it may exceed 64 bits.
     sum_ns: String,
@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(interval.counts.sent, 6);
     }
 
-    /// Everything in an interval except the capacity of its histograms.
+    /// The fields of an interval, except its halves and the wait in the run queue. Histograms are
+    /// represented by their counts, because their capacities may differ.
     fn shown(interval: &Interval) -> String {
         let recordings = interval.recordings().map(|(metric, class, it)| {
             let values: Vec<_> = it

@@ -16,28 +16,28 @@ use crate::order::backend;
 use crate::protocol::Health;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The interval at which the run checks whether the load must stop.
+/// The maximum interval between two checks of whether the load must stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A load that the agents have sent.
+/// The results of a load that agents sent together.
 #[derive(Debug)]
 pub struct Conducted {
     /// The combined outcome of all agents, marked as interrupted if one was lost.
     pub outcome: Outcome,
-    /// Each agent, in the order of the places.
+    /// The results of each agent, in the order of the places.
     pub agents: Vec<AgentReport>,
-    /// `None` if no agent reported a first request.
+    /// The spread of the start times; `None` if no agent reported a first request.
     pub start: Option<StartReport>,
-    /// The first agent that was lost.
+    /// The first agent that was lost, if any.
     pub failure: Option<AgentFailure>,
 }
 
 /// The results of one agent.
 #[derive(Debug)]
 pub struct AgentReport {
-    /// The place, as the user wrote it.
+    /// The place: `here`, a host as `ssh` accepts it, or the name of a pod.
     pub place: String,
-    /// The host name of the agent's machine.
+    /// The host name of the agent's machine; for a pod, the name of its node.
     pub node: String,
     /// The cores of the agent's workers.
     pub cores: Vec<usize>,
@@ -60,10 +60,11 @@ pub struct AgentReport {
 /// The spread of the agents' start times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartReport {
-    /// The spread of the delays with which the agents sent their first requests, compared with the
-    /// schedule: the largest delay minus the smallest.
+    /// The largest delay of an agent's first request minus the smallest. The delay is the time from
+    /// the scheduled moment of the request to the moment at which it was sent.
     pub spread_ns: u64,
-    /// The largest uncertainty of an agent's clock offset.
+    /// The maximum error of the spread: the sum of the two largest uncertainties of agents' clock
+    /// offsets.
     pub uncertainty_ns: u64,
 }
 
@@ -73,10 +74,10 @@ pub struct StartReport {
 pub struct AgentFailure {
     /// The agent's place.
     pub agent: String,
-    /// The second of the measurement in which it was lost, counted from 0; `None` if it was lost
-    /// before the measurement.
+    /// The second in which the agent was lost, counted from 0 at the start of the measurement;
+    /// `None` if it was lost earlier.
     pub second: Option<u64>,
-    /// The reason, with the last output of the agent.
+    /// The reason. If the connection broke, it includes the last lines of standard error.
     pub error: DriverError,
 }
 
@@ -91,8 +92,8 @@ impl AgentFailure {
 
 impl Agents {
     /// Runs a load to its end, like [`gatebench_engine::run`]. `control` must have one set of
-    /// counters for each agent. `sink` gets each finished second of every agent, with the agent's
-    /// number. For a traced load, `upstream_clocks` are the clocks of the upstreams
+    /// counters for each agent. `sink` receives each finished second of every agent, with the
+    /// agent's number. For a traced load, `upstream_clocks` are the clocks of the upstreams
     /// ([`clock_identity`](gatebench_testbed::probe::clock_identity)).
     ///
     /// If an agent is lost after the start, all others are stopped, and the result contains the
@@ -164,7 +165,7 @@ struct Course<'a> {
     agents: &'a Agents,
     load: &'a Load,
     control: &'a Control,
-    /// Each agent's sum of its seconds so far.
+    /// For each agent, the sum of its seconds so far.
     partial: Vec<Outcome>,
     ended: Vec<Option<Box<Ended>>>,
     failure: Option<AgentFailure>,
@@ -260,10 +261,11 @@ fn start(agents: &[AgentReport]) -> Option<StartReport> {
     let late_ns = firsts.map(|it| it.sent_ns.saturating_sub(it.due_ns));
     let late_ns: Vec<u64> = late_ns.collect();
     let spread_ns = late_ns.iter().max()? - late_ns.iter().min()?;
-    let uncertain_ns = agents.iter().map(|it| it.clock.uncertainty_ns).max()?;
+    let mut uncertain_ns: Vec<u64> = agents.iter().map(|it| it.clock.uncertainty_ns).collect();
+    uncertain_ns.sort_unstable();
     Some(StartReport {
         spread_ns,
-        uncertainty_ns: uncertain_ns,
+        uncertainty_ns: uncertain_ns.iter().rev().take(2).sum(),
     })
 }
 

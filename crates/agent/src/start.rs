@@ -27,8 +27,9 @@ impl Agents {
     /// starts.
     ///
     /// # Errors
-    /// An agent cannot send the load, or did not acknowledge the start in time, so no agent starts;
-    /// or an agent did not accept the confirmation in time, so all agents are stopped.
+    /// An agent cannot be reached, cannot send the load, or does not acknowledge the start in time;
+    /// then no agent starts. Or an agent does not accept the confirmation in time; then all agents
+    /// are stopped.
     pub(crate) fn begin(
         &self,
         load: &Load,
@@ -102,7 +103,8 @@ impl Connected {
                 let name = self.host.name();
                 let what =
                     format!("the connections of agent {name} were not up after {READY_TIMEOUT:?}");
-                let remedy = "open fewer connections, or open them faster";
+                let remedy = "open fewer connections, or open more of them per second: \
+                              --connection-rate, or connections_per_second in a load profile";
                 return Err(DriverError::Remote(RemoteError::environment(what, remedy)));
             }
             thread::sleep(LOOK_EVERY);

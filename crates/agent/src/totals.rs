@@ -81,7 +81,7 @@ impl WireOutcome {
         }
     }
 
-    /// The outcome, with all times converted by `to_here` to the receiver's clock.
+    /// The outcome, with all points in time converted to the receiver's clock by `to_here`.
     pub(crate) fn read(self, to_here: impl Fn(u64) -> u64) -> Result<Outcome, TotalsError> {
         let groups = self.groups.into_iter().map(WireGroup::read);
         let (begin_ns, end_ns) = self.window_ns;

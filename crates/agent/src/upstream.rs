@@ -11,7 +11,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::say;
 
-/// Serves until a signal arrives. Prints the address as a line of JSON.
+/// Prints the address as a line of JSON when the upstream listens, and serves until SIGINT or
+/// SIGTERM arrives.
 pub(crate) fn serve(words: Vec<String>) -> Result<(), String> {
     let config = config(words)?;
     let stop = Arc::new(AtomicBool::new(false));

@@ -40,7 +40,7 @@ impl Numbering {
 pub struct Cell {
     /// The line or item of the cell's row, counted from 1.
     pub line: usize,
-    /// The label of the cell's row, or `row 5` if the table has no labels.
+    /// The label of the cell's row; for the fifth row, `row 5` if it has no label.
     pub row: String,
     /// The heading of the cell's column.
     pub column: String,
@@ -54,7 +54,8 @@ pub struct Finding {
     /// The short, stable name of the rule that found the problem.
     pub rule: &'static str,
     pub severity: Severity,
-    /// The heading above the table.
+    /// The heading above a Markdown table, the name of a JSON list, or `what wrk printed` for the
+    /// quoted output of a load tool; empty for CSV.
     pub table: String,
     /// The line or item of the first row that the finding concerns, counted from 1. For a finding
     /// that concerns the whole table, this is the line of the headings, or the first row if the
@@ -62,7 +63,7 @@ pub struct Finding {
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,
-    /// The row, if the finding concerns a single row.
+    /// The label of the row, if the finding concerns a single row.
     pub row: Option<String>,
     /// The headings of the columns that the finding concerns.
     pub columns: Vec<String>,
@@ -81,6 +82,7 @@ pub struct Audit {
     pub rows: usize,
     /// The number of tables that were not judged because they contain no times or rates.
     pub passed_over: usize,
-    /// The findings in document order.
+    /// The findings, grouped by table and ordered by line within each table. The tables are in
+    /// document order, except that the quoted output of load tools comes last.
     pub findings: Vec<Finding>,
 }

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 /// The meaning of the numbers below a heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
-    /// The name of the row.
+    /// Part of the row's label.
     Label,
     /// Requests per second.
     Rate,
@@ -33,7 +33,7 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
-    /// Reports whether the figure is a time that requests took.
+    /// Reports whether the figure is a request time: a mean, quantile, minimum or maximum.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }

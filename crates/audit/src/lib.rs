@@ -1,10 +1,10 @@
 //! Examines a published table of results for impossible figures, misleading figures and missing
 //! information.
 //!
-//! Only the table itself is judged: nothing is measured again, and of the text outside the table,
-//! only the names of load tools above it are considered. The rules report figures that contradict
-//! each other or arithmetic (Little's law, the order of percentiles, the bounds that percentiles
-//! impose on a mean), and figures that look like artifacts.
+//! Only the table is judged. Nothing is measured again, and the only text outside the table that
+//! matters is the heading above it, which may name a load tool. The rules report figures that
+//! contradict each other or arithmetic (Little's law, the order of percentiles, the bounds that
+//! percentiles impose on a mean), figures that look like artifacts, and missing information.
 
 mod finding;
 mod heading;
@@ -36,10 +36,10 @@ impl fmt::Display for AuditError {
 
 impl std::error::Error for AuditError {}
 
-/// Judges every table of a document.
+/// Judges every table of a document that contains times or rates.
 ///
 /// # Errors
-/// Fails if the text is not in this format.
+/// The text is not valid CSV or JSON. Any text is valid Markdown.
 pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     let (judged, other): (Vec<_>, Vec<_>) = read::tables(text, form)?
         .into_iter()

@@ -15,7 +15,7 @@ pub(crate) enum Unit {
     None,
 }
 
-/// A number in its base unit: seconds, per second, bytes or a share.
+/// A number in its base unit: seconds, per second, bytes, a share, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) value: f64,

@@ -5,10 +5,10 @@ use crate::heading::{Meaning, meaning};
 use crate::quantity::{Quantity, Unit, quantity, unit_in_heading};
 use crate::tool::Mean;
 
-/// A table of results.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The heading above the table, or the tool that printed the table.
+    /// The heading above a Markdown table, the name of a JSON list, or `what wrk printed` for the
+    /// quoted output of a load tool; empty for CSV.
     pub(crate) title: String,
     /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Table {
 
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// The text in the document.
+    /// The text in the document, with spaces in place of `<br/>`.
     pub(crate) heading: String,
     pub(crate) meaning: Meaning,
     /// The name of the subject that was measured, or empty if the heading does not contain one.
@@ -33,7 +33,7 @@ pub(crate) struct Column {
 pub(crate) struct Row {
     /// The line or item in the document, counted from 1.
     pub(crate) line: usize,
-    /// The row's label, or `row 5` if it has none.
+    /// The row's label; for the fifth row, `row 5` if it has none.
     pub(crate) name: String,
     /// The text in each column, as in the document.
     written: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Row {
     cells: Vec<Option<Quantity>>,
     /// True if any cell states the spread of its value.
     pub(crate) has_spread: bool,
-    /// The number of users in the row's name, as in `150 VUs`.
+    /// The number of users in the row's label, as in `150 VUs`.
     named_users: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Users {
 }
 
 impl Table {
-    /// Creates a table from cells as written. Each row comes with its line number.
+    /// Creates a table from cells as written. Each row comes with its line or item number.
     pub(crate) fn of<H: AsRef<str>>(
         title: &str,
         headings: &[H],
@@ -210,7 +210,7 @@ impl Row {
     }
 }
 
-/// Returns the number before `VUs`, `users`, `connections` or `clients`.
+/// Returns the number before `VU`, `VUs`, `users`, `connections` or `clients`.
 fn users_in(name: &str) -> Option<f64> {
     let units = ["vu", "vus", "users", "connections", "clients"];
     let name = name.to_lowercase();

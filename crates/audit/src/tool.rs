@@ -1,7 +1,7 @@
 //! Derives two facts from the name of a load tool: the kind of mean that the tool prints, and
 //! whether a user or connection can have several requests in flight.
 //!
-//! wrk 4.0.0 to 4.2.0 adds samples for every request that took at least twice a connection's
+//! wrk 4.0.0 to 4.2.0 adds samples for every request that took more than twice a connection's
 //! average time per request (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it
 //! prints). Its mean therefore includes requests that were never sent. ab (`support/ab.c` of httpd)
 //! and siege print the mean of the requests that they sent, one at a time on a connection. oha does
@@ -18,13 +18,13 @@ pub(crate) enum Mean {
     WithAdded,
     /// The mean of the requests sent, with possibly several in flight per user.
     OfSeveral,
-    /// The kind is unknown, because the table names no tool.
+    /// The kind is unknown: the table names no tool, or none whose mean is known.
     Unknown,
 }
 
 impl Mean {
-    /// Returns the kind of mean that the tools named in a text print. If there are several tools,
-    /// the most permissive kind applies.
+    /// Returns the kind of mean that the tools named in a text print. If the tools print means of
+    /// several kinds, the first of `WithAdded`, `OfSeveral` and `OfSent` applies.
     pub(crate) fn of_words(text: &str) -> Self {
         let text = text.to_lowercase();
         let is_part = |it: char| it.is_alphanumeric() || "./-_".contains(it);

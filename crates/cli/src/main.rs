@@ -1,5 +1,5 @@
 //! The `gatebench` command: reads the command line, prints, and returns exit codes. Only this crate
-//! prints; other crates return the content.
+//! prints text for users; other crates return the text.
 
 mod args;
 mod commands;

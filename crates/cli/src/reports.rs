@@ -48,8 +48,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Writes a report in this format for a file, with a width and colors that do not depend on the
-    /// terminal.
+    /// Renders a report in this format for a file: at the default width and without colors,
+    /// regardless of the terminal.
     pub fn to_file(self, report: &impl Report, json: impl FnOnce() -> String) -> String {
         match self {
             Self::Terminal => terminal::render(report, TerminalOptions::default()),
@@ -57,7 +57,8 @@ impl Format {
         }
     }
 
-    /// Writes a report in this format; `json` returns the content of the JSON format.
+    /// Renders a report in this format for standard output; `json` returns the content of the JSON
+    /// format.
     pub fn render(self, report: &impl Report, json: impl FnOnce() -> String) -> String {
         match self {
             Self::Terminal => terminal::render(report, terminal_options()),

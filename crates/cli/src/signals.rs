@@ -14,7 +14,8 @@ use signal_hook::iterator::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Calls `on_signal` for each SIGINT, SIGTERM and SIGHUP, on a separate thread.
+/// Calls `on_signal` on a separate thread for each SIGINT and SIGTERM and, unless the process
+/// ignores SIGHUP, for each SIGHUP.
 pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Failure> {
     // A process that was started with `nohup` must outlive its terminal.
     let wanted = [SIGINT, SIGTERM, SIGHUP]

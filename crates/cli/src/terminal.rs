@@ -121,8 +121,8 @@ pub fn stderr_is_terminal() -> bool {
     Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Returns a spinner with a message, for work whose total is not known; hidden if there is no
-/// terminal.
+/// Returns a spinner for work whose total is not known. It is hidden if standard error is not a
+/// terminal that can show progress.
 pub fn spinner() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
     if !stderr_is_terminal() {

@@ -41,8 +41,8 @@ pub struct Diagnostic {
     pub column: usize,
     /// The offset of the mistake's first byte in the text.
     pub offset: usize,
-    /// The length of the mistake within one line, in bytes; 0 if something is missing at the end of
-    /// the line.
+    /// The length of the mistake within its first line, in bytes; 0 if something is missing at the
+    /// end of the line.
     pub length: usize,
     /// A sentence that describes the mistake.
     pub message: String,

@@ -1,4 +1,4 @@
-//! Converts users' files to types, and reports all mistakes in a file at once.
+//! Converts users' files to types, and reports the mistakes in a file together.
 //!
 //! The text becomes a tree of [`Node`]s, each with its place in the text. The tree is checked
 //! against the schema of the type, completed, checked against the rules that a schema cannot
@@ -76,13 +76,13 @@ pub(crate) fn described(word: &str) -> String {
 /// The reason why a file could not be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The system cannot read the file.
+    /// The file does not exist, cannot be read, or is not UTF-8.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
         /// The [`TITLE`](Document::TITLE) of the expected kind of file.
         kind: &'static str,
         path: PathBuf,
-        /// The system's reason.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The file has mistakes.
@@ -93,7 +93,8 @@ pub enum ReadError {
 /// Reads a YAML file that describes one document.
 ///
 /// # Errors
-/// The file cannot be read, or it has mistakes, all of which are returned.
+/// The file cannot be read, or it has mistakes. All of them are returned, unless a YAML syntax
+/// error ends the check.
 pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -127,7 +128,7 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
 /// Parses any YAML text into a tree. `file` is the file name in reports of mistakes.
 ///
 /// # Errors
-/// All YAML mistakes in the text, each with its place and its remedy.
+/// The duplicate keys in the text and the first syntax error, each with its place and its remedy.
 pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
     tree_or(file, text, "name another file")
 }
@@ -141,8 +142,8 @@ pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagno
     }
 }
 
-/// Returns the tree of a document; `None` if the text is empty or is not YAML. Use [`parse`] to
-/// report the mistakes in the text.
+/// Returns the tree of a document; `None` if no tree can be built, for example because the text is
+/// empty or not YAML. Use [`parse`] to report the mistakes in the text.
 pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }
@@ -151,7 +152,7 @@ pub fn tree(text: &str) -> Option<Node> {
 /// Files that the text names are reported as missing.
 ///
 /// # Errors
-/// All mistakes in the text, each with its place and its remedy.
+/// The mistakes in the text, as in [`parse_all`], each with its place and its remedy.
 pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
     parse_with_files(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
@@ -159,7 +160,8 @@ pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
 /// Parses YAML text that contains one document. `read_file` reads the files that the text names.
 ///
 /// # Errors
-/// All mistakes in the text and in these files, each with its place in the text and its remedy.
+/// The mistakes in the text and in these files, as in [`parse_all`], each with its place in the
+/// text and its remedy.
 pub fn parse_with_files<T: Document>(
     file: &str,
     text: &str,
@@ -180,7 +182,8 @@ pub fn parse_with_files<T: Document>(
 /// the files that the text names.
 ///
 /// # Errors
-/// All mistakes in the text, and those in the first document that has any.
+/// If the text cannot be parsed, the reason and the duplicate keys before it. Otherwise, all
+/// mistakes in the text and in the first document that has any.
 pub fn parse_all<T: Document>(
     file: &str,
     text: &str,

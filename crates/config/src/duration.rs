@@ -24,7 +24,7 @@ const UNITS: [(&str, u64); 5] = [
 
 impl HumanDuration {
     /// The `format` of durations in JSON Schemas. In addition to the pattern, it limits a duration
-    /// to about a year (3.2e16 ns, 370 days).
+    /// to 3.2e16 ns, about 370 days.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
     /// Reports whether the duration is zero.
@@ -32,7 +32,7 @@ impl HumanDuration {
         self.0.is_zero()
     }
 
-    /// The duration in whole nanoseconds.
+    /// The duration in nanoseconds; `u64::MAX` if it is longer.
     pub fn as_nanos(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -51,10 +51,10 @@ impl HumanDuration {
 /// The reason why a string is not a [`HumanDuration`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// The string is not a number with a unit.
+    /// The string is not a non-negative number with a unit.
     #[error("'{0}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h")]
     Form(String),
-    /// The duration is too long for a benchmark.
+    /// The duration is longer than about 370 days.
     #[error("'{0}' is longer than a year")]
     TooLong(String),
 }
@@ -66,7 +66,8 @@ impl FromStr for HumanDuration {
         let total = UNITS.iter().find_map(|(unit, nanos)| {
             let digits = text.strip_suffix(unit)?;
             let is_number = digits.ends_with(|c: char| c.is_ascii_digit());
-            let number: f64 = digits.parse().ok().filter(|_| is_number)?;
+            let number: f64 = digits.parse().ok()?;
+            let number = Some(number).filter(|it| is_number && *it >= 0.0)?;
             Some(number * *nanos as f64)
         });
         let total = total.ok_or_else(|| DurationError::Form(text.to_owned()))?;

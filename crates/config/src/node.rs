@@ -17,7 +17,7 @@ pub struct Node {
 /// The kind and the content of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// No value.
+    /// `null`, or no value after a key.
     Null,
     Bool(bool),
     /// A whole number that fits in 64 bits.
@@ -182,7 +182,7 @@ impl Node {
         }
     }
 
-    /// The value and all values in it, outer ones first, in the order of the text.
+    /// The value, then all values in it in the order of the text.
     pub fn all(&self) -> impl Iterator<Item = &Node> {
         let mut open = vec![self];
         std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! Schemas of the short strings used in files. `patternErrorMessage` is the message that editors
-//! and [`parse`](crate::parse) show if a string does not match its pattern.
+//! Schemas of short strings, and of lists of them, in files. `patternErrorMessage` is the message
+//! that editors and [`parse`](crate::parse) show if a string does not match its pattern.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -103,7 +103,7 @@ pub fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": json_pointer(generator)})
 }
 
-/// A list of at least one status, one of which the response must have.
+/// A list of at least one status code, one of which the response must have.
 pub fn statuses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -120,12 +120,12 @@ pub fn json_pointer(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// A signal that stops a process.
+/// The name of a signal to a gateway, without `SIG`.
 pub fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 
-/// A list of words for selecting items.
+/// A list of tags by which items can be selected.
 pub fn tags(_: &mut SchemaGenerator) -> Schema {
     let message = "write lowercase letters, digits, hyphens and underscores, as in single_route";
     json_schema!({"type": "array", "items": text("^[a-z0-9][a-z0-9_-]*$", message)})

@@ -39,7 +39,7 @@ impl Sheet {
     /// mistakes.
     ///
     /// # Errors
-    /// The text is not YAML.
+    /// No tree can be built from the text, for example because it is empty or not YAML.
     pub fn open(file: &str, text: &str, kind: SheetKind<'_>) -> Result<Self, Diagnostics> {
         let (mut root, mut problems) = yaml::root(file, text, described(kind.word))?;
         problems.extend(conform::conform(&mut root, kind.schema, kind.title, text));
@@ -54,9 +54,9 @@ impl Sheet {
         })
     }
 
-    /// Returns the value of the file. If the file violates its schema, the invalid parts are
-    /// dropped or replaced, so that the meaning of the rest can be checked. Returns `None` only if
-    /// that does not yield a value; the file then has at least one mistake.
+    /// Converts the file to a value. If mistakes that were found when the file was opened prevent
+    /// this, the invalid parts are dropped or replaced, so that the meaning of the rest can be
+    /// checked. Returns `None` if that fails as well; the file then has at least one mistake.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
@@ -117,7 +117,8 @@ pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
     }
 }
 
-/// The byte range of the value at a pointer, or of the innermost value on the path to it.
+/// The byte range of the [head](Node::head) of the value at a pointer, or of the innermost value on
+/// the path to it.
 fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
     let mut node = root;
     for token in pointer.split('/').skip(1) {

@@ -18,8 +18,8 @@ pub fn did_you_mean<'c>(
     nearest(word, candidates).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
 }
 
-/// The maximum number of wrong letters in a word that is still recognized: a third of its letters,
-/// but at least one.
+/// The maximum edit distance at which a candidate is still suggested: a third of its length,
+/// rounded down, but at least 1.
 fn tolerance(candidate: &str) -> usize {
     (candidate.chars().count() / 3).max(1)
 }

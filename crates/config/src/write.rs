@@ -60,7 +60,7 @@ fn is_plain_list(items: &[Value]) -> bool {
     !items.is_empty() && items.iter().all(is_plain)
 }
 
-/// A list in brackets, with as many values on each line as fit.
+/// Writes a list in brackets, with as many values on each line as fit.
 fn filled(items: &[Value], indent: usize, out: &mut String) {
     let mut width = indent;
     out.push('[');
@@ -80,7 +80,7 @@ fn filled(items: &[Value], indent: usize, out: &mut String) {
     out.push_str("]\n");
 }
 
-/// Writes the value of a key. A top-level list of mappings begins on a new line.
+/// Writes the value of a key. A top-level list that contains a mapping begins on a new line.
 fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
     let is_list = matches!(value, Value::Array(items) if items.iter().any(Value::is_object));
     let line = one_line(value, indent + 2).filter(|_| !(is_top && is_list));
@@ -170,7 +170,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A string, in quotes if YAML would parse it as something else.
+/// A string, in quotes unless YAML certainly parses it as the same string without them.
 fn text(text: &str) -> String {
     let first = text.chars().next().unwrap_or(' ');
     let is_plain = (first.is_ascii_alphabetic() || first == '/')

@@ -1,4 +1,5 @@
-//! Converts YAML text to a [`Node`]: one document, plain keys, limited depth and limited aliases.
+//! Converts YAML text to a [`Node`]. The text must be a single document whose keys are scalars. Its
+//! size, its nesting depth and the nodes that aliases add are limited.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -80,7 +81,7 @@ struct Open {
     start: usize,
     anchor: usize,
     data: Data,
-    /// In a mapping: the key whose value has not been read yet.
+    /// In a mapping, the key whose value has not been read yet.
     key: Option<(String, Range<usize>)>,
 }
 
@@ -291,8 +292,8 @@ fn refuse(
     Err(Problem::new(span, message, help))
 }
 
-/// Refuses a tag unless it belongs to the core schema, such as `!!str`. Those tags determine how a
-/// scalar is parsed.
+/// Refuses a tag that does not belong to the core schema. Tags of the core schema, such as `!!str`,
+/// determine how a scalar is parsed.
 fn refuse_tag(tag: Option<&Tag>, span: &Range<usize>) -> Result<(), Problem> {
     match tag {
         Some(tag) if !tag.is_yaml_core_schema() => {

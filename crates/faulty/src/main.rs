@@ -12,7 +12,7 @@ use clap::Parser;
 use gatebench_gateway::{Document, Faults, Gateway, Handicap, Leak};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// The version and the features, as `gatebench --version` prints them.
+/// The version and the features, in the format of `gatebench --version` but without a commit.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +soap");
 
 /// Runs the reference gateway with faults. The program has the name and the version of `gatebench`,
@@ -113,7 +113,7 @@ fn announce(bound: &[SocketAddr]) {
     }
 }
 
-/// Parses a percentage and returns it as a share.
+/// Parses a percentage from 0% to 1000% and returns it as a share, in which 1 is 100%.
 fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));

@@ -10,8 +10,8 @@ use crate::path::Router;
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 
-/// Parses Redis replies that arrive in these pieces. Returns them as text, and true if all the
-/// input was valid RESP.
+/// Parses Redis replies that arrive in these pieces. Returns them as text, and false if the input
+/// contains anything that is not a supported reply. An incomplete reply at the end is ignored.
 pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
     let (mut held, mut replies) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -63,9 +63,10 @@ pub struct Policies {
 /// The policies' decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The bytes contain no request.
+    /// The bytes do not begin with a complete, valid request head.
     None,
-    /// The request matches no route, or a policy refuses it or responds to it.
+    /// The target is refused or matches no route, or a policy refuses the request or responds to
+    /// it.
     Answered,
     /// The request is passed on with this body.
     Passed(Vec<u8>),
@@ -75,7 +76,7 @@ impl Policies {
     /// Compiles a configuration.
     ///
     /// # Errors
-    /// All mistakes in the configuration.
+    /// See [`crate::Gateway::new`].
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let compiled = CompiledConfig::new(config, None)?;
@@ -87,7 +88,7 @@ impl Policies {
         Ok(Self { compiled, caches })
     }
 
-    /// Applies the policies to the first request in these bytes.
+    /// Applies the checks and the JSON edits of the policies to the first request in these bytes.
     pub fn pass(&mut self, bytes: &[u8]) -> Outcome {
         let mut decoder = Decoder::requests(Limits::default());
         let mut input = bytes;

@@ -3,11 +3,11 @@
 //! policy, and adds as little overhead as it can.
 //!
 //! # Messages
-//! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. The gateway passes requests on as
-//! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
-//! client's framing. It passes responses on in the same way. For an HTTP/1.0 client, the gateway
-//! marks the end of a body of unknown length by closing the connection. `100 Continue` is passed
-//! on; other 1xx responses are not.
+//! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. Apart from the changes that policies
+//! make, the gateway passes requests on as HTTP/1.1 with the client's `Host`, every field that is
+//! not hop-by-hop (RFC 9110 7.6.1), and the client's framing. It passes responses on in the same
+//! way. For an HTTP/1.0 client, the gateway marks the end of a body of unknown length by closing
+//! the connection. `100 Continue` is passed on; other 1xx responses are not.
 //!
 //! The gateway accepts one spelling of each path, so the path that selects the route is the path
 //! that the upstream gets. A route may instead pass its paths on as the client wrote them. Fields
@@ -20,20 +20,21 @@
 //! it is in the list. The edits of the request follow, and then those of the response; edits of the
 //! same kind apply in the order of the list. The gateway does not edit its own responses.
 //!
-//! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
+//! JSON is edited if the Content-Type names JSON and the body has no content coding. Such a message
 //! is kept until it is complete. Other messages are streamed, unless a policy needs their whole
 //! body, as described below. The gateway refuses a request with two Content-Types or two
-//! Content-Encodings if a policy depends on them, and a request with compressed JSON that a policy
-//! would edit. Stylesheets transform XML responses under the same conditions. If a route edits
-//! responses, Accept-Encoding is not passed on; if it processes SOAP and XML in them, the gateway
-//! accepts only gzip. Entity tags and digests pass unchanged.
+//! Content-Encodings if a JSON edit or an OpenAPI check depends on them, and a request with
+//! compressed JSON that a policy would edit. Stylesheets transform XML responses under the same
+//! conditions. If a route edits or checks the bodies of responses, Accept-Encoding is not passed
+//! on; if it processes SOAP and XML in them, the gateway accepts only gzip. Entity tags and digests
+//! pass unchanged.
 //!
-//! A rate limit is a token bucket that all workers share. The gateway recognizes a verified token
-//! by its bytes for at most a minute, and not after the token expires. Credentials that occur twice
-//! match no consumer.
+//! A rate limit that is not counted in Redis is a token bucket that all workers share. The gateway
+//! recognizes a verified token by its bytes for at most a minute, and not after the token expires.
+//! Credentials that occur twice match no consumer.
 //!
-//! A policy can check requests, and optionally responses, against an OpenAPI document. It checks
-//! the head in the order of the list, and the body before any edit. If the body of a response is
+//! A policy can check requests, responses or both against an OpenAPI document. It checks the head
+//! of a request in the order of the list, and a body before any edit. If the body of a response is
 //! checked, the response is passed on only when it is complete.
 //!
 //! SOAP and XML are processed in complete bodies, after every policy that may refuse a request
@@ -49,13 +50,14 @@
 //! # Failures
 //! If connecting to a target fails, even in the TLS handshake, the gateway avoids the target for a
 //! while. It sends the request to another target, which is safe because no part of the request was
-//! sent. If no target is left, the gateway responds with 502, or with 504 after the connect
-//! timeout. If the upstream does not respond within the upstream timeout, the response is 504; if
-//! it closes the connection without responding, the response is 502. If an upstream fails in the
-//! middle of its response, the gateway resets the client's connection (over HTTP/2, only the
-//! stream), so that a partial response never looks complete. The gateway sends a request again,
-//! once and on a new connection, if a kept-alive connection closed before the first byte of the
-//! response, the request's method is idempotent (RFC 9110 9.2.2), and the request has no body.
+//! sent. If no target is left, or after eight attempts, the gateway responds with 502, or with 504
+//! if the connect timeout has expired. If the upstream does not respond within the upstream
+//! timeout, the response is 504; if it closes the connection without responding, the response is
+//! 502. If an upstream fails after the gateway has begun to forward its response, the gateway
+//! resets the client's connection (over HTTP/2, only the stream), so a partial response never looks
+//! complete. The gateway sends a request again, once and on a new connection, if a kept-alive
+//! connection closed before the first byte of the response, the request's method is idempotent (RFC
+//! 9110 9.2.2), and the request has no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
@@ -118,17 +120,19 @@ pub enum GatewayError {
     /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The system refused the address, a core or the event loop.
+    /// A worker could not be pinned to its core, could not listen on an address, or its event loop
+    /// failed.
     #[error("gateway: {0}")]
     Workers(#[from] WorkersError),
 }
 
-/// Serves until `stop` is set (noticed within 50 ms), with the configuration's number of workers,
-/// each pinned to the next of `cores` if there are any. Calls `on_listening` with the addresses
-/// once every worker accepts connections on them.
+/// Serves until `stop` is set (noticed within 50 ms). Runs the configuration's number of workers;
+/// if `cores` is not empty, pins each worker to one of them, in turn. Calls `on_listening` with the
+/// addresses once every worker accepts connections on them.
 ///
 /// # Errors
-/// The configuration is invalid, or the system refuses the address, a core or the event loop.
+/// The configuration is invalid, a worker cannot be pinned to its core or cannot listen on an
+/// address, or an event loop fails.
 pub fn serve(
     config: &GatewayConfig,
     cores: &[usize],
@@ -151,7 +155,7 @@ impl Gateway {
     /// Compiles a configuration for serving.
     ///
     /// # Errors
-    /// All mistakes in the configuration.
+    /// The mistakes that validation finds or, if it finds none, those that compiling finds.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let tls = config
@@ -174,8 +178,8 @@ impl Gateway {
     }
 
     /// Calls `notices` with messages for the operator, for example that Redis is unavailable. Each
-    /// message is a sentence that names the culprit and ends with a remedy. The calling worker
-    /// waits until `notices` returns.
+    /// message names the culprit and, unless it repeats an error message of Redis, ends with a
+    /// remedy. The calling worker waits until `notices` returns.
     pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.inner.notices = Arc::new(notices);
         self
@@ -184,7 +188,8 @@ impl Gateway {
     /// Serves as [`serve`] does.
     ///
     /// # Errors
-    /// The system refuses the address, a core or the event loop.
+    /// A worker cannot be pinned to its core or cannot listen on an address, or an event loop
+    /// fails.
     pub fn serve(
         &self,
         cores: &[usize],
@@ -208,23 +213,26 @@ impl Gateway {
         Ok(self.inner.totals())
     }
 
-    /// Stops without losing a request: the gateway accepts no more connections and finishes
-    /// requests in flight. When they have finished, or after the configuration's `drain_ms` at the
-    /// latest, [`Self::serve`] resets the remaining connections and returns. A drain cannot be
-    /// undone.
+    /// Stops gracefully: the gateway accepts no more connections and finishes requests in flight.
+    /// [`Self::serve`] returns when no connection is left; after the configuration's `drain_ms`, it
+    /// resets the remaining connections. A drain cannot be undone.
     pub fn drain(&self) {
         self.inner.drain();
     }
 
     /// Replaces the configuration. Each worker uses the new one for the requests that it reads from
-    /// its next loop iteration on (within 50 ms); requests in flight keep the old one. Only idle
-    /// connections to targets that the new configuration does not name are closed. If a policy and
-    /// its route stay the same, rate limits keep their counts and verified tokens stay verified; if
-    /// they change, counting starts again.
+    /// its next loop iteration on (within 50 ms). Requests in flight keep the old one, except that
+    /// the new client timeouts and size limits apply to them as well. Only idle connections are
+    /// closed: those to targets that the new configuration does not name, or whose `keepalive` is
+    /// now 0.
+    ///
+    /// A `rate_limit` keeps its counts if its limit, its window, its key and the name of its route
+    /// stay the same; otherwise, counting starts again. Verified tokens stay verified if their
+    /// policy and the names of the consumers stay the same.
     ///
     /// # Errors
-    /// All mistakes in the new configuration, and the settings that cannot change without a
-    /// restart. The old configuration then stays in use.
+    /// The mistakes in the new configuration, as in [`Self::new`], or the settings that cannot
+    /// change without a restart. The old configuration then stays in use.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
         let before = self.inner.compiled();

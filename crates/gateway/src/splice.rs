@@ -1,5 +1,5 @@
 //! The null gateway: opens a connection to the target for each client connection, and copies bytes
-//! in both directions as they arrive. It parses no HTTP, so it adds only the costs that any proxy
+//! in both directions as they arrive. It parses no HTTP, so it adds only the costs that every proxy
 //! on this machine has: two more sockets, the wake-up of its core, and the time that other
 //! processes wait for their cores.
 
@@ -10,14 +10,15 @@ use std::sync::atomic::AtomicBool;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, WorkersError};
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
 
-/// While this many bytes are pending for one side, the other side is not read.
+/// When more bytes than this are pending for one side, the other side is not read until at most
+/// half as many are pending.
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// Copies bytes between `target` and the clients that connect to `listen`, on one worker, until
 /// `stop` is set. Calls `on_listening` with the bound address once connections are accepted.
 ///
 /// # Errors
-/// The system refuses to bind the address or to create the event loop.
+/// The gateway cannot listen on the address, or its event loop fails.
 pub fn splice(
     listen: SocketAddr,
     target: SocketAddr,
@@ -70,9 +71,10 @@ struct End {
     is_up: bool,
     /// This side's peer has sent FIN and will send no more.
     has_ended: bool,
-    /// The other side will send no more; this side is closed when the pending bytes have been sent.
+    /// The other side has sent FIN, which is passed on to this side after the pending bytes. False
+    /// again afterward.
     is_ending: bool,
-    /// This side is not read, because the other side does not accept the pending bytes.
+    /// This side is not read, because too many bytes are pending for the other side.
     is_paused: bool,
 }
 
@@ -146,7 +148,8 @@ impl<I: Io> Worker<I> {
     }
 
     /// Sends the pending bytes of a side, resumes reading the other side once few are left, and
-    /// closes this side after the last byte.
+    /// sends FIN after the last byte if the other side has ended. Closes both sides when both have
+    /// ended and every byte has been forwarded.
     fn go_on(&mut self, conn: ConnId) {
         let Some(end) = self.ends.get_mut(conn).filter(|end| end.is_up) else {
             return;

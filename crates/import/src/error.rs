@@ -12,21 +12,21 @@ pub enum ImportError {
     /// The input has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Box<Diagnostics>),
-    /// The input contains nothing that can be sent.
+    /// The input contains nothing that can be imported.
     #[error("{file}: {message}")]
     Nothing {
         /// The name of the input.
         file: String,
-        /// The missing part, as a clause such as "it has no route".
+        /// The reason, as a clause such as "it has no route".
         message: String,
         remedy: String,
     },
-    /// Too many lines of a log are not in the log's format.
+    /// At least 1 % of the lines of a log are not in the log's format.
     #[error("{file}: {malformed} of {lines} lines are not in the format {format}{}", listed(.examples))]
     Malformed {
         /// The name of the log.
         file: String,
-        /// The most common format of the lines, as text.
+        /// The format that was detected in the first lines, as text.
         format: &'static str,
         /// The number of lines that are not in this format.
         malformed: u64,
@@ -40,7 +40,7 @@ pub enum ImportError {
     Io {
         /// The name of the input.
         file: String,
-        /// The system's reason.
+        /// The error of the operating system or of the decompression.
         source: io::Error,
     },
 }
@@ -79,7 +79,9 @@ impl ImportError {
                  the formats, each with an example"
                     .into()
             }
-            Self::Io { .. } => "check the path and its permissions".into(),
+            Self::Io { .. } => {
+                "check the path and its permissions, and that a compressed file is complete".into()
+            }
         }
     }
 }

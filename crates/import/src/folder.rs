@@ -24,7 +24,7 @@ pub struct NewFile {
     /// The path of the file relative to the folder.
     pub path: String,
     pub text: String,
-    /// True if the file contains secrets, so that only its owner may read it.
+    /// True if the file contains secrets, so only its owner may read it.
     pub has_secrets: bool,
 }
 

@@ -103,8 +103,8 @@ fn host_of(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// Finds the host with the most requests. Requests to other hosts are left out, because they belong
-/// to other gateways.
+/// Returns the host with the most requests, and adds the number of requests to other hosts to the
+/// facts. The import leaves these out, because they belong to other gateways.
 fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries {

@@ -122,19 +122,19 @@ impl<'n> Keys<'n> {
         Some(Keys::of(node, what, log))
     }
 
-    /// Drops keys that do not affect requests.
+    /// Drops keys that are read elsewhere or do not affect requests.
     pub(crate) fn ignore(&mut self, keys: &[&str]) {
         self.rest.retain(|it| !keys.contains(&it.key.as_str()));
     }
 
-    /// Drops a key whose value is the default.
+    /// Drops a key if its value is the default.
     pub(crate) fn ignore_default(&mut self, key: &str, default: &str, log: &mut Log<'_>) {
         self.rest.retain(|entry| {
             entry.key != key || log.text_of(&entry.value, key).as_deref() != Some(default)
         });
     }
 
-    /// Returns the unread keys that have an effect.
+    /// Returns the unread keys, except those whose value is empty or false.
     pub(crate) fn unread(self) -> impl Iterator<Item = &'n Entry> {
         let is_idle = |entry: &&Entry| is_empty(&entry.value) || entry.value.flag() == Some(false);
         self.rest.into_iter().filter(move |entry| !is_idle(entry))

@@ -62,7 +62,8 @@ pub enum TextKind {
 /// Imports a document.
 ///
 /// # Errors
-/// Returns all mistakes in the text, each with its line and remedy.
+/// Returns all mistakes in the text, each with its line and remedy, or the reason why the text
+/// contains nothing to import.
 pub fn import(kind: TextKind, text: &str, options: &Options) -> Result<Folder, ImportError> {
     match kind {
         TextKind::Kong => kong::import(text, options),

@@ -25,7 +25,8 @@ pub enum Effect {
     /// Only the user's own gateway does what the part describes. Other gateways do not support the
     /// scenario.
     NotUnderstood,
-    /// The scenario replaces the part with something simpler, which every gateway supports.
+    /// The scenario omits the part, or replaces it with something simpler that every gateway
+    /// supports.
     Simplified,
 }
 
@@ -86,7 +87,7 @@ impl<'t> Log<'t> {
         words
     }
 
-    /// Notes a part that the scenario replaces with a simpler one.
+    /// Notes a part that the scenario replaces with a simpler one or omits.
     pub(crate) fn simplified(&mut self, span: &Range<usize>, what: impl Into<String>) {
         self.note(self.line(span.start), what.into(), Effect::Simplified);
     }

@@ -53,7 +53,7 @@ pub(crate) fn numbered(name: &str, index: usize) -> String {
     }
 }
 
-/// Returns the path and query of a URL, or an empty string if it has neither.
+/// Returns the path and query of a URL, or an empty string if the URL has no path.
 pub(crate) fn path_of_url(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.find('/').map_or("", |at| &rest[at..])

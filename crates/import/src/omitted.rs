@@ -1,4 +1,4 @@
-//! Removes members of generated files that have their default values.
+//! Removes members of generated files that are null or have their default values.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ const DEFAULTS: [(&str, &str); 14] = [
 /// Members with user-supplied values, whose contents are never omitted.
 const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
 
-/// Removes members with default values.
+/// Removes members that are null or have their default values.
 pub(crate) fn without_defaults(value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -39,7 +39,7 @@ pub struct Replay {
     /// The factor by which the rate is multiplied.
     pub times: f64,
     /// The duration to which the replay compresses the log's curve. The default is a minute, or the
-    /// log's duration if that is shorter.
+    /// duration of the replayed part of the log if that is shorter.
     pub over: Option<HumanDuration>,
     /// The hour of the log to replay; `None` for the whole log.
     pub hour: Option<Hour>,

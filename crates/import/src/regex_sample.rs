@@ -10,7 +10,7 @@ use crate::log::Log;
 /// The maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
-/// The maximum number of repetitions that a sample contains.
+/// The maximum number of repetitions that a quantifier may require.
 const REPEAT_MAX: usize = 64;
 
 /// Returns a string that the expression matches, or `None` if it contains an unsupported construct.
@@ -193,7 +193,7 @@ impl Parser<'_> {
         others.find(|c| !members.contains(c))
     }
 
-    /// Returns the minimum number of repetitions, so that an optional part is omitted.
+    /// Returns the minimum number of repetitions, so an optional part is omitted.
     fn quantifier(&mut self) -> Option<usize> {
         let least = match self.chars.next_if(|c| "*?+{".contains(*c)) {
             None => return Some(1),

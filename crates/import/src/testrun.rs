@@ -51,7 +51,7 @@ pub struct KnownSuite {
 pub struct TestRuns {
     /// The suite, with its scenarios, loads and scripts.
     pub folder: Folder,
-    /// The options of `gatebench run` that select the agents and their nodes.
+    /// The options of `gatebench run` that set the agents' number, nodes and limits.
     pub words: Vec<String>,
 }
 
@@ -66,11 +66,11 @@ struct TestRun {
 
 /// Converts TestRuns. `read` returns the text of a script by its file name. If a suite is given,
 /// each script stands for one of the suite's scenarios: the one that a label names, or else the one
-/// whose first request the script sends.
+/// whose first request is the same as the script's.
 ///
 /// # Errors
-/// Returns all mistakes in a file, each with its line. Also fails if a script cannot be read or has
-/// no scenario.
+/// Returns all mistakes in a file, each with its line. Also fails if there is no TestRun, if a
+/// script has no request that can be read, or if no scenario of the suite corresponds to a script.
 pub fn read_testruns(
     files: &[TestRunFile<'_>],
     read: &dyn Fn(&str) -> Option<String>,
@@ -216,7 +216,8 @@ fn first_request(scenario: &Scenario) -> Option<&Request> {
     scenario.requests.first().or(group)
 }
 
-/// Reports whether two requests have the same method, path and header names.
+/// Reports whether two requests have the same method, path and header names. X-Response-Status is
+/// ignored.
 fn is_same(one: &Request, other: &Request) -> bool {
     let names = |request: &Request| -> Vec<String> {
         let names = request.headers.keys().map(|it| it.to_ascii_lowercase());

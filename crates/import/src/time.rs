@@ -1,5 +1,5 @@
-//! Times on a log's clock, in milliseconds since 1970. The offset from UTC is dropped, so that
-//! hours are as the log shows them.
+//! Times on a log's clock, in milliseconds since 1970. The offset from UTC is dropped, so hours are
+//! those that the log shows.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -26,7 +26,7 @@ fn pair(text: &[u8]) -> Option<i8> {
     number(text.get(..2)?).map(|it| it as i8)
 }
 
-/// Parses a date and a clock such as `13:55:36`, with or without a fraction of a second.
+/// Parses a date and a time of day such as `13:55:36`, with or without a fraction of a second.
 fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     let (hour, minute, second) = (pair(clock)?, pair(clock.get(3..)?)?, pair(clock.get(6..)?)?);
     let fraction = match clock.get(8) {
@@ -36,7 +36,7 @@ fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     let digits = fraction.iter().take_while(|it| it.is_ascii_digit());
     let digits = &fraction[..digits.count().min(3)];
     let millis = i32::from(number(digits).unwrap_or(0)) * [0, 100, 10, 1][digits.len()];
-    // A leap second counts as the previous second.
+    // A leap second is treated as the previous second.
     let second = second.min(59);
     let (year, day, nanos) = (number(year)?, pair(day)?, millis * 1_000_000);
     let time = DateTime::new(year, month, day, hour, minute, second, nanos).ok()?;
@@ -64,8 +64,8 @@ pub(crate) fn common_or_iso(text: &[u8]) -> Option<i64> {
     iso(text).or_else(|| common(text))
 }
 
-/// Converts a number of seconds, milliseconds, microseconds or nanoseconds since 1970. The unit is
-/// derived from the size of the number.
+/// Converts a number of seconds, milliseconds, microseconds or nanoseconds since 1970 to
+/// milliseconds. The unit is derived from the size of the number.
 pub(crate) fn since_1970(number: f64) -> Option<i64> {
     let millis = match number {
         it if !(1e8..1e20).contains(&it) => return None,

@@ -28,7 +28,7 @@ pub struct AdminRounds {
     pub ask: String,
     /// The interval between calls during a load [default: no calls]. The calls are the same as in
     /// the rounds, in the same order. A call waits for the response to the previous call, but not
-    /// for the responses of the load.
+    /// for responses to the requests of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }

@@ -8,14 +8,14 @@ use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The maximum length of a filler body that the embedded upstreams accept.
+/// The maximum length of a filler body, equal to the limit of the embedded upstreams for any body.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
 /// The character that fills a filler body.
 pub const FILLER: char = 'x';
 
 /// The body of a request: text, written as a plain string; any bytes, written as `{base64: ...}`;
-/// or a number of arbitrary bytes, written as `{filler_bytes: 1048576}`.
+/// or a filler of the given length, written as `{filler_bytes: 1048576}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
     /// The bytes, shared because scenarios are copied often and a body may be long.
@@ -32,7 +32,7 @@ impl Body {
         }
     }
 
-    /// A body of this many arbitrary bytes.
+    /// A body that repeats [`FILLER`] up to this length in bytes.
     pub fn filler(length: usize) -> Self {
         Self {
             bytes: vec![FILLER as u8; length].into(),

@@ -7,8 +7,8 @@ use gatebench_config::HumanDuration;
 use thiserror::Error;
 
 /// The end of the message about an unknown quantity.
-const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999, optionally after \
-     'service.' or 'lateness.') nor one of rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx and 5xx";
+const QUANTITIES: &str = "neither a time (mean, min, max or a percentile such as p99.9, \
+     optionally after 'service.' or 'lateness.') nor one of rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx and 5xx";
 
 /// The number of samples that must lie beyond a percentile for it to be reported.
 const SAMPLES_BEYOND: f64 = 10.0;

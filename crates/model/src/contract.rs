@@ -43,7 +43,8 @@ pub(crate) fn upgrade(root: &mut Node) {
     root.push(Entry::new("features", &start, Data::Map(features)));
 }
 
-/// Returns the stated features, each with its missing parts and the extra that it needs.
+/// Returns the stated policies, and Saxon if it is among the extras, as features. Each has its
+/// missing parts and the extra that it needs.
 fn claims(root: &mut Node) -> Vec<Entry> {
     let extras = entries_of(root.take("extras"));
     let mut claims = entries_of(root.take("policies"));

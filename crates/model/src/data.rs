@@ -19,7 +19,7 @@ pub enum Source {
     Uniform(Uniform),
     /// Whole numbers around a mean.
     Normal(Normal),
-    /// Whole numbers from 1, of which smaller ones are more frequent.
+    /// Whole numbers from 1. With an exponent above 0, smaller numbers are more frequent.
     Zipf(Zipf),
 }
 
@@ -146,7 +146,7 @@ pub struct Zipf {
     pub exponent: f64,
 }
 
-/// A table of strings in a single allocation, which clones share.
+/// A table of strings, stored as one text that clones share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     text: Arc<String>,

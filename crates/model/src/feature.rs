@@ -60,8 +60,8 @@ pub enum Statement {
 #[serde(deny_unknown_fields)]
 pub struct Extra {
     /// A path that exists if the part is installed: an absolute path, as in `{{ prefix
-    /// }}/lib/module.so`, or a path in the data folder of gatebench. If the gateway is an image, it
-    /// is an absolute path in the image.
+    /// }}/lib/module.so`, or a path in the data folder of gatebench. If the gateway runs from an
+    /// image, the path must be absolute and exist in the image.
     pub path: String,
     /// A command that fails if the part is present but unusable, and prints the reason as its last
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.

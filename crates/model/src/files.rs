@@ -18,8 +18,8 @@ const FILE_BYTES_MAX: usize = 16 << 20;
 /// Rows that were read for the source with this name.
 pub(crate) type Attachment = (String, Rows);
 
-/// Replaces the paths of files with their contents. Rows are returned separately, and the tree gets
-/// only their columns.
+/// Adds the contents of the named files to the tree. Rows are returned separately. The tree gets
+/// their columns, and the names of the columns as the only row.
 pub(crate) fn resolve(
     root: &mut Node,
     read: ReadFile<'_>,

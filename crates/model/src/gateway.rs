@@ -15,8 +15,8 @@ pub use crate::input::{
     UpstreamTls,
 };
 
-/// A `gateway.yaml`. Every string of `check`, `start` and `actions` is a template with the same
-/// input as the files.
+/// A `gateway.yaml`. Every string of `check`, `start` and the commands in `actions` is a template
+/// with the same input as the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayFolder {
@@ -42,9 +42,10 @@ pub struct GatewayFolder {
     /// How to install the program.
     #[serde(default)]
     pub install: Install,
-    /// Versions that the templates and their policies have been tested with, besides the one that
-    /// `install` pins. If there is no such version, the folder was written from the gateway's
-    /// documentation, and lists show *not yet run*.
+    /// Versions that the templates and their policies have been tested with, in addition to the
+    /// version of the Python package or the Maven project under `install`. An embedded folder
+    /// without any such version was written from the gateway's documentation, and lists show *not
+    /// yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,
     /// Templates, and the files in the trial's working folder that are rendered from them.
@@ -95,7 +96,8 @@ pub struct GatewayFolder {
     pub admin: Option<Admin>,
     /// The actions that change a running gateway. `reload` makes it read its files again. Before
     /// `configure`, the files are rendered again with different routes, and before `weights` with
-    /// different weights of the targets. If one of these two is missing, `reload` is used instead.
+    /// different weights of the targets. If one of these two is missing, `reload` is used instead,
+    /// unless `features` contains a statement about the missing action.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
     /// The database that holds the gateway's configuration, if some features need one.
@@ -194,11 +196,11 @@ pub struct VendorPackages {
 pub struct VendorSystem {
     /// The `ID` in `/etc/os-release`, such as debian.
     pub id: String,
-    /// Prefixes of the system's `VERSION_ID` that end at a dot, such as 9 for 9.4.
+    /// Values of `VERSION_ID`, or the parts before one of its dots: 9 matches both 9 and 9.4.
     #[schemars(length(min = 1))]
     pub versions: Vec<String>,
-    /// Commands for a root shell: templates of `version`, and of `codename`, which is
-    /// `VERSION_CODENAME` of `/etc/os-release`.
+    /// Commands for a root shell. They are templates that can use `version` and `codename`, which
+    /// is `VERSION_CODENAME` in `/etc/os-release`.
     #[schemars(length(min = 1))]
     pub commands: Vec<String>,
 }
@@ -319,8 +321,8 @@ impl Default for Ready {
     }
 }
 
-/// The warm-up before each load. It lasts until the CPU time per request has settled, but at least
-/// as long as the load states, and at most as long as `max`.
+/// The warm-up before each load. It lasts at least as long as the load states. If `max` is longer,
+/// the warm-up continues until the CPU time per request has settled, but for at most `max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {

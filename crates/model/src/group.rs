@@ -79,8 +79,9 @@ pub struct TooFewConnections {
 }
 
 /// Returns each group's load in a phase of this shape, in the order of the groups. Rates are
-/// divided exactly. Connections and other whole numbers are divided by the largest remainder
-/// method, so they add up to those of the phase. Each group begins with at least one connection.
+/// divided in exact proportion to the shares. Connections and other whole numbers are divided by
+/// the largest remainder method, so they add up to those of the phase. Each group that shares the
+/// phase's load begins with at least one connection.
 ///
 /// # Errors
 ///

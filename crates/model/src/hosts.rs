@@ -22,7 +22,7 @@ const KONG: [&str; 4] = [
     "worker-internal-ip",
 ];
 
-/// The user and the private key that Kong's framework connects with.
+/// The user that Kong's framework connects as, and the file of the user's private key.
 const KONG_USER: &str = "root";
 const KONG_KEY: &str = "id_rsa";
 
@@ -100,7 +100,7 @@ impl Hosts {
     /// keys are relative to `folder`. Outputs that name no hosts are ignored.
     ///
     /// # Errors
-    /// The text names no hosts.
+    /// The text is neither an inventory nor a complete set of outputs that name the hosts.
     pub fn read(text: &str, folder: &Path) -> Result<Self, HostsError> {
         let value = yaml_value(text).map_err(|error| HostsError::NotRead(error.to_string()))?;
         let mut hosts = match outputs(&value) {

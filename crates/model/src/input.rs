@@ -36,7 +36,8 @@ pub struct GatewayInput {
     /// The routes, in order of their path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
-    /// the start; equal to `routes` if there is no change.
+    /// the start; equal to `routes` if there is no change. A route that `configure` replaces occurs
+    /// in both versions, under the same name.
     pub all_routes: Vec<InputRoute>,
     /// The policies that the chain of every route begins with, for a gateway that can apply
     /// policies to all routes.
@@ -57,7 +58,7 @@ pub struct GatewayInput {
     pub changes: bool,
     /// True if the action `weights` changes the weights of targets while the gateway runs.
     pub weights_change: bool,
-    /// The address of the gateway's own metrics, for Prometheus.
+    /// The address at which the gateway must serve its own metrics, if the scenario uses them.
     pub metrics: Option<Endpoint>,
     /// Samples per second of CPU time for the gateway's own profiler, if it must run.
     pub profile: Option<u32>,
@@ -106,7 +107,7 @@ pub struct ListenerTls {
 /// A route of the input model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InputRoute {
-    /// The name, unique among the routes.
+    /// The name, unique in `routes`.
     pub name: String,
     /// The path prefix that the route matches.
     pub path: String,

@@ -9,12 +9,12 @@ pub fn is_direct(label: &str) -> bool {
     matches!(label, DIRECT | "floor")
 }
 
-/// Parses the label of a variant.
+/// Deserializes the label of a variant, and renames the label of earlier versions.
 pub(crate) fn required<'de, D: Deserializer<'de>>(label: D) -> Result<String, D::Error> {
     String::deserialize(label).map(current)
 }
 
-/// Parses the label of a variant, which may be missing.
+/// Like [`required`], for a label that may be missing.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(label: D) -> Result<Option<String>, D::Error> {
     Ok(Option::deserialize(label)?.map(current))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Shape};
 use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 
-/// The only phase of the shortest length.
+/// The only phase of the shortest length, unless a phase of the load has a change or a failure.
 pub const SMOKE_PHASE: &str = "smoke";
 
 /// The time limit of the shortest length, which normally ends when all requests are completed.
@@ -28,14 +28,15 @@ pub enum Length {
     #[default]
     Full,
     /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or the
-    /// longest think time if that is longer. A suite that repeats a document keeps its load and its
-    /// blocks, which take minutes anyway.
+    /// longest think time if that is longer. Phases with a change or a failure keep their length. A
+    /// suite that repeats a document keeps its load and its blocks, which take minutes anyway.
     Quick,
     /// Seconds, to test that everything works rather than how fast it is: one block, in which one
-    /// user of each group sends each request once.
+    /// user of each group sends each request once. A load with changes or failures instead keeps
+    /// the phases in which they occur, shortened to a few seconds.
     Smoke,
     /// The durations, ramps and users of the document that the suite repeats, without gatebench's
-    /// own headers.
+    /// own header in requests.
     AsPublished,
 }
 

@@ -40,9 +40,10 @@ pub struct Phase {
     /// phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// The minimum duration of the warm-up, which is the same load before the measurement. The
-    /// warm-up lasts until the CPU time per request has settled, and its figures are discarded.
-    /// Ramps and stages begin with the measurement.
+    /// The minimum duration of the warm-up, which is the same load before the measurement [default:
+    /// no warm-up]. For most loads of a gateway, the warm-up continues until the CPU time per
+    /// request has settled, for at most 2 s or the `warmup.max` of the gateway's folder. Figures of
+    /// the warm-up are discarded. Ramps and stages begin with the measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
     /// The length of the measurement.
@@ -62,11 +63,13 @@ pub struct Phase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<PartFailure>,
     /// True if all gateways of a block receive this load at the same time, on the same cores, so
-    /// that their CPU times per request cover the same seconds. The phase's other figures are not
-    /// reported. In other phases, each gateway is loaded while the others wait.
+    /// that their CPU times per request cover the same seconds. The phase's throughput and response
+    /// times are not reported, because the gateways wait for each other. In other phases, each
+    /// gateway is loaded while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
     /// True if a lowest-priority thread on each of the gateway's cores keeps the core from idling.
+    /// This has no effect on a gateway on another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_awake: bool,
 }
@@ -152,7 +155,8 @@ pub struct GatewayChange {
     pub action: String,
     /// When the change occurs, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// The interval at which the change is repeated, until 1 s before the end [default: never].
+    /// The interval at which the change is repeated, until 1 s before the end [default: no
+    /// repetition].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }

@@ -49,7 +49,8 @@ pub(crate) const OTHER_FEATURES: [&str; 10] = [
     SAXON,
     UPSTREAM_KEEPALIVE,
 ];
-/// The members of [`OTHER_FEATURES`] that a separate section of `gateway.yaml` describes.
+/// The members of [`OTHER_FEATURES`] that a gateway has if a separate section of `gateway.yaml`
+/// describes them, without a statement under `features`.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
 /// The part of `rate_limit` that permits several limits on a route.
@@ -117,13 +118,14 @@ impl GatewayFolder {
             .map(|(word, feature)| (word.as_str(), feature))
     }
 
-    /// Returns the statement about a feature, if the gateway has the feature.
+    /// Returns the statement about a feature, if the folder declares it as `native` or `script`.
     pub fn claim(&self, word: &str) -> Option<&Feature> {
         let mut claimed = self.claimed();
         claimed.find(|(known, _)| *known == word).map(|it| it.1)
     }
 
-    /// Reports whether the folder states that the gateway lacks a feature.
+    /// Reports whether the folder states that the gateway lacks a feature, or that the folder does
+    /// not use it.
     pub fn states_missing(&self, word: &str) -> bool {
         self.features.contains_key(word) && self.claim(word).is_none()
     }
@@ -181,8 +183,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// Returns the action with this name. `reload` also applies new routes and weights, unless the
-    /// folder states otherwise.
+    /// Returns the action with this name. If `configure` or `weights` is missing, this is `reload`,
+    /// unless `features` contains a statement about the missing action.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);

@@ -104,7 +104,7 @@ fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
             value.text
         ))),
         _ => Err(name.wrong(format!(
-            "the quantity '{}' is neither a percentile of the response time (p50 to p99.999) nor errors",
+            "the quantity '{}' is neither a percentile of the response time (up to p99.999) nor errors",
             name.text
         ))),
     }

@@ -101,8 +101,8 @@ pub struct Places {
     /// The place of Redis [default: this machine].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<Place>,
-    /// The address at which load generators on other machines reach this one [default: the source
-    /// of the SSH connection to the first of them].
+    /// The address at which load generators on other machines reach this machine [default: the
+    /// source address of the SSH connection to the first load generator].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// The cluster, if everything runs in pods.
@@ -123,7 +123,8 @@ impl Places {
         }
     }
 
-    /// Reports whether everything is on this machine, in this process.
+    /// Reports whether the upstreams and Redis are on this machine, and the load generator is in
+    /// this process.
     pub fn are_here(&self) -> bool {
         *self == Self::default()
     }

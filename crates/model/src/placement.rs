@@ -62,7 +62,7 @@ pub const SHARED_CORE_REMEDY: &str =
 
 impl Placement {
     /// Returns a placement on the CPUs that this process may use, with one core for the gateway and
-    /// the other cores for the load generator and the upstream.
+    /// as many of the others as needed for the load generator and the upstream.
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
@@ -128,8 +128,8 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// Returns a placement with `count` cores for the gateway, and the other cores for the load
-    /// generator and the upstream.
+    /// Returns a placement with `count` cores for the gateway, and as many of the others as needed
+    /// for the load generator and the upstream.
     ///
     /// # Errors
     /// `count` is 0 or leaves no core for the load generator and the upstream. It may be 1 on a
@@ -201,7 +201,8 @@ impl Placement {
         }
     }
 
-    /// Returns the same placement without the load generators and upstreams that run elsewhere.
+    /// Removes the cores of load generators and upstreams that run elsewhere, and adds their places
+    /// to the note. The placement of a run in a cluster is returned unchanged.
     pub fn without_those_at(mut self, places: &Places) -> Self {
         let listed = |places: &[Place]| {
             let words: Vec<String> = places.iter().map(Place::to_string).collect();

@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// The estimated time that a trial takes in addition to its phases: the startup of the upstream and
-/// the gateway, two parity proofs, drains, and shutdown. It is used to predict the end of a run,
-/// which corrects the estimate as trials end.
+/// the gateway, two parity proofs, drains, and shutdown. It is part of the predicted duration of a
+/// run. Once trials have ended, the prediction uses their measured durations instead.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
 /// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
@@ -29,7 +29,7 @@ pub struct Plan {
     pub title: String,
     /// The seed of the random order.
     pub seed: u64,
-    /// The requested number of blocks.
+    /// The planned number of blocks.
     pub blocks: u32,
     /// The number of times that a failed trial is retried; use [`Plan::retries`] to read it.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -56,7 +56,8 @@ pub struct Plan {
     pub places: Places,
     /// The trials, in execution order.
     pub trials: Vec<Trial>,
-    /// True if the bare network is measured before each direct load.
+    /// True if the bare network is measured before each closed direct load with a constant number
+    /// of connections and without TLS or HTTP/2.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// The purpose of the run, with its settings.
@@ -175,8 +176,8 @@ impl Plan {
     ///
     /// The direct variant comes first if the suite requests it. It is omitted from scenarios in
     /// which the gateway itself responds to a request. Sweeps in the load are expanded. Each block
-    /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so that a plan
-    /// with more blocks begins with the same trials.
+    /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so a plan with
+    /// more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
         scenarios: Vec<Scenario>,

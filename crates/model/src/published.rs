@@ -66,10 +66,12 @@ pub struct PublishedTable {
     /// True if the table shows rows that the run lacks. Otherwise, a note lists them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_absent: bool,
-    /// The loads that the columns show.
+    /// The loads that the columns show [default: `users` if the rows are scenarios, otherwise
+    /// `connections`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
-    /// The denominator of ratios: a row, or a target if the rows are connections.
+    /// The denominator of ratios: a row. If the rows are connections, it is the target in the
+    /// denominator of published ratios, and measured ratios refer to the upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The rows in the document's order.
@@ -110,14 +112,15 @@ impl RowKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadChoice {
-    /// The first load with users who send again as soon as they have a response.
+    /// The first load with users, who wait for a response before they send again, with or without
+    /// a think time.
     Users,
     /// The first load at a rate.
     Rate,
     /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The load with a rising rate. If there is no such load, it is the first load with users, or
-    /// otherwise the first load at a rate.
+    /// The first load at a rate with a ramp or stages. If there is no such load, it is the first
+    /// load with users, or otherwise the first load at a rate.
     Rising,
     /// All loads with a constant number of connections.
     Connections,
@@ -248,11 +251,12 @@ pub enum Figure {
     AddedP95,
     /// 99th percentile of the added latency.
     AddedP99,
-    /// Responses per second in the best ten seconds.
+    /// Responses per second at the peak: in the best ten seconds, or in the best second of a load
+    /// that is shorter than 30 s.
     PeakRate,
-    /// 95th percentile of the response time in the best ten seconds.
+    /// 95th percentile of the response time at the peak.
     PeakP95,
-    /// 99th percentile of the response time in the best ten seconds.
+    /// 99th percentile of the response time at the peak.
     PeakP99,
     /// The gateway's peak memory.
     Memory,
@@ -340,18 +344,18 @@ pub struct StatedCorrection {
     /// The upper bounds of the document's buckets in milliseconds, for `buckets`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets_ms: Vec<f64>,
-    /// Pairs of rows to compare, for `compression`.
+    /// The rows to compare, for `compression`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<RowPair>,
 }
 
-/// Two rows to compare.
+/// Two rows that differ in the compression of responses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowPair {
-    /// The row, by its name.
+    /// The name of the row without compression.
     pub row: String,
-    /// The other row, by its name.
+    /// The name of the row with compression.
     pub other: String,
 }
 
@@ -362,8 +366,8 @@ pub enum Effect {
     /// Compares the p95 of added latency, as computed from a histogram's buckets, with the recorded
     /// p95.
     Buckets,
-    /// Compares the mean response time that the row would have with the document's number of users
-    /// with the mean that was measured with the same number of users for all rows.
+    /// Compares two mean response times: the mean that the row would have with the document's
+    /// number of users, and the mean that was measured with the same number of users for all rows.
     Users,
     /// Compares the p95 of the response time at saturation with the p95 at a fixed rate.
     Saturation,

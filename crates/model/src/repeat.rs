@@ -130,8 +130,8 @@ fn insert(node: &mut Node, number: &str) {
 }
 
 /// Sets the weight of a copy if the copies follow a normal distribution: the density at its number,
-/// scaled to 1,000 at the mean. Reports whether the weight is at least a millionth of the weight at
-/// the mean.
+/// scaled to 1,000 at the mean. Returns false if the weight is less than a millionth of the weight
+/// at the mean.
 fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
     let of = |name: &str| normal?.get(name)?.number();
     let (Some(mean), Some(deviation)) = (of("mean"), of("standard_deviation")) else {

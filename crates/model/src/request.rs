@@ -32,7 +32,8 @@ pub struct Request {
     /// Path and query, beginning with `/`.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
-    /// Headers in addition to Host, Content-Length and Connection, which gatebench adds.
+    /// Headers in addition to Host, Content-Length, Connection and gatebench-nonce, which gatebench
+    /// adds where needed. A Host header given here replaces gatebench's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

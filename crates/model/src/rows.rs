@@ -37,7 +37,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 /// with CR LF or LF. Empty lines are skipped.
 ///
 /// # Errors
-/// The first malformed line.
+/// The first malformed line, or a file without rows.
 pub fn csv(text: &str) -> Result<List, RowsError> {
     // A CR that does not end a line is part of its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
@@ -141,7 +141,7 @@ fn line_at(text: &str, byte: usize) -> usize {
 /// line must have. Strings are used unchanged, other values as JSON.
 ///
 /// # Errors
-/// The first malformed line.
+/// The first malformed line, or a file without rows.
 pub fn json_lines(text: &str) -> Result<List, RowsError> {
     let mut table: Option<List> = None;
     for (index, text) in text.lines().enumerate() {
@@ -158,7 +158,7 @@ pub fn json_lines(text: &str) -> Result<List, RowsError> {
         }
         for column in &table.columns {
             match object.get(column) {
-                None => return Err(wrong(line, format!("there is no `{column}`"))),
+                None => return Err(wrong(line, format!("the object has no key `{column}`"))),
                 Some(serde_json::Value::String(text)) => table.values.push(text),
                 Some(value) => table.values.push(&value.to_string()),
             }

@@ -85,9 +85,9 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
-    /// The number of the gateway's upstreams, which are named `origin-1`, `origin-2` and so on. The
-    /// first route leads to the first upstream, the next route to the second, and so on. All have
-    /// the same targets.
+    /// The number of the gateway's upstreams. If there are several, they are named `origin-1`,
+    /// `origin-2` and so on, and the routes lead to them in turn: the first route to the first
+    /// upstream, the next route to the second. All have the same targets.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
@@ -124,7 +124,7 @@ pub struct Later {
     pub parity: Vec<ParityCase>,
 }
 
-/// A gateway's metrics, in Prometheus's text format.
+/// The use of a gateway's own metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
@@ -237,8 +237,8 @@ impl Scenario {
 
     /// Returns the reason why a gateway's added latency in this scenario is not comparable with
     /// that of a program that only copies bytes. Returns `None` if it is comparable: HTTP/1.1
-    /// without TLS, one target that never changes, routes without policies, and no duties such as
-    /// an access log.
+    /// without TLS, one target, routes that have no policies and never change, and no duties such
+    /// as an access log.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
         let has_duties =
@@ -253,7 +253,7 @@ impl Scenario {
         } else if has_duties {
             Some("the gateway does more than forward requests")
         } else if is_shared {
-            Some("there are several targets, or they change")
+            Some("there are several targets, or the routes change")
         } else {
             None
         }
@@ -274,9 +274,9 @@ impl Scenario {
 pub enum UpstreamKind {
     /// `GET /ping` returns `ok`.
     Ping,
-    /// Serves small JSON, bodies of a given size, delays and echoes.
+    /// Serves small JSON and XML, bodies of a given size, delays and echoes.
     GoBench,
-    /// `/anything` echoes the request as JSON.
+    /// Serves a part of httpbin: `/anything`, which echoes the request as JSON, and others.
     Httpbin,
     /// A SOAP service with four operations; its responses have `X-Soap-Region: soap1`.
     Calculator,

@@ -41,8 +41,9 @@ impl Plan {
 }
 
 impl Scenario {
-    /// Returns the secrets in every form that files and messages may contain: literal, in Base64,
-    /// escaped, and split at characters that may be quoted. Values of templates are not included.
+    /// Returns the secrets in the forms that files and messages may contain: literal, escaped as in
+    /// JSON, and split at characters that may be quoted. HS256 secrets, and passwords with their
+    /// user names, are also returned in Base64. Values of templates are not included.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = Found::default();
         for consumer in &self.consumers {

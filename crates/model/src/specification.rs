@@ -126,8 +126,8 @@ pub struct SetupStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadStep {
-    /// The path to request, instead of the scenario's requests. Each response must have the status
-    /// 200.
+    /// The path to request, instead of the scenario's requests. Each response must pass the checks
+    /// of the scenario's GET request for this path or, if there is none, have the status 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
@@ -141,7 +141,8 @@ pub struct LoadStep {
     pub threads: Option<u32>,
     /// The length of each run.
     pub duration: HumanDuration,
-    /// The length of the warm-up before each run, with the same load. Its figures are discarded.
+    /// The minimum length of the warm-up before each run, with the same load. Its figures are
+    /// discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
     /// The number of consecutive runs in the same gateway process.

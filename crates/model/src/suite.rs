@@ -43,8 +43,9 @@ pub struct Suite {
     /// True if the null gateway, which only copies bytes, is also measured in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// True if the bare network is measured before each direct load, with messages as large as the
-    /// requests and responses, whose contents are not read.
+    /// True if the bare network is measured before each closed direct load with a constant number
+    /// of connections and without TLS or HTTP/2. The messages are as large as the load's first
+    /// request and its response, and their contents are not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// The sizes of each gateway in CPUs. There is a variant for each size that the machine can

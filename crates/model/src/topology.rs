@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A CPU whose speed is at least this share of another's is of the same kind. Favored cores are a
-/// few percent faster than the others, and efficiency cores reach about three quarters of the
-/// others' speed.
+/// The minimum speed of a CPU as a share of the speed of the fastest CPU of the same kind. Favored
+/// cores are a few percent faster than the others, and efficiency cores reach about three quarters
+/// of the others' speed.
 const SAME_KIND_MIN: f64 = 0.85;
 
 /// A logical CPU, with its core, socket and NUMA node. Facts that cannot be read are absent.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// TLS and HTTP/2 on both sides of the gateway [default: plain HTTP/1.1]. The gateway and the
-/// upstream present certificates that are created for the trial.
+/// TLS and HTTP/2 toward clients, and TLS toward the upstream [default: plain HTTP/1.1]. The
+/// gateway and the upstream present a certificate that is created for the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {

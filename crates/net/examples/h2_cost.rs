@@ -1,7 +1,7 @@
 //! Measures the CPU time that a client needs for an HTTP/2 request: it encodes the request and
 //! decodes a response of 202 bytes, all in memory and without a system call. In one case, the heads
 //! of all responses are the same, as nginx sends them within a second. In the other case, each head
-//! has its own time, as from an embedded upstream.
+//! differs from the previous one, like those with the times of an embedded upstream.
 //!
 //! `cargo run --release -p gatebench-net --example h2_cost`
 
@@ -10,7 +10,7 @@ use std::error::Error;
 use gatebench_net::http2::{Block, Client, Event, Limits, Settings};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The size of the body. Together with the head below, a response has 202 bytes.
+/// The size of the body. With the head below, a response has 202 bytes.
 const BODY_BYTES: u8 = 103;
 const REQUESTS: u32 = 4_000_000;
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];

@@ -1,4 +1,4 @@
-//! Receive buffers, which are pieces of equal size in one block of memory per loop.
+//! Buffers for received bytes: pieces of equal size in one block of memory.
 
 #![allow(unsafe_code)]
 
@@ -7,12 +7,13 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 /// The gap between two pieces, which is nine cache lines. Most messages need only the first bytes
-/// of a piece. The length of a piece is a power of two, so without the gap the first bytes of all
-/// pieces would share a few sets of the cache.
+/// of a piece. The length of a piece is usually a power of two, so without the gap the first bytes
+/// of all pieces would share a few sets of the cache.
 const APART_BYTES: usize = 9 * 64;
 
-/// The memory of one loop. At any time, a piece has exactly one owner: the free list, the kernel
-/// (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
+/// A block of memory that is divided into pieces. At any time, a piece has exactly one owner: the
+/// free list, whoever called [`Pool::take_free`] (usually to lend the piece to the kernel), or one
+/// [`Buffer`].
 pub(crate) struct Pool {
     memory: Box<[UnsafeCell<u8>]>,
     pub(crate) piece_bytes: usize,
@@ -75,11 +76,11 @@ impl Pool {
         UnsafeCell::raw_get(self.memory.as_ptr().wrapping_add(begin))
     }
 
-    /// Makes a buffer from a piece that the kernel has filled.
+    /// Makes a buffer from the first `len` bytes of a piece.
     ///
     /// # Safety
-    /// The piece was taken from this pool, the kernel is done with it, and no other buffer refers
-    /// to it.
+    /// The piece was taken from this pool, the kernel no longer writes to it, and no other buffer
+    /// refers to it.
     pub(crate) unsafe fn filled(self: &Rc<Self>, piece: u16, len: usize) -> Buffer {
         assert!(
             len <= self.piece_bytes,
@@ -93,7 +94,7 @@ impl Pool {
     }
 }
 
-/// Received bytes. Dropping the buffer returns its memory to the loop.
+/// Received bytes. Dropping the buffer returns its piece to the pool.
 pub struct Buffer {
     pool: Rc<Pool>,
     piece: u16,
@@ -101,7 +102,7 @@ pub struct Buffer {
 }
 
 impl From<&[u8]> for Buffer {
-    /// Creates a buffer with its own memory.
+    /// Copies the bytes to a pool that contains only this buffer.
     fn from(bytes: &[u8]) -> Self {
         Pool::new(1, bytes.len())
             .copy(bytes)

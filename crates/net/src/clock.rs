@@ -1,9 +1,9 @@
-//! The clocks of every loop.
+//! Monotonic time, and the CPU time of a thread.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// `CLOCK_MONOTONIC` in nanoseconds: one clock for all processes of a host, read without a system
-/// call where the kernel maps it into the process.
+/// `CLOCK_MONOTONIC` in nanoseconds. All processes of a host share this clock, and the vDSO usually
+/// reads it without a system call.
 pub fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

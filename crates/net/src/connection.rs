@@ -15,7 +15,7 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// Creates an identifier from its parts, also for a simulated loop.
+    /// Creates an identifier from its parts; public for simulated loops.
     pub const fn new(slot: u32, generation: u32) -> Self {
         Self { slot, generation }
     }
@@ -38,7 +38,7 @@ impl<T> Default for ConnMap<T> {
 }
 
 impl<T> ConnMap<T> {
-    /// Stores `value`, replacing the value of the slot's earlier connection.
+    /// Stores `value`, replacing any value in its slot, even that of an earlier connection.
     pub fn insert(&mut self, conn: ConnId, value: T) {
         let slot = conn.slot as usize;
         if slot >= self.slots.len() {

@@ -118,7 +118,7 @@ impl Epoll {
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(error) if Resting::is_due(error) => return self.rest(index),
-                // AGAIN means that all pending connections have been accepted.
+                // This is usually AGAIN: all pending connections have been accepted.
                 Err(_) => return,
             }
         }
@@ -190,7 +190,7 @@ impl Epoll {
         }
     }
 
-    /// Receives once on every connection that may have bytes to read.
+    /// Receives once on every connection that may have bytes to read, while buffers are free.
     fn receive_round(&mut self, events: &mut Vec<Event>) {
         for _ in 0..self.readable.len() {
             let Some(conn) = self.readable.pop_front() else {
@@ -228,7 +228,7 @@ impl Epoll {
             )
         };
         if got > 0 {
-            // SAFETY: the piece is ours and the kernel has filled `got` bytes of it.
+            // SAFETY: the caller took the piece, and the kernel has filled `got` bytes of it.
             let bytes = unsafe { self.pool.filled(piece, got as usize) };
             events.push(Event::Received { conn, bytes });
             // A receive that did not fill the piece has taken all bytes: later bytes raise a new

@@ -23,11 +23,11 @@ pub enum Event {
     Received { conn: ConnId, bytes: Buffer },
     /// The peer will send no more (FIN). Sending is still possible.
     EndOfStream { conn: ConnId },
-    /// The kernel has taken all bytes of the last [`Io::send`], which did not return its vector at
-    /// once. The vector given to `send` is returned for reuse, with its contents unchanged.
+    /// The kernel has taken all bytes of the last send, which did not return its vector at once.
+    /// The event returns the vector for reuse, with its contents unchanged.
     Sent { conn: ConnId, bytes: Vec<u8> },
-    /// The connection failed, for the reason that the kernel reports (refused, reset, timed out).
-    /// It must still be closed.
+    /// The connection failed, for the reason that the kernel reports (refused, reset, timed out)
+    /// or, under TLS, because of an error in the session. It must still be closed.
     Failed { conn: ConnId, error: io::Error },
 }
 
@@ -71,7 +71,7 @@ pub trait Io {
     /// listen on one port.
     ///
     /// # Errors
-    /// The error of `bind` or `listen`.
+    /// The error of the system call that failed, usually `bind` or `listen`.
     fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<Bound>;
 
     /// Stops accepting on a listener and closes it; connections that it accepted stay open.
@@ -86,7 +86,7 @@ pub trait Io {
     fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
     /// Sends all of `bytes`. Under load, io_uring sends them together with those of other
-    /// connections at the next [`Io::poll`], which costs least. Otherwise they are sent at once.
+    /// connections at the next [`Io::poll`], which is cheapest. Otherwise, they are sent at once.
     ///
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
     /// is returned at once. Any other send is followed by [`Event::Sent`], and only then may the
@@ -113,11 +113,12 @@ pub trait Io {
     /// Closes the connection; bytes that were submitted but not yet taken by the kernel are lost.
     fn close(&mut self, conn: ConnId);
 
-    /// Closes with RST, so that neither side keeps TIME-WAIT.
+    /// Closes with RST, so neither side stays in TIME-WAIT.
     fn abort(&mut self, conn: ConnId);
 
-    /// Submits pending operations and appends the completed ones to `events`. Waits until something
-    /// completes or the clock reaches `until_ns` (`None`: wait forever; a past time: do not wait).
+    /// Submits pending operations and appends the events that have occurred to `events`. Waits
+    /// until something completes or the clock reaches `until_ns` (`None`: no limit; a past time: do
+    /// not wait). May return earlier without events, for example after a signal.
     ///
     /// # Errors
     /// Only if the loop itself fails; the failure of a connection is an event.
@@ -148,12 +149,13 @@ impl Backend {
 pub struct IoConfig {
     /// Number of buffers, a power of two up to 32,768.
     pub buffers: u16,
+    /// Size of each buffer in bytes.
     pub buffer_bytes: usize,
 }
 
 impl Default for IoConfig {
-    /// 2 MiB in total: a small response from each of 256 connections fits, and a core's L2 cache
-    /// holds all of them.
+    /// 2 MiB in total. A small response from each of 256 connections fits, and a core's L2 cache
+    /// holds these 256 responses.
     fn default() -> Self {
         Self {
             buffers: 256,

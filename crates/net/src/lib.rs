@@ -1,9 +1,10 @@
 //! Thread-per-core networking: a completion-based event loop over io_uring or epoll, and the
 //! protocols (TLS, HTTP/1.1, HTTP/2) as state machines that do no I/O.
 //!
-//! One thread owns one [`Io`]. Threads share only TLS contexts and the flags that stop a server,
-//! and nothing blocks except [`Io::poll`] and a [`http1::ResponseReader`] on a blocking stream. TLS
-//! is a layer between [`Io`] and HTTP: both see only bytes.
+//! One thread owns one [`Io`], and its loop blocks only in [`Io::poll`]. The workers of a server
+//! share only its [`workers::Service`], TLS contexts, and the flags that stop them. Code without a
+//! loop reads responses with [`http1::ResponseReader`], which blocks if its stream does. TLS is a
+//! layer between [`Io`] and HTTP: both see only bytes.
 
 pub mod buffer;
 mod choice;

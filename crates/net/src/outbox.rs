@@ -12,7 +12,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Returns the vector for bytes to be sent; the next [`Outbox::flush`] sends them.
+    /// Returns the vector to append outgoing bytes to; [`Outbox::flush`] sends them.
     pub fn queue(&mut self) -> &mut Vec<u8> {
         &mut self.queued
     }
@@ -22,7 +22,7 @@ impl Outbox {
         &self.queued
     }
 
-    /// Sends the queued bytes unless a send is outstanding; `now` chooses [`Io::send_now`].
+    /// Sends the queued bytes unless a send is outstanding; if `now`, with [`Io::send_now`].
     pub fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
         if self.in_flight > 0 || self.queued.is_empty() {
             return;

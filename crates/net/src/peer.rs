@@ -1,4 +1,4 @@
-//! The address of a peer.
+//! The addresses that a loop can connect to: TCP and Unix stream sockets.
 
 use std::fmt;
 use std::net::SocketAddr;

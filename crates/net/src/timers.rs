@@ -1,4 +1,4 @@
-//! Deadlines of one loop, with a queue ordered by time and a deadline that is cheap to move.
+//! Deadlines of one loop: a queue ordered by time, and a deadline that is cheap to move.
 //!
 //! No clock is read: the time is an argument in nanoseconds. Pass [`Timers::next_ns`] to
 //! [`crate::Io::poll`], so that the poll ends in time for the next deadline.
@@ -86,9 +86,9 @@ impl<K> Timers<K> {
     }
 }
 
-/// A deadline that moves with every request but costs a queue operation only when it becomes
-/// earlier or when its queue entry is returned: a timeout of 30 s costs one entry per 30 s, not one
-/// per request.
+/// A deadline that moves with every request, but costs a queue operation only when it becomes
+/// earlier than its queue entry or when that entry is returned: a timeout of 30 s costs one entry
+/// per 30 s, not one per request.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     due_ns: u64,
@@ -119,8 +119,8 @@ impl Deadline {
         self.due_ns = u64::MAX;
     }
 
-    /// Reports whether the deadline has passed; call this when the queue returns `key`. If the
-    /// deadline has moved since, it is queued again.
+    /// Reports whether the deadline has passed, and if so, clears it. Call this when the queue
+    /// returns `key`. A deadline that has moved to a later time is queued again.
     pub fn expired<K>(&mut self, now_ns: u64, key: K, timers: &mut Timers<K>) -> bool {
         if self.due_ns <= now_ns {
             *self = Self::default();

@@ -22,7 +22,7 @@ const PIECES: u16 = 256;
 pub struct TlsService<'a, S> {
     /// The service that handles the plaintext.
     pub service: &'a S,
-    /// The TLS configuration.
+    /// The TLS configuration of its connections, which [`ServerContext::replace`] can change.
     pub context: ServerContext,
 }
 
@@ -96,7 +96,7 @@ impl Conn {
 }
 
 impl<I: Io> TlsIo<I> {
-    /// Wraps a loop.
+    /// Adds TLS with the settings of `context` to the connections that `io` accepts.
     pub fn new(io: I, context: ServerContext) -> Self {
         Self {
             io,
@@ -168,7 +168,7 @@ impl<I: Io> TlsIo<I> {
             let bytes = pool.copy(plain).unwrap_or_else(|| Buffer::from(plain));
             events.push(Event::Received { conn, bytes });
         });
-        // Sends the next handshake message, or the alert if the handshake failed.
+        // Sends the next handshake message, or the alert after an error.
         entry.outbox.flush(&mut self.io, conn, result.is_err());
         match result {
             Err(error) => entry.fail(conn, error, events),
@@ -198,7 +198,7 @@ impl<I: Io> TlsIo<I> {
         None
     }
 
-    /// Sends close_notify, and removes the connection.
+    /// Removes the connection, and sends close_notify unless the connection has failed.
     fn take_leave(&mut self, conn: ConnId) {
         if let Some(mut entry) = self.conns.remove(conn)
             && !entry.failed

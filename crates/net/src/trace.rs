@@ -49,12 +49,12 @@ impl Nonce {
         workers.div_ceil(1 << WORKER_BITS)
     }
 
-    /// The run's tag.
+    /// The run's tag, or a later one for workers above 255 (see [`Nonce::of_worker`]).
     pub const fn tag(self) -> u16 {
         (self.0 >> (SEQUENCE_BITS + WORKER_BITS)) as u16
     }
 
-    /// The engine's worker.
+    /// The low 8 bits of the worker's number.
     pub const fn worker(self) -> u8 {
         (self.0 >> SEQUENCE_BITS) as u8
     }
@@ -86,7 +86,7 @@ pub struct Times {
     /// `CLOCK_MONOTONIC`.
     pub received_ns: u64,
     /// The time from `received_ns` until the first byte of the response was passed to the kernel
-    /// (t2 − t1).
+    /// (t2 − t1), in nanoseconds.
     pub service_ns: u64,
 }
 
@@ -103,7 +103,8 @@ impl Times {
         received[HEX_BYTES] = b'-';
     }
 
-    /// Parses a value of [`TIMES_HEADER`]; `None` if it does not have exactly that form.
+    /// Parses a value of [`TIMES_HEADER`]; `None` unless it has the form that [`Times::write`]
+    /// describes. Upper-case digits are accepted.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let value: &[u8; TIMES_BYTES] = value.try_into().ok()?;
         if value[HEX_BYTES] != b'-' || value[2 * HEX_BYTES + 1] != b'-' {

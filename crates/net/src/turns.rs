@@ -4,9 +4,9 @@
 
 use std::io;
 
-/// Sets whether the calling thread, when it wakes, immediately preempts the thread on the core (the
-/// default), or waits for its turn, at most a few milliseconds (`SCHED_BATCH`, sched(7)). On a free
-/// core this makes no difference.
+/// Sets whether the calling thread, when it wakes, may preempt the thread on its core at once (the
+/// default), or waits for its turn, usually for a few milliseconds at most (`SCHED_BATCH`,
+/// sched(7)). On a free core this makes no difference.
 ///
 /// A thread under another policy, such as real time, keeps that policy.
 ///
@@ -28,8 +28,8 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
     set_policy(wanted)
 }
 
-/// Runs the calling thread only while its core has nothing else to do (`SCHED_IDLE`, sched(7)): any
-/// thread under another policy that wakes up there preempts it at once.
+/// Lets the calling thread run almost only while its core has nothing else to do (`SCHED_IDLE`,
+/// sched(7)): any thread under another policy that wakes up there preempts it at once.
 ///
 /// # Errors
 /// The kernel refuses; the thread continues unchanged.
@@ -37,7 +37,7 @@ pub fn run_when_idle() -> io::Result<()> {
     set_policy(libc::SCHED_IDLE)
 }
 
-/// Sets the policy of the calling thread to one whose only priority is 0.
+/// Sets the calling thread's scheduling policy, which must be one that allows only priority 0.
 fn set_policy(policy: libc::c_int) -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameter outlives the call, which only reads it; 0 is the calling thread.

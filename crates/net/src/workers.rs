@@ -53,7 +53,7 @@ pub struct Workers<'a> {
     pub count: usize,
     /// The cores of the workers, assigned in turn; if empty, the kernel chooses.
     pub cores: &'a [usize],
-    /// The backend; `None` chooses the best available.
+    /// The backend; `None` chooses io_uring if the kernel allows it, and otherwise epoll.
     pub backend: Option<Backend>,
     /// Set from outside to stop all workers.
     pub stop: &'a AtomicBool,
@@ -64,7 +64,7 @@ impl Workers<'_> {
     /// every worker listens on them.
     ///
     /// # Errors
-    /// The failure of the failed worker with the lowest number, after all workers have ended.
+    /// The error of the lowest-numbered worker that failed, after all workers have ended.
     pub fn serve<S: Service>(
         &self,
         service: &S,
@@ -114,7 +114,7 @@ impl Workers<'_> {
 #[derive(Debug, thiserror::Error)]
 #[error("environment: {}; {}", self.what(), self.remedy())]
 pub enum WorkersError {
-    /// A worker could not be pinned.
+    /// A worker could not be pinned to this core.
     Core { core: usize, source: io::Error },
     /// The backend was refused.
     Backend(#[source] io::Error),
@@ -128,7 +128,7 @@ pub enum WorkersError {
 }
 
 impl WorkersError {
-    /// Returns the description of the error without the culprit and the remedy.
+    /// Returns the description of the error without the prefix `environment:` and the remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Core { core, source } => {
@@ -189,8 +189,8 @@ impl<S: Service> Worker<'_, S> {
             .pin()
             .and_then(|()| run(backend, self).map_err(WorkersError::Backend)?);
         drop(halt);
-        // This message is ignored if the worker was listening; otherwise it ends the wait for its
-        // addresses.
+        // This message ends the wait for the addresses of this worker or, if this worker was
+        // listening, of one that is still starting. Once all workers listen, nothing receives it.
         let _ = ready.send(None);
         outcome
     }

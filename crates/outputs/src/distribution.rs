@@ -81,8 +81,9 @@ impl Distribution {
         self.values.extend(theirs);
     }
 
-    /// The values at these shares of the count, which must be in ascending order. The value at a
-    /// share is the smallest value such that at least this share of all values is at or below it.
+    /// The values at these shares of the count. The shares must be in ascending order. The value at
+    /// a share is the smallest value such that at least this share of all values is at or below it,
+    /// clamped to the exact minimum and maximum.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);

@@ -29,7 +29,7 @@ pub enum Format {
     },
     /// InfluxDB line protocol.
     Influx {
-        /// The number of requests per point; `None` to derive it from the first second.
+        /// The initial number of requests per point; `None` to derive it from the first second.
         sampling: Option<u64>,
     },
     /// One line of JSON per fact.
@@ -37,7 +37,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Prepares a body for sending. Remote write requires it to be compressed.
+    /// Prepares a body for sending. A remote write body is compressed.
     pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
         match self {
             Self::RemoteWrite { .. } => remote_write::compressed(&body),

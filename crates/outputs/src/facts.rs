@@ -16,7 +16,8 @@ pub struct Load {
     pub request: BTreeMap<&'static str, String>,
     /// The descriptions of its checks.
     pub checks: Vec<String>,
-    /// True if every response is subject to every check, as in a load of one request.
+    /// True if every response is subject to every check, for example because the scenario has only
+    /// one request.
     pub checks_apply_to_all: bool,
     /// The maximum number of connections.
     pub connections_max: u64,
@@ -31,7 +32,7 @@ pub struct Fact {
     pub from_ns: u64,
     /// The end of the period that the fact describes, in nanoseconds since 1970.
     pub to_ns: u64,
-    /// The content.
+    /// The content, which depends on the kind of the fact.
     pub what: What,
 }
 

@@ -34,8 +34,8 @@ pub(crate) struct Influx {
 }
 
 impl Influx {
-    /// Creates a writer with this number of requests per point, or one that derives the number from
-    /// the first second.
+    /// Creates a writer with this initial number of requests per point, or one that derives the
+    /// number from the first second.
     pub(crate) fn new(sampling: Option<u64>) -> Self {
         Self {
             sampling: sampling.unwrap_or(0),

@@ -32,7 +32,7 @@ pub use open_metrics::OpenMetrics;
 pub use stat::{Stat, StatError};
 pub use totals::Duration;
 
-/// The messages of the wire formats, for decoding the output of an encoder.
+/// The protobuf messages of the wire formats, for decoding the output of an encoder.
 pub mod wire {
     pub use crate::otlp::messages as otlp;
     pub use crate::remote_write::messages as remote_write;

@@ -106,7 +106,7 @@ metrics! {
     RESPONSE_HALF = OWN "response_half" Trend
         "Time from when the upstream sent the response until the response's last byte arrived.";
     REQUESTS = OWN "requests" Counter "Responses by status class.";
-    ERRORS = OWN "errors" Counter "Requests without a response, by kind.";
+    ERRORS = OWN "errors" Counter "Requests without a response, by kind of error.";
     DROPPED = OWN "dropped" Counter "Requests that were due but never sent.";
     CHECKS_FAILED = OWN "checks_failed" Counter "Responses that failed the check.";
     COMPONENT_CPU = OWN "component_cpu_seconds" Counter "CPU time of the component.";

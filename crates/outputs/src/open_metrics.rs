@@ -39,7 +39,7 @@ impl OpenMetrics {
         self.totals.take(fact, &mut |point| {
             let name = name_of(point.metric);
             let mut add = |name: &str, kind, value, at_ms| {
-                // The family's name is that of the counter without the suffix.
+                // The name of a counter's family has no suffix `_total`.
                 let family = name.strip_suffix("_total").unwrap_or(name);
                 let family = self
                     .families

@@ -11,7 +11,8 @@ pub(crate) struct Point<'a> {
     pub(crate) metric: &'static Metric,
     pub(crate) labels: &'a BTreeMap<String, String>,
     pub(crate) at: At,
-    /// True if this is the first point of the series. Before it, the value of a counter was 0.
+    /// True if this is the first point of the series, except for a counter that may have started
+    /// before the load. Before the first point, the value of any other counter was 0.
     pub(crate) begins: bool,
     pub(crate) value: Value<'a>,
 }
@@ -21,7 +22,7 @@ pub(crate) struct Point<'a> {
 pub(crate) struct At {
     /// The start of the load.
     pub(crate) begin_ns: u64,
-    /// The start of the second.
+    /// The start of the period that the point covers, usually a second.
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
 }
@@ -49,8 +50,8 @@ fn in_ms(at_ns: u64) -> i64 {
     (at_ns / 1_000_000) as i64
 }
 
-/// A value: the total since the start of the load and, if values can be added up, the increase in
-/// this second.
+/// A value: the current value of a gauge; otherwise the total since the start of the series and the
+/// increase in this second.
 pub(crate) enum Value<'a> {
     Counter {
         total: f64,

@@ -31,7 +31,8 @@ pub(crate) struct RemoteWrite {
     request: WriteRequest,
 }
 
-/// Returns the name of the series for a counter, a gauge or a rate.
+/// Returns the name of the series of a counter, a gauge or a rate, or the name that the series of a
+/// trend begin with.
 pub(crate) fn name_of(metric: &Metric) -> String {
     let suffix = match metric.kind {
         Kind::Counter => "_total",

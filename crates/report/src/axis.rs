@@ -1,7 +1,7 @@
 //! Maps values to pixels and places the ticks of an axis.
 
-/// The approximate number of steps on a linear axis, small enough that labels do not overlap on a
-/// narrow plot.
+/// The approximate number of steps on a linear or narrow axis, small enough that labels do not
+/// overlap on a narrow plot.
 const STEPS: f64 = 3.0;
 
 /// The ticks of the available ratio axes, narrowest first. An axis starts at its first tick and
@@ -173,7 +173,8 @@ pub fn nines(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
-/// Returns a step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts.
+/// Returns a step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts,
+/// or 1 if `span` is not positive and finite.
 fn round_step(span: f64, count: f64) -> f64 {
     if !(span.is_finite() && span > 0.0) {
         return 1.0;

@@ -1,5 +1,5 @@
-//! Writes tables as comma-separated values (RFC 4180). The name of each metric ends with its unit,
-//! so that the column names of a pivoted table contain the units.
+//! Writes tables as comma-separated values, quoted as in RFC 4180. The names of a run's metrics end
+//! with their units, so the columns of a pivoted table state the units.
 
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub fn name_of(value: &impl Serialize) -> String {
     }
 }
 
-/// Returns the unit in the form that ends a column name.
+/// Returns the unit in the form that ends the name of a metric.
 pub fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",

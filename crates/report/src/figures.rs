@@ -23,7 +23,7 @@ pub struct FigureTable {
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureGroup {
     pub title: String,
-    /// The load as text, or the variant that the ratios refer to.
+    /// A text that distinguishes the group, such as its variant; may be empty.
     pub label: String,
     pub columns: Vec<FigureColumn>,
 }
@@ -60,15 +60,15 @@ impl FigureColumn {
     }
 }
 
-/// The cells of one variant, in the order of the columns.
+/// A row of cells, in the order of the columns.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureRow {
     pub name: String,
-    /// The label of the variant, which determines the row's color.
+    /// The label of the variant, which determines the row's color; may be empty.
     pub variant: String,
     /// The text that a row without cells shows instead.
     pub absence: Option<String>,
-    /// The worst validity of the row's figures.
+    /// The worst validity of the row's figures; `None` if the row does not state it.
     pub validity: Option<Validity>,
     /// The cells of all groups, one for each column.
     pub cells: Vec<FigureCell>,
@@ -96,12 +96,13 @@ impl FigureRow {
     }
 }
 
-/// A value with its range and validity; empty if it was not measured.
+/// A value with its range and validity, or a text; empty if the value was not measured.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FigureCell {
     /// The median and range over the blocks; `None` if nothing was measured or no block is usable.
     pub estimate: Option<Estimate>,
-    /// The worst validity of the values; `None` if nothing was measured.
+    /// The worst validity of the usable values: invalid if no block is usable, `None` if nothing
+    /// was measured.
     pub validity: Option<Validity>,
     /// Text that replaces the number.
     pub words: Option<String>,

@@ -14,7 +14,7 @@ pub struct Section {
     pub title: String,
     /// The id of the section on the page, for links.
     pub anchor: String,
-    /// The text of the section.
+    /// The text of the section, without its heading.
     pub html: String,
 }
 

@@ -6,7 +6,7 @@
 /// appears next to the gateway's name.
 const COLORS: usize = 7;
 
-/// The CSS class of each variant.
+/// Maps each variant to the CSS class of its color.
 #[derive(Clone, Debug)]
 pub struct Palette {
     variants: Vec<String>,
@@ -20,7 +20,8 @@ impl Palette {
         Self { variants }
     }
 
-    /// Returns the CSS class that sets the variant's color.
+    /// Returns the CSS class that sets the variant's color. Unknown variants are gray, like the
+    /// direct variant.
     pub fn class(&self, variant: &str) -> String {
         match self.variants.iter().position(|known| known == variant) {
             Some(index) => format!("v{}", index % COLORS + 1),
@@ -29,5 +30,5 @@ impl Palette {
     }
 }
 
-/// The label of the direct path from load generator to upstream.
+/// The label of the direct path from the load generator to the upstream.
 pub const DIRECT: &str = "direct";

@@ -10,7 +10,7 @@ use crate::palette::Palette;
 /// A table of figures with its explanation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Section {
-    /// The section's anchor, a single word.
+    /// The section's anchor: lowercase words, joined by hyphens.
     pub id: &'static str,
     pub heading: &'static str,
     /// An explanation of the section's table.

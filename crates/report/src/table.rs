@@ -11,7 +11,7 @@ use crate::validity::Validity;
 pub struct Table {
     /// The columns of each phase, from left to right.
     pub groups: Vec<Group>,
-    /// One row for each variant or part of a variant.
+    /// One row for each variant, part of a variant, or other subject.
     pub rows: Vec<Row>,
 }
 
@@ -221,8 +221,8 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Returns a column of estimates on a common scale. A row without an estimate gets an empty
-    /// cell.
+    /// Returns a column of estimates on a common scale. A row whose entry is `None` gets an empty
+    /// cell; [`Cell::of`] determines the other cells.
     pub fn of<'a>(
         head: [&'static str; 2],
         unit: Unit,
@@ -260,8 +260,8 @@ impl Lane {
 }
 
 impl Table {
-    /// Distributes the cells of the columns among the rows, which must be empty. Groups without
-    /// columns are left out.
+    /// Distributes the cells of the columns among the rows, which must not have cells yet. Groups
+    /// without columns are left out.
     pub fn of_lanes(mut rows: Vec<Row>, lanes: Vec<Lanes>) -> Self {
         let filled = lanes.into_iter().filter(|it| !it.lanes.is_empty());
         let group = |group: Lanes| {

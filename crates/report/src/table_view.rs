@@ -35,7 +35,7 @@ struct RowView {
     /// The row's validity; `None` if it is valid or the row does not state it.
     validity: Option<&'static str>,
     absence: Option<String>,
-    /// The cells of each phase.
+    /// The cells of each group.
     groups: Vec<Vec<CellView>>,
 }
 

@@ -1,5 +1,6 @@
 //! Fits plain text into a fixed number of columns. Text from files and gateways is not trusted:
-//! control characters never reach the terminal, and long lines are wrapped or truncated.
+//! apart from newlines, tabs and colors, nothing that controls the terminal reaches it, and long
+//! lines are wrapped or truncated.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -18,8 +19,8 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Removes everything that controls a terminal: escape sequences with their parameters (ECMA-48),
-/// other control characters, and characters that change the writing direction. Newlines remain, and
-/// tabs become spaces.
+/// other control characters, and characters that change the writing direction. Newlines remain;
+/// tabs and lone carriage returns become spaces.
 pub fn clean_lines(text: &str) -> String {
     for_terminal(text, false).replace('\t', TAB)
 }

@@ -32,7 +32,7 @@ impl Validity {
         }
     }
 
-    /// Returns the mark that follows a limited figure, or an empty text.
+    /// Returns the mark that follows a limited figure, or an empty string.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Limited => "*",

@@ -1,5 +1,6 @@
-//! Checks a gateway folder without a load. For each scenario, the check starts the gateway, sends
-//! the parity cases, first sequentially and then concurrently, and stops the gateway.
+//! Checks a gateway folder without measuring the gateway. For each scenario, the check starts the
+//! gateway, sends the parity cases, first sequentially and then concurrently, and stops the
+//! gateway. If the scenario has changes or calls to the admin interface, they are tested too.
 
 mod burst;
 
@@ -65,9 +66,9 @@ pub struct CheckRequest<'a> {
     pub scenarios: &'a [Scenario],
     /// The folder for rendered files and logs. Each scenario gets a folder in it.
     pub out: &'a Path,
-    /// The testbed of the gateway.
+    /// The testbed that starts the gateway and the upstream.
     pub testbed: &'a Testbed,
-    /// Interrupts the check.
+    /// Ends the check early when it is raised.
     pub interrupt: &'a Interrupt,
 }
 
@@ -89,7 +90,7 @@ pub struct Checked {
 /// The outcome of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckOutcome {
-    /// The gateway does not support these policies.
+    /// The gateway does not support these policies or changes.
     NotSupported(Vec<String>),
     /// The cases were sent; some may have failed.
     Asked(ParityRecord),
@@ -167,7 +168,7 @@ pub enum CheckStep<'a> {
 /// returns, all processes that it started have ended.
 ///
 /// # Errors
-/// The folder cannot be written.
+/// A scenario's folder in [`CheckRequest::out`] cannot be emptied or created.
 pub fn check_gateway(
     request: &CheckRequest<'_>,
     mut report: impl FnMut(CheckStep<'_>),
@@ -420,7 +421,7 @@ fn prove_later(
     };
     running.change(CONFIGURE)?;
     Propagation::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
-    // The ledger does not count a repeated nonce, so these requests need another tag.
+    // The ledger counts a repeated nonce as a retry, so these requests need another tag.
     let place = Place {
         tag: place.tag + 1,
         is_after: true,

@@ -38,7 +38,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) earlier: Vec<TrialRecord>,
     /// The first nonce tag of the run.
     pub(crate) first_tag: u16,
-    /// The other trials of the block, if they run together.
+    /// This trial's membership in the lockstep of its block, if the block's trials run together.
     pub(crate) lockstep: Option<Member<'a>>,
 }
 

@@ -20,7 +20,7 @@ pub enum RunnerError {
     /// A command-line argument is unknown, or conflicts with another.
     #[error("{message}")]
     Words {
-        /// The error.
+        /// The mistake, as a sentence without the remedy.
         message: String,
         remedy: String,
     },
@@ -29,14 +29,13 @@ pub enum RunnerError {
     File {
         /// The path of the file.
         path: std::path::PathBuf,
-        /// The error.
         message: String,
         remedy: String,
     },
     /// The plan conflicts with its study.
     #[error(transparent)]
     Study(#[from] PlanError),
-    /// A gateway or an upstream cannot be found or started.
+    /// A gateway, an upstream, a host or a cluster cannot be found, started or reached.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// The run directory cannot be used.
@@ -104,7 +103,6 @@ impl RunnerError {
         }
     }
 
-    /// Returns the remedy.
     pub fn remedy(&self) -> String {
         match self {
             Self::Several(_) => "correct the files at these places".into(),

@@ -1,8 +1,9 @@
-//! HTTP requests outside a load: for parity, for the upstream's ledger and for admin interfaces.
+//! HTTP requests outside a load: for parity, the readiness and the metrics of a gateway, admin
+//! interfaces, and the upstream's ledger.
 //!
-//! A probe is one request on a separate connection, plain or over TLS, and its response. Nothing
-//! here is measured. This module must not depend on its callers, or on the meaning of a response
-//! for a trial.
+//! A probe is one request on a separate connection, plain or over TLS, and its response. The load
+//! generator does not count these requests. This module must not depend on its callers, or on the
+//! meaning of a response for a trial.
 
 use std::borrow::Cow;
 use std::io::ErrorKind::{TimedOut, WouldBlock};
@@ -17,11 +18,11 @@ use gatebench_net::http1::{
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_testbed::{Interrupt, Wire};
 
-/// The timeout for a response, excluding its body. On a busy machine, some responses have taken
-/// seven seconds.
+/// The timeout for a response. Each byte of the body that arrives extends it (see
+/// [`BODY_BYTES_PER_MS`]). On a busy machine, some responses have taken seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
-/// If no part of a response has arrived after this time, and the process has printed a fatal line,
-/// the wait ends.
+/// If the head of a response is incomplete after this time, and the process has printed a fatal
+/// line, the wait ends.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
 /// The minimum rate of a body, which even a slow gateway on a busy machine exceeds.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
@@ -88,9 +89,10 @@ pub(crate) fn send(
 ///
 /// # Errors
 /// The system's error; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
-/// [`io::ErrorKind::InvalidData`] if it is not HTTP/1.1, [`io::ErrorKind::FileTooLarge`] if its
-/// body is too large, [`io::ErrorKind::Interrupted`] if the run was interrupted,
-/// [`io::ErrorKind::Other`] if the process printed why it does not respond.
+/// [`io::ErrorKind::UnexpectedEof`] if the connection is closed before the response begins,
+/// [`io::ErrorKind::InvalidData`] if the response is truncated or is not HTTP/1.1,
+/// [`io::ErrorKind::FileTooLarge`] if its body is too large, [`io::ErrorKind::Interrupted`] if the
+/// run was interrupted, [`io::ErrorKind::Other`] if the process printed why it does not respond.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],

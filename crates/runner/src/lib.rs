@@ -1,20 +1,25 @@
 //! The runner turns the user's choice into a plan, and a plan into a run directory.
 //!
-//! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] executes the
-//! plan trial by trial. The crate prints nothing; an [`Observer`] receives typed events.
+//! [`prepare`] resolves scenarios, loads and gateways before the first trial; [`run`] executes the
+//! plan trial by trial. The crate prints nothing, except an output to standard output (`jsonl=-`);
+//! an [`Observer`] receives typed events.
 //!
 //! # Modules
 //! `plan` makes the plan, `trial` runs one trial, `phase` runs one load and the activities during
-//! it, and `run` decides the order of trials. Below them, `parity` proves that a gateway does what
-//! its scenario requires, and `context` contains the inputs of a trial. `check` tests a gateway
-//! folder without a load. The crate `testbed` starts and ends processes.
+//! it, and `run` decides which trial comes next. Below them, `parity` proves that a gateway does
+//! what its scenario requires, and `context` contains the inputs of a trial. `check` tests a
+//! gateway folder without measuring the gateway. `external` finds a load generator that replaces
+//! the built-in one, and `outputs` sends figures to metrics servers and files. The crate `testbed`
+//! starts and ends processes.
 //!
 //! # One trial
 //! ```text
-//! upstream up → gateway rendered, started, ready → parity → probe on
-//!   → per phase: engine warms up, measures, drains → probe off
+//! upstream up → gateway rendered, started, ready → parity
+//!   → per phase: engine warms up, measures, drains; the watch samples gateway and upstream
 //! → parity again → gateway down → upstream down → the trial is on disk
 //! ```
+//!
+//! A cold load begins at the gateway's first correct response, without the first parity check.
 
 mod abort;
 mod check;

@@ -46,7 +46,7 @@ pub enum Progress {
         /// The expected duration of this and all further trials.
         left: Duration,
     },
-    /// The run ends before the end of its plan, for this reason.
+    /// The run skips some or all of its remaining trials, for this reason.
     EndedEarly(String),
     /// The trial has reached this step.
     StepStarted(Step),
@@ -68,14 +68,15 @@ pub enum Progress {
     TrialFinished {
         trial: Trial,
         outcome: Outcome,
-        /// The trial's loads.
+        /// The main figures of each of the trial's loads. Of the steps of a search, only the last
+        /// one is included.
         phases: Vec<PhaseSummary>,
         /// The expected duration of all further trials.
         left: Duration,
     },
-    /// A warning for the reader.
+    /// A problem that does not stop the run.
     Warning(Warning),
-    /// An output has ended.
+    /// Sending to an output has ended.
     Delivered(Delivery),
 }
 
@@ -99,7 +100,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The name used in files.
+    /// The name of the step in the live log of a trial.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::UpstreamUp => "upstream_up",
@@ -123,8 +124,8 @@ pub struct PhaseSummary {
     pub completed_per_second: f64,
     /// The number of responses.
     pub completed: u64,
-    /// The total number of requests without a response, responses that failed a check, and dropped
-    /// arrivals.
+    /// The total number of requests without a response, failed attempts to connect, responses that
+    /// failed a check, and dropped arrivals.
     pub failed: u64,
     /// The median response time; `None` if there are too few responses.
     pub response_p50_ns: Option<u64>,
@@ -141,7 +142,7 @@ pub struct RunSummary {
     pub planned: u32,
     /// The number of completed trials on disk.
     pub completed: u32,
-    /// The number of trials whose gateway lacks a policy.
+    /// The number of trials whose gateway does not support the scenario or its load.
     pub not_supported: u32,
     /// The number of failed trials.
     pub failed: u32,

@@ -67,9 +67,9 @@ pub struct RunRequest {
     pub outputs: Settings,
 }
 
-/// Runs the plan. Every finished trial is on disk before the next one starts; a failed trial is
-/// kept with its reason, and the run continues. During the run, all threads of this process avoid
-/// the gateway's cores, if there are other cores.
+/// Runs the plan. Every finished trial, or group of trials that run together, is on disk before the
+/// next one starts. A failed trial is kept with its reason, and the run continues. During the run,
+/// all threads of this process avoid the gateway's cores, if there are other cores.
 ///
 /// A resumed run repeats the trials that are missing or were interrupted, and the failed trials
 /// whose failure was not caused by their gateway or by a file.
@@ -564,10 +564,10 @@ impl<'a> RunLoop<'a> {
         Ok(false)
     }
 
-    /// Writes the status of the run.
+    /// Writes the status of the run, and returns its summary.
     fn conclude(mut self, ended: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
-        // The stopped segment of a soak is kept.
+        // A stopped segment of a soak counts as completed, but the run was still interrupted.
         let study = &self.request.prepared.plan.study;
         let is_stopped = accounted < self.summary.planned || study.is_in_segments();
         self.summary.interrupted = self.interrupt.is_raised() && is_stopped;

@@ -9,8 +9,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// The lowest priority.
 const NICE: i32 = 19;
 
-/// Returns the cores of this machine except these, for threads that must not disturb a measurement;
-/// empty if all are used.
+/// Returns the cores that this process may use except `used`, for threads that must not disturb a
+/// measurement. The list is empty if all cores are used.
 pub fn spare_cores(used: &[usize]) -> Vec<usize> {
     let mut cores = allowed_cores();
     cores.retain(|core| !used.contains(core));
@@ -27,8 +27,8 @@ pub(crate) fn step_aside(cores: &[usize]) {
     }
 }
 
-/// Keeps every thread of this process on some cores until it is dropped, because displays and
-/// samplers must not run on the gateway's cores.
+/// Keeps every thread of this process on some cores until this value is dropped, because displays
+/// and samplers must not run on the gateway's cores.
 pub(crate) struct KeptThreads {
     before: Vec<usize>,
 }
@@ -48,7 +48,8 @@ impl Drop for KeptThreads {
     }
 }
 
-/// Moves every thread, except those that have ended or must not be moved.
+/// Moves every thread of this process to these cores; an empty list moves none. Threads that have
+/// ended or that the system does not permit to be moved are skipped.
 fn move_all_threads(cores: &[usize]) {
     if cores.is_empty() {
         return;

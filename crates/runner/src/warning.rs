@@ -7,7 +7,7 @@ use gatebench_report::format::counted;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A gateway of the suite is not installed, and is omitted.
+    /// A gateway that only the suite or `all` names is not installed, and is omitted.
     #[error("gateway {gateway} is omitted: {reason}; {remedy}")]
     GatewayMissing {
         /// The gateway's name.
@@ -161,7 +161,7 @@ pub enum Warning {
     /// The trial continues after this error.
     #[error("trial {number}: {text}")]
     Trial {
-        /// Number of the trial.
+        /// The number of the trial.
         number: u32,
         /// The problem and the remedy.
         text: String,
@@ -169,7 +169,7 @@ pub enum Warning {
     /// A finished trial could not be written.
     #[error("trial {number} could not be stored: {reason}; {remedy}")]
     TrialLost {
-        /// Number of the trial.
+        /// The number of the trial.
         number: u32,
         /// The operating system's error.
         reason: String,
@@ -186,7 +186,7 @@ fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
         Some(host) => format!("{host} has {}", counted(cores as u64, "core")),
     };
     format!(
-        "gateways of {} are left out: {there}, which is too few for them, or it cannot limit gateways to these sizes; use a larger machine, or choose other sizes with --gateway-cpus",
+        "gateways of {} are left out: {there}, which is too few, or it cannot enforce these CPU limits; use a larger machine, or choose other sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

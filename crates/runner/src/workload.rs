@@ -115,8 +115,8 @@ pub fn connections_max(shape: &Shape) -> u32 {
     }
 }
 
-/// Checks before anything starts that each scenario can be run in each phase. `files` are the
-/// scenarios' files, and `phases_of` returns the phases of each.
+/// Checks before the first trial that each scenario can be run in each of its phases. `files` are
+/// the scenarios' files, and `phases_of` returns the phases of a scenario.
 ///
 /// # Errors
 /// All scenarios that cannot be run, with their files as the culprits.

@@ -167,7 +167,8 @@ fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     ends.collect()
 }
 
-/// Returns the figures for the latest second of a load, as names and values.
+/// Returns the figures for the latest second of a load and the number of failures so far, as names
+/// and values.
 pub(crate) fn latest(seconds: &[LiveSecond]) -> Vec<[String; 2]> {
     let Some(last) = seconds.last() else {
         return Vec::new();

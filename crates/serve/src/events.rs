@@ -16,7 +16,7 @@ use crate::frames::{Frame, Watched};
 use crate::pages::{list, run};
 use crate::problem::Problem;
 
-/// The interval between two reads of the files.
+/// The interval between two checks for a changed frame.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The changing part of the page for a run that has not started.

@@ -72,7 +72,8 @@ impl Folder {
     }
 }
 
-/// Reports whether the path is a directory that contains a manifest. Links do not count.
+/// Reports whether the path is a directory that contains a manifest. Symbolic links are not
+/// followed.
 fn is_run(dir: &Path) -> bool {
     let is_dir = fs::symlink_metadata(dir).is_ok_and(|it| it.is_dir());
     is_dir && fs::symlink_metadata(dir.join(MANIFEST)).is_ok_and(|it| it.is_file())

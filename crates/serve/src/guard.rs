@@ -17,7 +17,7 @@ use crate::secret::Secret;
 /// The only path that accepts POST requests, and only with `--allow-run`.
 pub(crate) const START: &str = "/start";
 
-/// The content security policy of every page. Responses with untrusted content have their own,
+/// The content security policy of every page. Responses with untrusted content have other policies,
 /// which include a sandbox.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -84,7 +84,7 @@ impl Guard {
 
     /// Reports whether a host is `localhost` or an IP address, with the port of this server. If the
     /// server listens on the loopback interface, the address must be a loopback address. Any other
-    /// name may be that of a site that makes the name resolve to this machine.
+    /// name may belong to a site that makes the name resolve to this machine.
     fn is_own_name(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !name.is_empty() && !port.ends_with(']') => (name, port),
@@ -117,7 +117,7 @@ impl Guard {
         let token = query.split('&').find_map(|it| it.strip_prefix("token="))?;
         if !self.token.is(token) {
             return Some(Err(Problem::Forbidden(
-                "the token is not valid for this server: open the URL that it printed",
+                "the token is not valid for this server: open the URL that the server printed",
             )));
         }
         let cookie = format!(

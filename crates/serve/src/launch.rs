@@ -49,11 +49,11 @@ pub struct Launch {
     pub program: PathBuf,
     pub suites: Vec<Choice>,
     pub gateways: Vec<Choice>,
-    /// Arguments that are appended to each command.
+    /// Additional arguments of each command.
     pub further: Vec<String>,
 }
 
-/// Starts runs and keeps the end of their output.
+/// Starts runs and keeps the end of their standard error.
 pub(crate) struct Launcher {
     pub(crate) launch: Launch,
     /// The tokens of open pages. Each token starts one run.
@@ -210,7 +210,8 @@ impl Launcher {
             .any(|it| !it.has_ended.load(Ordering::Acquire))
     }
 
-    /// Returns the last output of a run that this server started, and whether the run has ended.
+    /// Returns the last output of a run and whether the run has ended, or `None` if this server did
+    /// not start the run.
     pub(crate) fn output(&self, name: &str) -> Option<(String, bool)> {
         let started = locked(&self.started).get(name).cloned()?;
         let output = String::from_utf8_lossy(&locked(&started.output)).into_owned();
@@ -219,7 +220,7 @@ impl Launcher {
 }
 
 impl Started {
-    /// Reads the output of the run until it ends.
+    /// Keeps the end of the run's output until the run ends.
     fn watch(&self, mut child: Child) {
         if let Some(output) = child.stderr.take() {
             self.read(output);

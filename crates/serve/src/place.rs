@@ -1,4 +1,4 @@
-//! Places the threads of this process on cores that no measurement uses.
+//! Moves the threads of this process to cores that no measurement uses, if there are any.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::shared::locked;
 
-/// The lowest priority.
+/// The nice value of the lowest priority.
 const NICE: i32 = 19;
 
 /// The cores that the threads of this process may use.

@@ -34,9 +34,9 @@ pub struct Sides {
     pub direction: Direction,
 }
 
-/// Compares two runs by their blocks, cell by cell. The intervals of all cells are simultaneously
-/// correct with [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that matters: 0.02
-/// is two percent.
+/// Compares two runs by their blocks, cell by cell. All verdicts of better or worse are
+/// simultaneously correct with [`CONFIDENCE`] (Holm). `smallest_effect` is the smallest effect that
+/// matters: 0.02 is two percent.
 ///
 /// If a side of a cell has fewer than [`MIN_BLOCKS`] blocks, the cell has no interval, and its
 /// verdict is that there are too few blocks. The result is `None` for a cell with an empty side or
@@ -132,7 +132,7 @@ impl Apart {
     }
 
     /// Returns the two-sided p-value of the hypothesis that there is no difference, or `None` if
-    /// the noise is unknown.
+    /// there are too few values for a verdict.
     fn p_value(&self) -> Option<f64> {
         let known = self.known.as_ref()?;
         if self.effect == 0.0 {

@@ -1,10 +1,11 @@
 //! Finds the point at which a condition becomes true.
 
-/// The number of steps that exhausts the 53 significant bits of an f64.
+/// A number of steps that exhausts the 53 significant bits of an f64.
 pub(crate) const DIGITS: u32 = 60;
 
-/// Returns the lowest number between `low` and `high` for which `holds` is true. `holds` must also
-/// be true for all larger numbers. Each step halves the interval, and the result is its upper end.
+/// Approximates the lowest number between `low` and `high` for which `holds` is true. `holds` must
+/// also be true for all larger numbers. Each of the `steps` halves the interval, and the result is
+/// the upper end of the last one.
 pub(crate) fn bisect(mut low: f64, mut high: f64, steps: u32, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..steps {
         let middle = low + (high - low) / 2.0;

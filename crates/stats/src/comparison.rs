@@ -12,8 +12,8 @@ use crate::{Interval, bootstrap, holm};
 /// several.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The minimum number of blocks for a bootstrap interval. With fewer, the resamples are too
-/// similar.
+/// The minimum number of blocks for a bootstrap interval. With fewer, the resamples are too similar
+/// to each other.
 pub const BOOTSTRAP_BLOCKS: usize = 20;
 
 /// The values of two variants in the same blocks.
@@ -56,16 +56,16 @@ pub enum Method {
 /// The result of comparing a candidate with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The geometric mean of the blocks' ratios, candidate ÷ baseline; NaN (in JSON: null) if the
-    /// sides spoiled every block.
+    /// The ratio of the geometric means, candidate ÷ baseline; NaN (in JSON: null) if the sides
+    /// spoiled every block.
     pub ratio: f64,
-    /// The ratio's interval, at the confidence that Holm's correction requires; `None` with fewer
-    /// than [`MIN_BLOCKS`] blocks.
+    /// The ratio's interval, at the confidence that all comparisons together require; `None` with
+    /// fewer than [`MIN_BLOCKS`] blocks or fewer than [`crate::MIN_RUNS`] baseline runs.
     pub interval: Option<Interval>,
     /// The interval's method; `None` without an interval.
     pub method: Option<Method>,
-    /// The p-value of the sign-flip test, as a check on the interval; `None` with more than 20
-    /// blocks or with a repeated interval.
+    /// The p-value of the sign-flip test, as a check on the interval. `None` without blocks, with
+    /// more than 20 blocks, for a repeated interval, and for runs that are not paired.
     pub sign_flip_p: Option<f64>,
     /// The verdict on the candidate, given the smallest effect that matters.
     pub verdict: Verdict,
@@ -110,7 +110,7 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
 
 /// Like [`compare_all`], but also counts the missing blocks of each pair against the side that
 /// spoiled them ([`Spoiled::weigh`]). Their sign test is another hypothesis in Holm's correction. A
-/// pair without blocks has no interval, and its ratio is NaN.
+/// pair whose blocks were all spoiled has no interval, and its ratio is NaN.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],

@@ -1,6 +1,6 @@
-//! Pure statistics: estimates, trustworthy percentiles, paired comparisons and verdicts. The crate
-//! uses no clock and no I/O, and derives all randomness from a seed. Every formula cites its
-//! source.
+//! Pure statistics: estimates, trustworthy percentiles, comparisons and their verdicts, capacity,
+//! scalability, trends, changes and leaks. The crate uses no clock and no I/O, and derives all
+//! randomness from a seed. Every published method cites its source.
 
 pub mod apart;
 mod bisection;

@@ -15,7 +15,7 @@ pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
         return None;
     }
     let size: f64 = differences.iter().map(|d| d.abs()).sum();
-    // Rounding errors may make sums differ that are equal in exact arithmetic. They must count as
+    // Sums that are equal in exact arithmetic may differ by rounding errors, but must be treated as
     // equal.
     let seen = differences.iter().sum::<f64>().abs() - size * 1e-12;
     let patterns = 1_u32 << differences.len();

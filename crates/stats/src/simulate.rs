@@ -38,7 +38,7 @@ impl Noise {
     }
 
     /// Draws a value of Student's t with three degrees of freedom, scaled to a standard deviation
-    /// of 1. One value in a hundred is beyond 3.
+    /// of 1. About 1.4 % of the values are more than 3 away from zero.
     pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()

@@ -7,7 +7,7 @@ use crate::verdict::Reading;
 /// The maximum number of blocks to suggest.
 const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
-/// The mean and the standard deviation of the blocks' log ratios or differences.
+/// The mean and the standard deviation of values, such as the blocks' log ratios or differences.
 pub(crate) struct Spread {
     pub(crate) mean: f64,
     pub(crate) deviation: f64,

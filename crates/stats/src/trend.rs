@@ -1,5 +1,5 @@
-//! Tests a series for a trend with the Mann-Kendall test, and measures the trend with Theil and
-//! Sen's slope.
+//! Tests a series for a trend with the Mann-Kendall test, and measures the trend with the Theil–Sen
+//! slope.
 //!
 //! Sources: H. B. Mann, *Nonparametric Tests Against Trend*, Econometrica 13(3), 1945; M. G.
 //! Kendall, *Rank Correlation Methods*, 1975 (variance with ties, exact distribution); P. K. Sen,
@@ -20,8 +20,8 @@ const EXACT_POINTS_MAX: usize = 30;
 pub struct Trend {
     /// The two-sided p-value of the hypothesis that the order of the values is random.
     pub p: f64,
-    /// Theil and Sen's slope times the length of the series, relative to the median: 0.1 is a rise
-    /// of ten percent.
+    /// The Theil–Sen slope times the length of the series, relative to the absolute median: 0.1 is
+    /// a rise of ten percent.
     pub drift: f64,
 }
 
@@ -48,7 +48,7 @@ fn pairs(values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-/// Returns the median slope of all pairs of points.
+/// Returns the median slope of all pairs of points, or `None` if there are no pairs.
 pub(crate) fn theil_sen(values: &[f64]) -> Option<f64> {
     let slopes: Vec<f64> = pairs(values).map(|(run, rise)| rise / run).collect();
     median(&slopes)

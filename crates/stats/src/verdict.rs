@@ -33,9 +33,10 @@ pub enum Verdict {
         /// stay the same; `None` if that is more than 10,000 or unknown.
         blocks_needed: Option<usize>,
     },
-    /// There are fewer than [`MIN_BLOCKS`] blocks, so there is no verdict.
+    /// There are too few values for a verdict: fewer than [`MIN_BLOCKS`] blocks, or fewer than
+    /// [`crate::MIN_RUNS`] baseline runs.
     TooFewBlocks {
-        /// The number of blocks so far.
+        /// The number of blocks or baseline runs so far.
         blocks: usize,
     },
 }

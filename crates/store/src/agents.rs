@@ -9,7 +9,8 @@ pub struct AgentsRecord {
     /// schedule: the largest delay minus the smallest. `None` if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
-    /// The maximum error of the spread, in either direction.
+    /// The largest clock uncertainty of any agent. Each start time may be wrong by this much, in
+    /// either direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
     /// The agents in the order of the command line.
@@ -39,13 +40,14 @@ pub struct AgentRecord {
     pub response_p99_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_p99_ns: Option<u64>,
-    /// The time over which the agent's machine was observed.
+    /// The time from the confirmation of the start to the end of the load, over which `steal_ns`
+    /// and `throttled_ns` were counted.
     pub window_ns: u64,
     /// The time that the hypervisor took from the workers' cores.
     pub steal_ns: u64,
     /// The time that a CPU limit throttled the agent.
     pub throttled_ns: u64,
-    /// The halves of added latency, if the load was traced.
+    /// The uncertainty of the halves of the added latency; `None` if no response was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halves: Option<HalvesRecord>,
     /// The maximum error, in either direction, of the difference between the agent's clock and that
@@ -64,7 +66,7 @@ pub struct AgentRecord {
 pub struct HalvesRecord {
     /// True if the agent and the upstream read the same clock.
     pub clock_is_shared: bool,
-    /// The maximum error of the halves, in either direction; 0 for a shared clock.
+    /// The maximum error of the known halves, in either direction; 0 for a shared clock.
     pub uncertainty_ns: u64,
     /// The number of requests whose halves are unknown.
     pub unknown: u64,

@@ -1,4 +1,5 @@
-//! Writes files that are either complete or absent, even after a power failure.
+//! Replaces files atomically: even after a power failure, a file has either its old or its new
+//! contents.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// The mode of files that everyone may read, before the umask is applied.
+/// The mode of files that are not private, before the umask is applied.
 const FOR_ALL: u32 = 0o666;
-/// The mode of files that only the user may read.
+/// The mode of files that only the user may read and write.
 const FOR_THE_USER: u32 = 0o600;
 
 /// Writes `bytes` to `path`. A temporary file next to it is written, flushed to the disk and
@@ -41,7 +42,7 @@ fn write_for(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// behind, is removed first, because it may be a link.
 fn write_synced(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("write", path, error);
-    // If the removal fails, the creation fails as well and returns the error.
+    // If an existing file cannot be removed, the creation below fails and returns the error.
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::StoreError;
 
-/// A file or folder in a run directory, which need not exist.
+/// The path of a file or folder in a run directory. Nothing need exist at this path.
 #[derive(Clone, Debug)]
 pub(crate) struct Below {
     run: PathBuf,
@@ -53,7 +53,8 @@ impl Below {
         fs::symlink_metadata(self.path()).is_ok()
     }
 
-    /// Reads the whole file; `None` if it does not exist or the path leaves the run directory.
+    /// Reads the whole file; `None` if it does not exist, or if its path is absolute or contains
+    /// `..`.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut file) = self.file()? else {
             return Ok(None);
@@ -64,8 +65,8 @@ impl Below {
         Ok(Some(bytes))
     }
 
-    /// Opens the file, which must be regular; `None` if it does not exist or the path leaves the
-    /// run directory.
+    /// Opens the file, which must be regular; `None` if it does not exist, or if its path is
+    /// absolute or contains `..`.
     pub(crate) fn file(&self) -> Result<Option<File>, StoreError> {
         let Some(file) = self.open(OFlags::empty())? else {
             return Ok(None);
@@ -83,6 +84,7 @@ impl Below {
     }
 
     /// Returns the folders in this folder, except hidden ones; empty if this folder does not exist.
+    /// A symbolic link in this folder is an error, unless its name is hidden.
     pub(crate) fn folders(&self) -> Result<Vec<Self>, StoreError> {
         if !self.is_folder()? {
             return Ok(Vec::new());
@@ -106,8 +108,9 @@ impl Below {
         Ok(folders)
     }
 
-    /// Opens the path component by component, without blocking on a FIFO. `kind` is the required
-    /// type of the last component.
+    /// Opens the path component by component, without blocking on a FIFO. `kind` is
+    /// [`OFlags::DIRECTORY`] if the last component must be a folder. Returns `None` if a component
+    /// does not exist, or if the path is absolute or contains `..`.
     fn open(&self, kind: OFlags) -> Result<Option<OwnedFd>, StoreError> {
         let mut path = self.run.clone();
         let mut at = match open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {

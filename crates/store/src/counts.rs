@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
-/// The numbers of requests by outcome.
+/// The counts of a load or a group. Unless stated otherwise, a count covers the requests that were
+/// due in the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Arrivals that were due in the measurement; in a closed load, the same as `sent`.
     pub intended: u64,
-    /// Requests handed to the kernel.
+    /// Requests that were due in the measurement and were sent, no matter how late.
     pub sent: u64,
     /// Requests that were due in the measurement and received a complete response, no matter how
     /// late.
@@ -21,13 +22,14 @@ pub struct Counts {
     /// Completed requests by status class: `2xx`, `3xx`, `4xx`, `5xx`.
     #[serde(default)]
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response by kind: `connect`, `reset`, `closed_early`, `timeout`,
-    /// `protocol`, `tls`.
+    /// Requests without a response, and failed attempts to connect, by kind: `connect`, `reset`,
+    /// `closed_early`, `timeout`, `protocol`, `tls`. An external load generator may use other
+    /// names.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
-    /// The maximum length of a worker's arrival queue.
+    /// The maximum number of arrivals that waited in one worker's queue for one group.
     pub queued_max: u64,
     /// Responses that failed a check, by the text of the check.
     #[serde(default)]
@@ -36,10 +38,11 @@ pub struct Counts {
     /// versions, and for load generators that do not report this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_checks: Option<u64>,
+    /// Connections that were established, including those that were opened before the measurement.
     pub connections_opened: u64,
-    /// Bytes of requests handed to the kernel.
+    /// Bytes of the requests in `sent`, including their heads but not the overhead of TLS.
     pub bytes_sent: u64,
-    /// Bytes of responses received.
+    /// Bytes that arrived within the measurement, including heads and the overhead of TLS.
     pub bytes_received: u64,
 }
 
@@ -93,9 +96,9 @@ pub struct GroupRecord {
 pub struct RouteRecord {
     /// The request's name in the report.
     pub name: String,
-    /// Requests handed to the kernel.
+    /// Requests that were due in the measurement and were sent, no matter how late.
     pub sent: u64,
-    /// Requests that received a complete response, no matter how late.
+    /// Requests among `sent` that received a complete response, no matter how late.
     pub completed: u64,
     /// Requests without a response.
     pub failed: u64,

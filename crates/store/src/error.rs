@@ -128,7 +128,7 @@ impl Blame for StoreError {
                 dir.display()
             ),
             Self::NotARun { .. } => {
-                "name the directory that `gatebench run` printed when it ended".into()
+                "name a run directory, such as one that `gatebench list runs` shows".into()
             }
             Self::NewerSchema { .. } => {
                 "read it with the version of gatebench that wrote it, or with a newer one".into()

@@ -7,8 +7,9 @@ use crate::StoreError;
 use crate::below::Below;
 use crate::run::TRIALS;
 
-/// The maximum number of listed files, and the maximum depth of subfolders.
+/// The maximum number of listed files.
 const FILES_MAX: usize = 2_000;
+/// The maximum depth of listed subfolders.
 const DEPTH_MAX: u32 = 6;
 
 /// A file of a run directory.
@@ -35,8 +36,8 @@ pub fn files_of_trial(dir: &Path, trial: &str) -> Result<Vec<StoredFile>, StoreE
     listed(&Below::run(dir).join(TRIALS).join(trial), DEPTH_MAX)
 }
 
-/// Opens a file of the run in `dir` by its path relative to `dir`; `None` if it does not exist or
-/// the path leaves the run directory.
+/// Opens a file of the run in `dir` by its path relative to `dir`; `None` if it does not exist, or
+/// if `path` is absolute or contains `..`.
 ///
 /// # Errors
 /// [`StoreError::Link`], [`StoreError::Corrupt`] if it is not a regular file, [`StoreError::Io`].
@@ -52,7 +53,8 @@ pub fn open_trial_file(dir: &Path, trial: &str, path: &str) -> Result<Option<Fil
     Below::run(dir).join(TRIALS).join(trial).join(path).file()
 }
 
-/// Lists regular files. Links, hidden names and names that are not UTF-8 are left out.
+/// Lists the regular files in a folder and, down to `depth`, in its subfolders. Links, hidden
+/// names, names that are not UTF-8, and files after the first [`FILES_MAX`] are left out.
 fn listed(folder: &Below, depth: u32) -> Result<Vec<StoredFile>, StoreError> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.clone(), String::new(), depth)];

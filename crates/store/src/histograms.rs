@@ -178,7 +178,8 @@ fn read(
     Ok(())
 }
 
-/// Splits `phase.metric.class` into the phase and the rest.
+/// Splits `phase.metric.class` into the phase and the rest. Returns `None` if the text has fewer
+/// parts or cannot be a tag in a log.
 fn split_tag(tag: &str) -> Option<(&str, &str)> {
     let (phase, rest) = tag.split_once('.')?;
     Tag::new(tag)?;

@@ -9,12 +9,14 @@
 //!     series.csv                       one row per phase and second
 //!     requests.csv                     requests by outcome in each second and in the drain
 //!     gateway/                         rendered files and logs of the gateway
-//!     live.jsonl                       steps and seconds, only while the trial runs
+//!     PHASE.folded                     stack samples of a phase, if requested
+//!     engine/                          files of an external load generator, by phase
+//!     live.jsonl                       events of the trial, until its record is complete
 //! ```
 //!
 //! A trial is written under its final name, so the paths in its files stay correct. `trial.json` is
-//! written last and makes the trial valid: a reader ignores a folder without this file, and so
-//! never sees a partial trial.
+//! written last, and [`Run`] ignores a folder without this file. A checkpoint of a trial that is
+//! still in progress has the outcome [`Outcome::Interrupted`].
 
 mod agents;
 mod atomic;

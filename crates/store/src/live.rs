@@ -1,6 +1,6 @@
-//! Reads and writes `live.jsonl` in the folder of a trial. While the trial runs, each of its steps
-//! and seconds adds a line to the file. When the trial's record is written, the file is removed; a
-//! killed run leaves it behind. Reports do not read it.
+//! Reads and writes `live.jsonl` in the folder of a trial. While the trial runs, its events are
+//! appended to the file, one per line. The file is removed once the trial has ended and its record
+//! is written; a killed run leaves the file behind. Reports do not read it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,12 +17,12 @@ use crate::run::TRIALS;
 
 pub(crate) const LIVE: &str = "live.jsonl";
 
-/// After this second, only one second of each minute is written, so that the file of a long soak
+/// From this second on, only one second of each minute is written, so that the file of a long soak
 /// stays small.
 const SECONDS_MAX: u32 = 86_400;
 const THEN_EVERY: u32 = 60;
 
-/// The maximum number of bytes to read at once.
+/// The maximum number of bytes that one call of [`LiveReader::follow`] reads.
 const READ_MAX: u64 = 32 << 20;
 
 /// An event of a trial.
@@ -91,7 +91,8 @@ impl LiveWriter {
         Ok(Self { file })
     }
 
-    /// Appends an event as one line. After the first day, omits all but one second of each minute.
+    /// Appends an event as one line. After the first day of a load, omits all but one second of
+    /// each minute.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -124,9 +125,9 @@ impl LiveReader {
         Self { file, offset: 0 }
     }
 
-    /// Returns the events since the last call; empty if the file does not exist. If the trial is
-    /// repeated, the events begin with [`LiveEvent::Trial`] again. Events of an unknown kind are
-    /// left out.
+    /// Returns the events since the last call; empty if the file does not exist. If the file has
+    /// become shorter because the trial is being repeated, reading starts again at its beginning.
+    /// Lines that are not events of a known kind are left out.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if the file is not a regular file; [`StoreError::Link`],

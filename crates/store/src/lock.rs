@@ -55,7 +55,7 @@ impl RunLock {
         Ok(Self { file })
     }
 
-    /// Reports whether a process is writing into the directory.
+    /// Reports whether a process holds the lock of the directory; false if there is no lock file.
     pub(crate) fn is_taken(dir: &Path) -> Result<bool, StoreError> {
         let Some(file) = Below::run(dir).join(LOCK).file()? else {
             return Ok(false);

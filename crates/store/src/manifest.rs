@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 pub struct Manifest {
     /// The version of the run directory, which the writer sets.
     pub schema: u32,
-    /// The version of gatebench that made the measurement.
+    /// The version of gatebench that began the run.
     pub gatebench: String,
     /// The time at which the run began.
     pub created: Timestamp,
@@ -34,10 +34,10 @@ pub struct Manifest {
     /// The gateways, by the labels of their variants.
     #[serde(default)]
     pub gateways: BTreeMap<String, GatewayIdentity>,
-    /// The facts about the machine that the probe found, by topic.
+    /// The facts about the machine and the libraries, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
-    /// Changes and assumptions that the reader must know about.
+    /// Warnings about the run, and the time and the command line of each resumption.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -48,11 +48,11 @@ pub struct Manifest {
 pub enum Status {
     /// The run is in progress, or its process died.
     Running,
-    /// Every trial of the plan was run.
+    /// Every trial of the plan has ended.
     Finished,
     /// The user stopped the run.
     Interrupted,
-    /// The run ended with an error.
+    /// The run ended with an error, or a trial could not be written.
     Failed,
 }
 
@@ -84,8 +84,8 @@ pub struct ExternalGenerator {
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,
-    /// The user's script that controls the load generator, with its path as given; `None` if the
-    /// scenario controls it.
+    /// The user's script that controls the load generator, with its absolute path; `None` if the
+    /// scenario determines the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<FileDigest>,
 }
@@ -93,7 +93,7 @@ pub struct ExternalGenerator {
 /// A file and the digest of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileDigest {
-    /// The path, relative to the folder unless stated otherwise.
+    /// The path. The field that contains the digest defines whether the path is relative.
     pub path: String,
     /// SHA-256 in lowercase hexadecimal digits.
     pub sha256: String,

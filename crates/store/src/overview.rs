@@ -1,4 +1,4 @@
-//! Reads a run for lists, without the records of its trials.
+//! Reads a run for a list of runs, without the records of its trials.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use crate::{Manifest, Status, StoreError};
 pub enum RunState {
     /// A process is writing into the directory.
     Running,
-    /// Every trial of the plan was run.
+    /// Every trial of the plan has ended.
     Finished,
     /// The user stopped the run.
     Interrupted,
-    /// The run ended with an error.
+    /// The run ended with an error, or a trial could not be written.
     Failed,
     /// The process of the run ended without writing a status.
     Killed,
@@ -35,14 +35,16 @@ pub struct RunOverview {
 pub struct TrialFolder {
     /// The folder's name, such as `0001-proxy-json-nginx-b1`.
     pub name: String,
-    /// True if the trial's record is on disk.
+    /// True if the trial's record is on disk, even if it is only a checkpoint.
     pub is_complete: bool,
-    /// True while the trial runs, and after its process was killed.
+    /// True if the trial's event file exists: while the trial runs, and after its process was
+    /// killed.
     pub is_live: bool,
 }
 
 impl RunOverview {
-    /// Reads the manifest of the run in `dir`, and checks whether its process is alive.
+    /// Reads the manifest of the run in `dir`. If its status is running, checks whether the process
+    /// is alive.
     ///
     /// # Errors
     /// See [`crate::Run::open`].

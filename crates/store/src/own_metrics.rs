@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 /// A gateway's own metrics over a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnMetricsRecord {
-    /// The number of fetches.
+    /// The number of fetches, including those that failed.
     pub scrapes: u64,
-    /// The number of fetches without a response in time or with a status other than 200.
+    /// The number of fetches that did not return the gateway's request count, for example because
+    /// of a timeout or a status other than 200.
     pub failed: u64,
-    /// The size of the largest response, in bytes.
+    /// The size of the largest response body, in bytes.
     pub bytes_max: u64,
     /// The duration of the longest fetch.
     pub took_ns_max: u64,
-    /// The growth of the gateway's own request count from the first to the last fetch.
+    /// The growth of the gateway's own request count from the first to the last successful fetch.
     pub requests: u64,
     /// The number of responses that the engine counted between these fetches.
     #[serde(rename = "answers")]
@@ -45,7 +46,8 @@ pub struct OwnAuditRecord {
     pub late_ns: Option<u64>,
     /// The time from the end of the load to the last fetch.
     pub waited_ns: u64,
-    /// The time between the last request before the load and the first fetch.
+    /// The wait before the fetch that precedes the load, in which the metrics should have counted
+    /// every earlier request.
     pub settled_ns: u64,
     /// The metrics that time requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,11 +62,12 @@ pub struct OwnLatencyRecord {
     pub covers: Covers,
     /// The number of requests that the metric timed; 0 for a gauge.
     pub count: u64,
-    /// The mean time of these requests; `None` if the metric has no sum.
+    /// The mean time of these requests, or the value of a gauge; `None` if the metric has no sum or
+    /// timed no requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// The resolution of the metric's times, if it is known to be coarser than the bounds of the
-    /// buckets.
+    /// The resolution of the metric's times, if the gateway's folder states it, or if the times are
+    /// evidently whole milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_ns: Option<u64>,
     /// The upper bounds of the buckets, except the infinite bound.
@@ -73,7 +76,7 @@ pub struct OwnLatencyRecord {
     /// The number of requests up to each bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub up_to: Vec<u64>,
-    /// The same times, as measured by the load generator.
+    /// The load generator's measurement of the same times.
     pub measured: MeasuredTimes,
 }
 
@@ -86,7 +89,8 @@ pub struct MeasuredTimes {
     /// The number of requests up to each bound of the gateway's buckets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub up_to: Vec<u64>,
-    /// The percentiles and their values; empty if only the mean is known.
+    /// The percentiles (0 to 100) and their values in nanoseconds; empty if only the mean is known
+    /// or if there are too few times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<(f64, u64)>,
 }

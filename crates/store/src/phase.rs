@@ -11,10 +11,11 @@ use crate::agents::AgentsRecord;
 use crate::counts::{Counts, ExactSum, GroupRecord, TimeFigures};
 use crate::own_metrics::OwnMetricsRecord;
 
-/// The record of a phase. Counts and usage cover the measurement, not the warm-up.
+/// The record of a phase. Counts and usage cover the measurement, not the warm-up, unless stated
+/// otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
-    /// The name of the phase in the load profile.
+    /// The name of the phase in the load profile, or of a load that the study added.
     pub name: String,
     /// The requested load.
     pub shape: Shape,
@@ -35,7 +36,7 @@ pub struct PhaseRecord {
     /// handshake. Connections that were opened before the measurement are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connects: Option<TimeFigures>,
-    /// The number of connections with a resumed TLS session.
+    /// The number of connections with a resumed TLS session; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
     /// The exact sums that complement the histograms, by `metric.class`, such as `response.2xx`.
@@ -47,7 +48,7 @@ pub struct PhaseRecord {
     /// The figures about the load generator itself.
     #[serde(default)]
     pub engine: EngineFacts,
-    /// The agents, if several load generators sent the load.
+    /// The agents, if agents sent the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsRecord>,
     /// The usage of each component: `gateway`, `upstream`, `engine`.
@@ -65,7 +66,8 @@ pub struct PhaseRecord {
     /// The change to the gateway during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeRecord>,
-    /// The failure of the upstream during the load.
+    /// The failure of a target or of the control plane during the load; `None` if the load ended
+    /// before the failure was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
     /// True if the other gateways of the block had the same load at the same time, on the same
@@ -90,11 +92,12 @@ pub struct PhaseRecord {
     /// The samples of the gateway's stacks, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
-    /// The warm-up, if it lasted until the CPU time per request settled; `None` if its length was
-    /// fixed.
+    /// The outcome of an adaptive warm-up, which ends when the CPU time per request has settled;
+    /// `None` if the length of the warm-up was fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_warm_up: Option<WarmUpRecord>,
-    /// The measurement in bins of a tenth of a second; `None` in runs that did not record them.
+    /// The measurement in bins of a tenth of a second; `None` for measurements over ten minutes,
+    /// and in runs that did not record bins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
     /// The role and outcome of the phase in a capacity search, if it is part of one.
@@ -117,8 +120,8 @@ pub struct WarmUpRecord {
     pub settled: bool,
 }
 
-/// A measurement in short bins, for testing whether it was steady. All lists have one value for
-/// each bin. The list of a component that cannot be observed is empty.
+/// A measurement in short bins, for testing whether it was steady. Each list has one value per bin,
+/// or is empty if the component cannot be observed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
     /// The end of each bin, counted from the start of the measurement, which is the start of the
@@ -189,13 +192,15 @@ pub struct SettleRecord {
 }
 
 /// The maximum rate of the bare network: event loops on the engine's cores and on the upstream's
-/// cores exchange messages as large as the load's requests and responses, without parsing them.
+/// cores exchange messages without parsing them. The messages are as large as the load's first
+/// request and the response to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,
-    /// The size of each message to the upstream's cores, in bytes. It is the size of a request.
+    /// The size of each message to the upstream's cores, in bytes. It is the size of the load's
+    /// first request.
     pub asked_bytes: u64,
-    /// The size of each message back, in bytes. It is the size of a response.
+    /// The size of each message back, in bytes. It is the size of the response to that request.
     pub answered_bytes: u64,
     /// The number of messages that came back.
     pub exchanges: u64,
@@ -222,8 +227,8 @@ pub struct FailureRecord {
     /// The numbers of requests that each target received. The failing target, if any, is the first.
     /// `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
-    /// The number of requests that the targets received beyond those that the load generator sent,
-    /// which are the gateway's retries. Each request that never reached a target hides one retry.
+    /// The number of the gateway's retries: the requests that the targets received beyond those
+    /// that the load generator sent. Each request that never reached a target hides one retry.
     /// Requests that a killed target received after its last report (for about a millisecond) are
     /// not included.
     pub sent_again: u64,
@@ -249,20 +254,21 @@ fn is_zero(count: &u64) -> bool {
 
 /// The numbers of responses that came from the upstream and of those that did not, according to the
 /// nonces and the upstream's ledger. The kinds are mutually exclusive, except `meant_for_gateway`
-/// and `repeated_at_upstream`.
+/// and `repeated_at_upstream`. Repetitions in the warm-up are included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
     /// Responses with their own nonce and the upstream's times, from which `added` is computed.
     pub traced: u64,
-    /// Responses without a nonce that did not come from the upstream, such as cached responses,
-    /// mocks and refusals.
+    /// Responses without times that did not come from the upstream, such as cached responses, mocks
+    /// and refusals.
     pub never_reached_upstream: u64,
     /// The responses among `never_reached_upstream` that the scenario expects from the gateway
     /// itself, such as mocks and refusals.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub meant_for_gateway: u64,
     /// Responses of the upstream that arrived without the nonce and the times, because the gateway
-    /// stripped the header that contains them.
+    /// stripped the header that contains them. If some requests never reached the upstream, this
+    /// number is an estimate.
     pub header_stripped: u64,
     /// Responses with the nonce of another request, such as cached responses.
     pub foreign: u64,
@@ -273,11 +279,12 @@ pub struct TraceCounts {
 /// Figures about the load generator itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFacts {
-    /// The event loop's backend: `io_uring` or `epoll`.
+    /// The event loop's backend, `io_uring` or `epoll`, or the name of an external load generator.
     pub backend: String,
-    /// The number of workers, one per core.
+    /// The number of workers, one per core; for an external load generator, the number of its
+    /// cores.
     pub workers: u32,
-    /// The CPU time of the workers during the measurement.
+    /// The CPU time of the workers during the measurement, or of the external load generator.
     pub cpu_ns: u64,
     /// The time that the workers were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
@@ -286,9 +293,11 @@ pub struct EngineFacts {
 /// The resource usage of a component's process tree during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The CPU time between the first and the last sample of the measurement.
+    /// The CPU time between the first and the last sample. For gatebench's own engine, it is the
+    /// CPU time of the workers during the measurement.
     pub cpu_ns: u64,
-    /// The time between these two samples.
+    /// The time between these two samples. For gatebench's own engine, and for the gateway and the
+    /// upstream under an external load generator, it is the length of the measurement.
     pub window_ns: u64,
     /// The largest anonymous resident memory at any sample.
     pub rss_anon_bytes_max: u64,
@@ -310,7 +319,8 @@ pub struct Usage {
     /// or were restarted.
     #[serde(default)]
     pub processes_ended: u32,
-    /// The effect of the CPU limit of the component's control group; `None` without a limit.
+    /// The effect of the CPU limit of the component's cgroup; `None` if there is no limit, or if
+    /// none of its periods elapsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -383,12 +393,12 @@ pub struct CoreUsage {
     pub resolution_ns: u64,
 }
 
-/// The growth of the upstream's ledger during the measurement.
+/// The growth of the upstream's ledger over one load, including the warm-up and the drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
     /// The number of requests that were received.
     pub requests: u64,
-    /// The number of nonces that were received for the first time.
+    /// The number of nonces that were received for the first time, as far as the ledger remembers.
     pub unique: u64,
     /// The number of nonces that were received again.
     pub repeated: u64,
@@ -427,20 +437,21 @@ pub enum StepOutcome {
     /// The step missed the objective.
     Missed,
     /// The step missed the objective, and something other than the gateway, the load generator and
-    /// the upstream disturbed it. Only runs of earlier versions, which repeated such steps, have
-    /// this outcome. Later versions derive disturbances from the machine's figures.
+    /// the upstream disturbed it. Only runs of earlier versions have this outcome. This version
+    /// derives disturbances from the machine's figures.
     Disturbed,
 }
 
 /// The figures that an external load generator printed for a phase. A figure that it does not print
-/// is `None` or empty. No figure is derived from others.
+/// is `None` or empty. Only the rate is computed from other figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExternalFigures {
     /// The name of the load generator.
     pub engine: String,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// The number of responses per second over the load generator's own measurement period.
+    /// The number of responses, divided by the length of the load generator's own measurement
+    /// period in seconds.
     pub rate_per_second: f64,
     /// The response times at the percentiles that the load generator printed, such as `99.9`.
     #[serde(default)]
@@ -526,7 +537,7 @@ pub struct GatewayWire {
     pub threads_busy: u32,
 }
 
-/// The calls to an admin interface during a load. Each round makes its calls one after the other.
+/// The calls to an admin interface during a load, made one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
     /// The number of the scenario's routes, not counting the one that the calls change.

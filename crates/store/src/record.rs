@@ -19,10 +19,12 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// The time at which the trial began.
     pub started: Timestamp,
-    /// The time at which everything that the trial started had ended.
+    /// The time at which everything that the trial started had ended; in a checkpoint, the time at
+    /// which the checkpoint was written.
     pub finished: Timestamp,
     pub outcome: Outcome,
-    /// The result of the parity test before the load; `None` if the trial ended earlier.
+    /// The result of the parity test before the load; `None` if the trial ended earlier, or if the
+    /// load began when the gateway was started.
     pub parity_before: Option<ParityRecord>,
     /// The result of the parity test after the load; `None` if the trial ended earlier.
     pub parity_after: Option<ParityRecord>,
@@ -60,7 +62,8 @@ pub struct ClockSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
-    /// All phases were measured, and parity was tested after them.
+    /// All phases were measured, and parity was tested after them. A soak or a profile that the
+    /// user stopped is also completed, without the parity test.
     Completed,
     /// The gateway lacks these policies, so nothing was started.
     NotSupported {
@@ -79,7 +82,8 @@ pub enum Outcome {
         /// The phase in which the failure occurred; `None` before and after the loads.
         phase: Option<String>,
     },
-    /// The user stopped the run. A resumed run measures the trial again.
+    /// The user stopped the run, or the process ended after a checkpoint. A resumed run measures
+    /// the trial again.
     Interrupted,
 }
 
@@ -98,16 +102,17 @@ impl Outcome {
     }
 }
 
-/// Facts about the gateway's process.
+/// Facts about the gateway's process. For an attached gateway, most fields are empty or 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayFacts {
-    /// The version that the program prints.
+    /// The version that the program prints; `unknown` for an attached gateway.
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,
     /// SHA-256 of the program in lowercase hexadecimal digits.
     pub sha256: String,
-    /// The arguments of every command that was run, in order.
+    /// The commands that started the gateway, with their arguments: the check, the control plane
+    /// and the gateway itself.
     pub commands: Vec<Vec<String>>,
     /// The rendered files, with paths relative to the trial's `gateway/` folder.
     pub rendered: Vec<FileDigest>,
@@ -121,15 +126,16 @@ pub struct GatewayFacts {
     #[serde(default)]
     pub processes_ended: u32,
     /// The number of lines in the gateway's access log after the gateway had ended; `None` if the
-    /// gateway folder does not name the log.
+    /// gateway folder does not name the log, or if the log cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
-    /// The gateway's error log; `None` if it is empty.
+    /// The gateway's standard error, which serves as its error log; `None` if it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_log: Option<ErrorLog>,
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The mechanism that enforced the limits: `cgroup v1`, `cgroup v2`, or only `cores`.
+    /// The mechanism that enforced the limits: `cgroup v1`, `cgroup v2`, `cores`, `its container`
+    /// or `its pod`; `None` without limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<String>,
     /// The time from the start to readiness.
@@ -184,10 +190,11 @@ impl ParityRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityCaseRecord {
     pub name: String,
-    /// True if the response was correct, and the request reached the upstream if and only if it had
-    /// to.
+    /// True if the response was correct, the request reached the upstream if and only if it had to,
+    /// and the upstream received a body of the required size, if the case sets one.
     pub passed: bool,
-    /// True if the upstream's ledger counted the request.
+    /// True if the request reached the upstream, according to the times in the response or to the
+    /// upstream's ledger.
     pub reached_upstream: bool,
     /// The request as sent; empty if the case passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -195,7 +202,7 @@ pub struct ParityCaseRecord {
     /// The response as received; empty if the case passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub received: String,
-    /// The expected response; empty if the case passed.
+    /// The expectations that were not met, one per line; empty if the case passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
 }
@@ -205,10 +212,11 @@ pub struct ParityCaseRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffering {
     /// True if the upstream receives the beginning of a request before its last byte is sent;
-    /// `None` if the load's requests have no body or the test failed.
+    /// `None` if the load's requests have no body, if none of them reaches an upstream of
+    /// gatebench, or if the test failed.
     pub passes_requests: Option<bool>,
     /// True if the client receives the beginning of a response's body before its last byte is sent;
-    /// `None` if the response has no body from the upstream or the test failed.
+    /// `None` if the response has no body from an upstream of gatebench, or if the test failed.
     #[serde(rename = "passes_answers")]
     pub passes_responses: Option<bool>,
 }
@@ -218,7 +226,8 @@ pub struct Buffering {
 pub struct AdminRecord {
     /// The number of the scenario's routes, not counting the one that the calls change.
     pub routes: u64,
-    /// The number of rounds begun, which may be less than the scenario's.
+    /// The number of rounds that were begun. It is smaller than the scenario's number if a call
+    /// failed or the time limit was reached.
     pub rounds: u32,
     /// The durations of the calls by kind and round, each from before the connection is opened to
     /// the end of the response.
@@ -226,7 +235,7 @@ pub struct AdminRecord {
     /// The time from the start of each call until the gateway behaved accordingly on a new
     /// connection. Calls that only read are not included.
     pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// The reason why the rounds ended early.
+    /// The reason why a call ended the rounds early; `None` if every call succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }

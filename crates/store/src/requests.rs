@@ -14,14 +14,14 @@ const STATUS: &str = "status_";
 const ERROR: &str = "error_";
 const CHECK: &str = "check_failed_";
 
-/// The numbers of requests in a second of a phase. Each request counts in the second in which it
-/// ended.
+/// The numbers of requests in a second of a phase. A request counts in the second in which its
+/// response ended or in which it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestsRow {
     /// The name of the phase.
     pub phase: String,
-    /// The second of the measurement, counted from 0. The row after the last whole second contains
-    /// the drain.
+    /// The second of the measurement, counted from 0. The row after the last second of the
+    /// measurement contains the drain.
     pub second: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -33,9 +33,9 @@ pub struct RequestsRow {
     pub failing_checks: u64,
     /// Arrivals whose request was never sent.
     pub dropped: u64,
-    /// The size of the requests, in bytes.
+    /// The size of the requests that were sent in the second, in bytes.
     pub bytes_sent: u64,
-    /// The size of the responses, in bytes.
+    /// The number of bytes that arrived in the second, including the overhead of TLS.
     pub bytes_received: u64,
     /// Requests in flight at the end of the second.
     pub busy: u64,
@@ -61,7 +61,7 @@ pub(crate) fn write(folder: &Path, rows: &[RequestsRow]) -> Result<(), StoreErro
     table::write(&folder.join(FILE), header, rows)
 }
 
-/// Reads the rows of a trial; empty if an earlier version wrote it.
+/// Reads the rows of a trial; empty if the trial has no such file.
 pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
     table::read(&folder.join(FILE), RequestsRow::parse)
 }

@@ -60,10 +60,10 @@ impl Run {
     }
 }
 
-/// A histogram of one second of a phase, for one metric and class.
+/// A histogram of one second (or a longer interval in a soak) of a phase, for one metric and class.
 #[derive(Clone, Debug)]
 pub struct SecondHistogram {
-    /// The second of the measurement, counted from 0.
+    /// The first second of the interval, counted from 0 at the start of the measurement.
     pub second: u32,
     /// `metric.class`, such as `response.2xx`.
     pub tag: String,
@@ -121,8 +121,8 @@ impl StoredTrial {
         histograms::read_merged(&self.place)
     }
 
-    /// The histograms of each second of a phase, by second of the measurement and `metric.class`.
-    /// Empty for a phase that was never measured.
+    /// The histograms of each second of a phase, with one entry per second, metric and class. Empty
+    /// for a phase that was never measured.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Link`], [`StoreError::Io`].
@@ -133,7 +133,8 @@ impl StoredTrial {
         };
         let second = |(tag, start, histogram): (String, Duration, _)| {
             let (name, rest) = tag.split_once('.')?;
-            // The log rounds times to milliseconds, so a start may appear just before its second.
+            // The log rounds times to milliseconds, so a start may appear to be just before its
+            // second.
             let since = start.as_secs_f64() - own.began_ns as f64 / 1e9;
             (name == phase).then(|| SecondHistogram {
                 second: (since + 0.01).max(0.0) as u32,
@@ -145,26 +146,29 @@ impl StoredTrial {
         Ok(entries.into_iter().filter_map(second).collect())
     }
 
-    /// The rows of the series, ordered by phase and second. Empty for a trial that was never
-    /// measured.
+    /// The rows of the series, by phase in the order of the loads, and then by second. Empty for a
+    /// trial that was never measured.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Link`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], which names the line of an invalid row; [`StoreError::Link`],
+    /// [`StoreError::Io`].
     pub fn series(&self) -> Result<Vec<SeriesRow>, StoreError> {
         series::read(&self.place)
     }
 
-    /// The numbers of requests by outcome, ordered by phase and second. Empty for a trial that was
-    /// never measured, in runs of earlier versions, and for external load generators.
+    /// The numbers of requests by outcome, by phase in the order of the loads, and then by second.
+    /// Empty for a trial that was never measured, in runs of earlier versions, and for external
+    /// load generators.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], which names the line; [`StoreError::Link`], [`StoreError::Io`].
+    /// [`StoreError::Corrupt`], which names the line of an invalid row; [`StoreError::Link`],
+    /// [`StoreError::Io`].
     pub fn requests(&self) -> Result<Vec<RequestsRow>, StoreError> {
         requests::read(&self.place)
     }
 
     /// The text of a file in the trial's `gateway/` folder, with invalid UTF-8 replaced; `None` if
-    /// there is no such file or the path leaves the run directory.
+    /// there is no such file, or if `path` is absolute or contains `..`.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if the file is not a regular file; [`StoreError::Link`],

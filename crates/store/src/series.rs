@@ -16,7 +16,7 @@ pub struct SeriesRow {
     pub phase: String,
     /// The second of the measurement, counted from 0.
     pub second: u32,
-    /// The number of responses completed in this second.
+    /// The number of responses that were completed in this second.
     pub completed: u64,
     /// The number of requests that failed in this second, without a response or with a failed
     /// check.
@@ -32,7 +32,7 @@ pub struct SeriesRow {
     pub engine: Option<SeriesUsage>,
     /// The resource usage of the upstream in this second, if it was sampled.
     pub upstream: Option<SeriesUsage>,
-    /// The number of requests in the gateway's own metrics, if they were fetched in this second.
+    /// The value of the gateway's own request counter, if it was fetched in this second.
     pub own_requests: Option<u64>,
     /// The sizes of the gateway's pools from the same metrics. The names end with the unit, as in
     /// `heap_bytes` and `threads_count`.

@@ -26,8 +26,8 @@ pub(crate) fn write(
     atomic::write(path, &bytes)
 }
 
-/// Reads all rows and parses each with `parse`. Returns no rows if the file does not exist. Errors
-/// name the line.
+/// Reads all rows and parses each with `parse`. Returns no rows if the file does not exist. The
+/// error for an invalid row names its line.
 pub(crate) fn read<T>(
     file: &Below,
     parse: impl Fn(&Row<'_>) -> Result<T, String>,
@@ -72,7 +72,7 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
         .collect()
 }
 
-/// The cells of a row, by column name. A missing column counts as empty.
+/// The cells of a row, by column name. A missing column counts as empty, except in [`Row::text`].
 pub(crate) struct Row<'a> {
     header: &'a StringRecord,
     cells: &'a StringRecord,

@@ -49,8 +49,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Resumes a run. Removes unfinished trials and sets the status to running. Returns the records
-    /// of the trials that need not be repeated (see [`Outcome::is_final`]), ordered by number.
+    /// Resumes a run. Removes the folders of trials without a record, and sets the status to
+    /// running. Returns the records of the trials that need not be repeated (see
+    /// [`Outcome::is_final`]), ordered by number.
     ///
     /// # Errors
     /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into the directory.
@@ -90,8 +91,8 @@ impl RunWriter {
         &self.manifest
     }
 
-    /// Changes the manifest and writes it. If writing fails, the old manifest stays on disk and in
-    /// memory.
+    /// Changes the manifest and writes it. If writing fails, the manifest in memory does not
+    /// change, and the file has either its old or its new contents.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -132,8 +133,9 @@ impl RunWriter {
     }
 }
 
-/// A trial that is being measured. If the writer is dropped without [`TrialWriter::finish`], it
-/// leaves a folder without a record, which readers ignore and a resumed run removes.
+/// A trial that is being measured. If the writer is dropped without [`TrialWriter::finish`] or
+/// [`TrialWriter::checkpoint`], it leaves a folder without a record. [`Run::open`] ignores such a
+/// folder, and a resumed run removes it.
 #[derive(Debug)]
 pub struct TrialWriter {
     folder: PathBuf,
@@ -153,7 +155,7 @@ impl TrialWriter {
         self.folder.join("gateway")
     }
 
-    /// Creates the file of the trial's events, which [`TrialWriter::finish`] removes.
+    /// Creates the file for the trial's events, which [`TrialWriter::finish`] removes.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -181,12 +183,13 @@ impl TrialWriter {
     }
 
     /// Writes the histograms, whose `start_ns` is counted from the start of the phase's
-    /// measurement, then the series and finally the record, which makes the trial visible. Returns
-    /// the trial's folder.
+    /// measurement, then the series and finally the record, which makes the trial visible. Removes
+    /// the file of the trial's events. Returns the trial's folder.
     ///
     /// # Errors
-    /// [`StoreError::Io`], in which case the trial is not visible; [`StoreError::Inconsistent`] if
-    /// the record belongs to another trial, or a tag does not name a phase of the record.
+    /// [`StoreError::Io`]; [`StoreError::Inconsistent`] if the record belongs to another trial, or
+    /// a tag does not name a phase of the record. If the record was not written, the trial is not
+    /// visible, or still has the record of its last checkpoint.
     pub fn finish(
         self,
         record: TrialRecord,
@@ -255,8 +258,8 @@ fn folder_name(trial: &Trial) -> String {
     format!("{:04}-{scenario}-{variant}-b{}", trial.number, trial.block)
 }
 
-/// Removes a trial's folder, if it exists. The record is removed first, so that a power failure
-/// does not leave a partial trial.
+/// Removes a trial's folder, if it exists. The record is removed first, so that an interrupted
+/// removal does not leave a record without the other files.
 fn remove_trial(folder: &Path) -> Result<(), StoreError> {
     let record = folder.join(RECORD);
     atomic::absent_is_fine(fs::remove_file(&record), &record)?;

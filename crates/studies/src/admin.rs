@@ -213,7 +213,7 @@ fn cell(values: &[f64]) -> FigureCell {
     }
 }
 
-/// The requests lost in all loads with the same name, in total and for each block.
+/// The requests that a variant lost in all loads with the same name, in total and for each block.
 #[derive(Default)]
 struct Losses<'a> {
     place: Place<'a>,
@@ -300,7 +300,8 @@ pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
     all.iter().filter_map(Losses::headline).collect()
 }
 
-/// A row for each load during which a gateway was changed; none if there was no change.
+/// The table of losses, with a row for each load during which a gateway was changed; none if there
+/// was no change.
 fn losses(context: &Context) -> Option<Section> {
     let rows: Vec<FigureRow> = Losses::all(context).iter().map(Losses::row).collect();
     let column = |head: [&str; 2]| FigureColumn::new(head, Unit::Count);

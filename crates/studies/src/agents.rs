@@ -8,14 +8,15 @@ use gatebench_store::{AgentRecord, PhaseRecord};
 
 use crate::common::context::Context;
 
-const EXPLANATION: &str = "The loads were sent by agents. The report's percentiles are read from the \
-     sum of all agents' histograms, which may hide a single faulty agent; this table shows each \
-     agent's own figures. Each figure is the median of the blocks, with their range. `start` is the \
-     time between the starts of the first and the last agent, and `±` is the maximum error of that \
-     time. `halves ±` is the maximum error of the request half and the response half of the added \
-     latency: 0 if the agent and the upstream read the same clock, and empty if the halves are left \
-     out. Added latency as a whole has no such error, because it consists of differences that are \
-     each taken on a single clock.";
+const EXPLANATION: &str = "The loads were sent by agents. The report's percentiles are read from \
+     the sum of all agents' histograms, which may hide a single faulty agent; this table shows \
+     each agent's own figures. Each figure is the median of the blocks, with their range. `start` \
+     is the difference between the largest and the smallest delay of the agents' first requests, \
+     each compared with its schedule, and `±` is the maximum error of that difference. `halves ±` \
+     is the maximum error of the request half and the response half of the added latency: 0 if the \
+     agent and the upstream read the same clock, and empty if the halves are left out. Added \
+     latency as a whole has no such error, because it consists of differences that are each taken \
+     on a single clock.";
 
 /// The table of the agents; none if a single process sent the loads.
 pub(crate) fn section(context: &Context) -> Option<Section> {

@@ -38,9 +38,9 @@ pub(crate) trait StudyKind {
     /// Plans what an interrupted run needs in addition to its missing trials.
     fn resume(&self, _plan: &mut Plan, _records: &[&TrialRecord]) {}
 
-    /// Returns the next step after the last load of a gateway's trial. `current` is the record of
-    /// this trial so far. If the study needs them, `earlier` contains the completed trials of the
-    /// same gateway in the same scenario, in the order of the run.
+    /// Returns the next step after the most recent load of a gateway's trial. `current` is the
+    /// record of this trial so far. If the study needs them, `earlier` contains the completed
+    /// trials of the same gateway in the same scenario, ordered by start time.
     fn after_load(&self, _plan: &Plan, _earlier: &[TrialRecord], _current: &TrialRecord) -> Next {
         Next::Continue
     }
@@ -121,7 +121,7 @@ pub enum Next {
     Continue,
     /// Another load on the same gateway process.
     Load(FurtherLoad),
-    /// The study needs no more measurements, for this reason.
+    /// The study takes no more measurements, for this reason.
     Stop(String),
 }
 
@@ -134,11 +134,11 @@ pub struct FurtherLoad {
     mark: Mark,
 }
 
-/// Writes the purpose and the outcome of a load into its record.
+/// Writes the purpose of a load and, for a step of a search, its outcome into the load's record.
 type Mark = Box<dyn Fn(&mut PhaseRecord, &[TaggedInterval])>;
 
 impl FurtherLoad {
-    /// A load, with the function that writes its purpose and outcome into its record.
+    /// A load, with the function for [`Self::mark`].
     pub(crate) fn new(
         phase: Phase,
         is_step: bool,
@@ -151,13 +151,13 @@ impl FurtherLoad {
         }
     }
 
-    /// Writes the purpose and the outcome into the record of the load.
+    /// Writes the load's purpose and, for a step of a search, its outcome into its record.
     pub fn mark(&self, record: &mut PhaseRecord, histograms: &[TaggedInterval]) {
         (self.mark)(record, histograms);
     }
 }
 
-/// Returns the next step of a plan's study after the last load of a trial, like
+/// Returns the next step of a plan's study after the most recent load of a trial, like
 /// `StudyKind::after_load`. The direct variant and the null gateway have only the loads of the
 /// plan.
 pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {

@@ -27,7 +27,7 @@ pub struct Unsupported {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// There is no folder with this name.
+    /// No known gateway has this name.
     #[error("there is no gateway '{word}'")]
     UnknownGateway {
         /// The name that the user wrote.
@@ -37,8 +37,7 @@ pub enum DriverError {
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
     #[error("{}", first_mistake(.0))]
     Mistakes(Box<Diagnostics>),
-    /// A file of a gateway folder cannot be rendered or read, or the user's configuration cannot be
-    /// measured.
+    /// A file of a gateway folder, the user's configuration or a Terraform folder cannot be used.
     #[error("{message}")]
     BadFile {
         path: PathBuf,
@@ -53,11 +52,11 @@ pub enum DriverError {
     /// The gateway does not support the scenario.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The program is not installed.
+    /// The gateway's program, or a file that it needs, is not installed.
     #[error("gateway {gateway} is not installed: {} was not found", names.join(" or "))]
     BinaryMissing {
         gateway: String,
-        /// The names that were searched for.
+        /// The names or paths that were not found.
         names: Vec<String>,
         /// The steps that install the program.
         install: String,
@@ -159,7 +158,7 @@ pub enum DriverError {
     /// The supervisor could not start the gateway with these settings.
     #[error("gateway {gateway} could not be started: {message}")]
     Supervisor { gateway: String, message: String },
-    /// Another host cannot be used, or gatebench failed there.
+    /// Another host, a cluster or Terraform cannot be used, or gatebench failed on another host.
     #[error(transparent)]
     Remote(#[from] RemoteError),
     /// A part of a trial ended before it was stopped.
@@ -203,7 +202,7 @@ pub enum DriverError {
         /// The end of the server's output.
         stderr: String,
     },
-    /// The control plane of a gateway did not start, or ended.
+    /// The control plane of a gateway did not start, has ended, or is deliberately down.
     #[error("the control plane of {gateway} cannot be used: {message}\n{stderr}")]
     ControlPlane {
         gateway: String,
@@ -244,8 +243,8 @@ impl DriverError {
         Self::io(format!("{verb} {}", path.display()))
     }
 
-    /// Reports whether only the gateway is missing. A run that does not name the gateway continues
-    /// without it.
+    /// Reports whether the gateway is not installed: no program or image was found, or the program
+    /// does not print its version. A run that does not name the gateway continues without it.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {
@@ -265,7 +264,7 @@ pub struct RemoteError {
     /// A description of the failure and of where it happened.
     pub message: String,
     pub remedy: String,
-    /// True if only the gateway is missing.
+    /// The result of [`DriverError::is_missing`].
     pub is_missing: bool,
 }
 
@@ -375,7 +374,7 @@ impl Blame for DriverError {
             Self::Limits { .. } => {
                 format!("{NO_GROUPS}; a limit of whole CPUs without a memory limit needs no control group")
             }
-            Self::Io { .. } => "use a writable directory with free space, and try again".into(),
+            Self::Io { .. } => "correct the cause that the message names, such as a directory that is full or not writable, and try again".into(),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Interrupt {
     }
 
     /// Runs blocking work that starts or stops processes. If an interrupt of at least this urgency
-    /// arrives during the work, all processes are ended.
+    /// is raised before or during the work, all supervised processes are ended.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();
         thread::scope(|scope| {

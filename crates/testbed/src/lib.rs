@@ -1,5 +1,5 @@
 //! The testbed: starts, watches and stops the parts of a trial (gateways, upstreams, Redis,
-//! PostgreSQL and load generators) as processes, in containers or on another host.
+//! PostgreSQL and load generators) as processes, in containers, in pods or on other hosts.
 //!
 //! [`Testbed::open`] connects to the machines that the parts run on, and [`Testbed::start`] starts
 //! the parts of a trial: first the upstreams, then the servers that the scenario or the gateway

@@ -17,7 +17,7 @@ const PROGRAMS: [&str; 2] = ["terraform", "tofu"];
 /// The exit code of `plan -detailed-exitcode` if there are changes.
 const CHANGES: i32 = 2;
 
-/// The name of a saved plan.
+/// The file name of a saved plan.
 const PLAN: &str = "plan";
 
 /// Terraform or OpenTofu, run in the folder of a configuration.

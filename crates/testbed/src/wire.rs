@@ -20,8 +20,8 @@ const CHUNK_BYTES: usize = 16 * 1024;
 pub struct Wire {
     /// The address that the gateway or upstream listens on.
     pub address: SocketAddr,
-    /// The standard error of the listening process, which may explain a request that hangs; none
-    /// for a process that gatebench did not start or that is on another host.
+    /// The file with the standard error of a gateway that gatebench started on this machine, which
+    /// may explain a request that hangs; none for other processes.
     stderr: Option<PathBuf>,
     /// The certificate for TLS, which is its own CA.
     certificate: Option<Pem>,
@@ -211,7 +211,7 @@ impl Write for Line {
     }
 }
 
-/// Parts of fatal lines, as OpenResty, nginx, Kong, Rust, Go, the JVM and the C library print them.
+/// Parts of fatal lines, as OpenResty, nginx, Kong, Rust, Go, the JVM and shells print them.
 const MARKS: [&str; 8] = [
     "[emerg]",
     "worker initialization error",
@@ -223,8 +223,8 @@ const MARKS: [&str; 8] = [
     "Segmentation fault",
 ];
 
-/// Returns the first fatal line. A program may write one and still serve requests, so the line only
-/// explains why a request has no response.
+/// Returns the first fatal line. A program may write one and still serve requests, so callers look
+/// for it only when a request gets no response.
 pub(crate) fn fatal_line(log: &str) -> Option<&str> {
     let is_fatal = |line: &&str| MARKS.iter().any(|mark| line.contains(mark));
     log.lines().find(is_fatal).map(str::trim)

@@ -1,4 +1,4 @@
-//! A client's connection, whose protocol is recognized by ALPN or by the first bytes.
+//! A client's connection, whose protocol is determined by ALPN or by the first bytes.
 
 use gatebench_net::http2::Server;
 use gatebench_net::tls::Session;
@@ -17,8 +17,8 @@ pub(crate) trait Origin<I: Io>: Sized {
     /// A request and its response on an HTTP/2 stream.
     type Exchange: Responding<I, Self>;
 
-    /// Returns how long before a deadline the worker stops sleeping and polls, because a sleeping
-    /// thread wakes up late.
+    /// Returns the time before a deadline, in nanoseconds, during which the worker polls without
+    /// sleeping, because a sleeping thread wakes up late.
     fn spin_ns(&self) -> u64 {
         0
     }

@@ -1,4 +1,5 @@
-//! The control paths on the upstream's own listener. The ledger does not count requests for them.
+//! The control paths, which share the upstream's listener. The ledger does not count requests for
+//! them.
 
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ pub const LEDGER_PATH: &str = "/.gatebench/ledger";
 pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
 
 /// `POST` to this path, followed by a state, sets the state of the origin: `well`, `resetting`, or
-/// `slow/200` for a delay of 200 ms.
+/// `slow/200` for a delay of 200 ms. The pathology origin ignores its state.
 pub const HEALTH_PATH: &str = "/.gatebench/health/";
 
 /// The prefix of all control paths.
@@ -23,7 +24,7 @@ pub(crate) fn is_reserved(path: &str) -> bool {
     path.starts_with(RESERVED)
 }
 
-/// Returns the response to a request for a control path.
+/// Handles a request for a control path, and returns the response.
 pub(crate) fn response(
     method: &str,
     path: &str,

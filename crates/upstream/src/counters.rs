@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::asked::{Asked, Head};
 
-/// A count with a single writer, so that adding requires no locked instruction.
+/// A count with a single writer, so adding requires no locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 

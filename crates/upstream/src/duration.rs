@@ -30,7 +30,7 @@ pub(crate) fn parse_duration_ns(text: &str) -> Option<u64> {
 }
 
 /// Parses a size: a whole number with B, K or KB (1,024), M or MB (1,048,576), or no unit. Returns
-/// bytes.
+/// bytes, or `None` if the text is not a size or the size exceeds 64 bits.
 pub(crate) fn parse_size_bytes(text: &str) -> Option<u64> {
     let digits_end = text
         .find(|c: char| !c.is_ascii_digit())

@@ -12,7 +12,8 @@ use crate::ledger::Ledger;
 /// destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// While more output bytes than this are pending on a connection, further output has to wait.
+/// The limit of the pending output of a connection, in bytes. Further output has to wait until the
+/// pending output is below the limit.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// The response that a client may wait for before it sends a body (RFC 9110 15.2.1).
@@ -25,12 +26,13 @@ pub(crate) struct Env<'a, I, O> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) counters: &'a Counters,
     pub(crate) timers: Timers<ConnId>,
-    /// The time of the last poll, by the monotonic clock.
+    /// The time just after the last poll, by the monotonic clock.
     pub(crate) now_ns: u64,
 }
 
 impl<I, O> Env<'_, I, O> {
-    /// Queues the refusal of a client that broke the protocol or exceeded a limit.
+    /// Counts a client that broke the protocol or exceeded a limit, and queues the response that
+    /// refuses it.
     pub(crate) fn refuse(&mut self, error: &ProtocolError, outbox: &mut Outbox) {
         self.counters.protocol_errors.add(1);
         write_refusal(outbox.queue(), error);
@@ -84,7 +86,7 @@ pub(crate) enum Speaker {
 
 impl Speaker {
     /// Identifies the kind of client by its first request. A control connection was counted when it
-    /// was accepted, so it is subtracted again.
+    /// was accepted, so it is subtracted from the count of accepted connections.
     pub(crate) fn identify(speaker: &mut Option<Self>, is_control: bool, counters: &Counters) {
         if speaker.is_some() {
             return;

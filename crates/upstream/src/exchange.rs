@@ -42,14 +42,14 @@ pub(crate) struct Exchange {
     received_ns: u64,
     is_head: bool,
     pub(crate) is_control: bool,
-    /// The bytes that the route has prepared from the head.
+    /// The bytes that the route has prepared from the head, or the body with the time of day.
     scratch: Vec<u8>,
     request_body: Vec<u8>,
     /// The number of bytes in the request's body, including those that are not kept.
     request_bytes: u64,
     /// The requested pause in the middle of the response's body.
     pause_ns: u64,
-    /// The body, if it is the result of a calculation or is composed of several parts.
+    /// The body, if it is the result of a calculation, or is composed of several parts or chunks.
     composed: Vec<u8>,
     rest: Rest,
     /// True if the head of the response is queued.
@@ -89,8 +89,8 @@ impl Exchange {
         piece.len()
     }
 
-    /// Counts a request that has just become complete. Returns the delay of its response, in
-    /// nanoseconds.
+    /// Counts a request that has just become complete, unless its path is a control path. Returns
+    /// the delay of the response, in nanoseconds.
     pub(crate) fn note<I>(&mut self, env: &mut Env<'_, I, Apps>, wire_bytes: u64) -> u64 {
         self.received_ns = env.now_ns;
         if !self.is_control {
@@ -163,7 +163,8 @@ impl Exchange {
         }
     }
 
-    /// Reports whether the response is sent in pieces, without its total length.
+    /// Reports whether the response is streamed: sent without its total length, except over
+    /// HTTP/1.0.
     pub(crate) fn is_streamed(&self) -> bool {
         self.response.body == Body::Lines
     }
@@ -195,7 +196,8 @@ impl Exchange {
         !self.is_head && !matches!(self.response.status, 204 | 304)
     }
 
-    /// Returns the times of a response that is sent at `now_ns`; none if the request has no nonce.
+    /// Returns the times of a response that is sent at `now_ns`; `None` if the request has no
+    /// nonce, or is a retry.
     pub(crate) fn times(&self, now_ns: u64) -> Option<Times> {
         self.nonce.map(|nonce| Times {
             nonce,

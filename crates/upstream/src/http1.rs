@@ -51,7 +51,7 @@ enum State {
     Lingering,
 }
 
-/// The state of a request that is specific to HTTP/1.1.
+/// The part of a request's state that HTTP/2 does not need.
 #[derive(Clone, Copy)]
 struct Request {
     wire_bytes: u64,
@@ -251,7 +251,7 @@ impl Connection {
         }
     }
 
-    /// Queues more of the body, up to the limit of pending bytes.
+    /// Queues more of the body, up to the limit of pending bytes or up to the pause.
     fn fill(&mut self) {
         while self.exchange.left_bytes() > 0 && self.outbox.pending_bytes() < PENDING_BYTES_MAX {
             let piece = self.exchange.piece(BLOCK_BYTES);

@@ -1,5 +1,5 @@
 //! The input of an HTTP/1.1 connection: its decoder, the bytes that wait to be read, and the
-//! response to input that breaks the rules.
+//! response to input that violates the protocol.
 
 use gatebench_net::http1::{Decoder, Limits, ProtocolError};
 use gatebench_net::{ConnId, Io};

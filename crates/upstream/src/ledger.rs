@@ -43,7 +43,8 @@ pub struct Snapshot {
     /// HTTP/2, the size of the names and values.
     #[serde(default)]
     pub head_bytes: u64,
-    /// The total size of the bodies of complete requests, in bytes, without their framing.
+    /// The total size of the bodies of complete requests, in bytes, without their framing; 0 at the
+    /// pathology origin, which ignores bodies.
     #[serde(default)]
     pub body_bytes: u64,
     /// The number of complete requests.
@@ -116,14 +117,14 @@ impl Snapshot {
     }
 }
 
-/// The CPU time of one worker since its thread started, which a reset does not change.
+/// The CPU time of one worker since its thread started. A reset of the ledger does not change it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCpu {
     /// The index of the worker.
     pub worker: usize,
     /// The kernel's thread ID.
     pub thread_id: i32,
-    /// The CPU time by the scheduler's accounting; `None` if the kernel does not account it.
+    /// The CPU time by the scheduler's accounting; `None` if it cannot be read.
     pub cpu_ns: Option<u64>,
 }
 
@@ -167,7 +168,7 @@ impl Ledger {
         sums
     }
 
-    /// Sets all counts to 0 and forgets all nonces.
+    /// Sets all counts to 0, except the number of open connections, and forgets all nonces.
     pub(crate) fn reset(&self) {
         let mut baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         *baseline = self.sums();

@@ -1,29 +1,34 @@
-//! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, which are fast
-//! enough for any gateway, and `pathology`, whose faults are known by construction. All of them are
-//! instrumented: they return each request's nonce with the times at which the request arrived and
-//! the response left, and they keep a ledger of the nonces that they saw.
+//! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, which are built not
+//! to limit the gateway, and `pathology`, whose faults are known by construction. All of them are
+//! instrumented: they return a request's nonce with the times at which the request arrived and the
+//! response left, and they keep a ledger of the nonces that they saw. The response to a repeated
+//! nonce contains no times.
 //!
 //! # Precision of the times
 //! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
 //! last byte. It is later than the arrival of that byte by the time that the worker took to wake up
-//! and receive the batch, and it is the same for all requests in the batch. The time of the
-//! response, t2, is read immediately before the first bytes of the response are passed to the
-//! kernel with [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time
-//! that a request waited behind others in its batch. If a client pipelines, responses that are sent
+//! and receive the batch, and it is the same for all requests in the batch. A pipelined request
+//! that has to wait for an earlier response is stamped when it is read. The time of the response,
+//! t2, is read immediately before the first bytes of the response are passed to the kernel with
+//! [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time that a
+//! request waited behind others in its batch. If a client pipelines, responses that are sent
 //! together have the same t2. A response that is queued behind an unfinished send is stamped when
-//! it is passed to the kernel. Over TLS, t1 is read before the request is decrypted, and t2 is read
-//! before the response is encrypted.
+//! it is passed to the kernel. Over TLS, t1 is read after the batch has been decrypted, and t2 is
+//! read before the response is encrypted.
 //!
 //! # Protocols
 //! HTTP/1.1 and HTTP/2 use the same port. Over TLS, ALPN determines the protocol; without ALPN, the
 //! first bytes of a connection do (RFC 9113 3.3). Each HTTP/2 stream carries one request, which is
-//! treated like any other. Responses to requests that were received together have the same t2. A
+//! served like a request over HTTP/1.1. Responses that are due together have the same t2. A
 //! response that is due while a send is outstanding is stamped when the send is done.
 //!
 //! # Limits
-//! An upstream never closes a connection because of a timeout, so timeouts in a trial are those of
-//! the gateway. Bodies are limited to [`BODY_BYTES_MAX`], and the pending output per connection is
-//! limited to about 128 KiB, regardless of what the client does.
+//! An upstream never closes a connection while it waits for a request or sends a response, no
+//! matter how long that takes, so timeouts in a trial are those of the gateway. Bodies over
+//! HTTP/1.1 are limited to [`BODY_BYTES_MAX`], as are the request bodies that an HTTP/2 connection
+//! keeps for its responses. The pending output per connection is limited to about 128 KiB,
+//! regardless of what the client does; only `pathology` queues each piece of a response when it is
+//! due.
 
 mod apps;
 mod asked;
@@ -60,7 +65,8 @@ pub use exchange::PAUSE_HEADER;
 pub use ledger::{Snapshot, WorkerCpu};
 pub use window::STREAMS;
 
-/// The maximum size of a request or response body, in bytes (128 MiB).
+/// The maximum size, in bytes, of a requested response body, of a request body over HTTP/1.1, and
+/// of all request bodies that an HTTP/2 connection keeps (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
 
 /// The names of the protocols in ALPN, in order of preference.
@@ -84,7 +90,7 @@ pub enum Kind {
     /// Every path. X-Response-Status and X-Response-Bytes set the status (default 200) and the size
     /// of the response's body (default 2 bytes).
     Any,
-    /// Service times known by construction ([`fault_server`]).
+    /// Responses whose times are known by construction ([`fault_server`]).
     Pathology,
 }
 
@@ -160,13 +166,14 @@ pub struct UpstreamConfig {
     /// The cores. One pinned worker runs on each core. If there are no cores, one worker runs
     /// unpinned.
     pub cores: Vec<usize>,
-    /// The event loop. If it is `None`, the best one that the kernel permits is used.
+    /// The event loop. If it is `None`, io_uring is used if the kernel permits it, and otherwise
+    /// epoll.
     pub backend: Option<Backend>,
     /// The TLS settings, if connections must use TLS. If they name no ALPN protocols, HTTP/2 and
     /// HTTP/1.1 are offered.
     pub tls: Option<ServerSettings>,
     /// The number of streams whose nonces the ledger remembers. A stream is a pair of a load's tag
-    /// and a worker of the load generator. [`STREAMS`] is enough for one load generator.
+    /// and a worker of the load generator. The default is [`STREAMS`].
     pub streams: usize,
 }
 

@@ -43,7 +43,8 @@ pub(crate) enum Body {
     Noise(u64),
     /// The request's body. Its content type is in the scratch buffer.
     Echo,
-    /// The lines in the scratch buffer, which are streamed without a stated length.
+    /// The lines in the scratch buffer, which are streamed without a stated length, except over
+    /// HTTP/1.0.
     Lines,
     /// The whole request as JSON (httpbin's `/anything`).
     Anything(AnythingParts),
@@ -153,8 +154,8 @@ impl HeadOptions<'static> {
 }
 
 impl HeadOptions<'_> {
-    /// Returns the length that the head states. By RFC 9110 8.6, a 204 response must not state one,
-    /// and a 304 response would have to state that of the corresponding 200 response.
+    /// Returns the length that the head states. By RFC 9110 8.6, a 204 response must not state a
+    /// length, and a 304 response may state only that of the corresponding 200 response.
     pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,

@@ -1,5 +1,5 @@
-//! The bodies of `/json/{valid|invalid}`, which contain the time of day. They are generated at most
-//! ten times per second, not for each request.
+//! The bodies of `/json/{valid|invalid}`, which contain the time of day. Each worker generates them
+//! at most ten times per second, not for each request.
 
 use std::io::Write;
 

@@ -9,9 +9,9 @@ use gatebench_net::trace::Nonce;
 /// The default number of streams whose nonces an upstream remembers.
 pub const STREAMS: usize = 64;
 
-/// The number of sequence numbers that all windows together cover, for up to 32,768 streams. The
-/// windows then take at most 1 GiB of memory. With more streams, each window has the minimum
-/// length.
+/// The maximum number of sequence numbers that all windows together cover, for up to 32,768
+/// streams. The windows then take at most 1 GiB of memory. With more streams, each window has the
+/// minimum length.
 const SEQUENCES: u64 = 1 << 32;
 
 const SEQUENCES_PER_WORD: u64 = 32;
@@ -27,7 +27,7 @@ pub(crate) enum Sighting {
     /// A later number has taken the place of this one in the window, so it is unknown whether this
     /// number was seen before.
     TooOld,
-    /// There are more streams than expected, so the number is not remembered.
+    /// The upstream was started for fewer streams, so the number is not remembered.
     Untracked,
 }
 

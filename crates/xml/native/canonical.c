@@ -1,7 +1,7 @@
 /* Writes whole trees as Canonical XML 1.0 with comments
- * (https://www.w3.org/TR/2001/REC-xml-c14n-20010315) in time proportional to the output. libxml2's
- * own function compares all namespaces in scope with each other at every element, so it takes 15 s
- * for a plain message of 100 kB. */
+ * (https://www.w3.org/TR/2001/REC-xml-c14n-20010315) in time roughly proportional to the output.
+ * libxml2's own function compares all namespaces in scope with each other at every element, so it
+ * takes 15 s for a plain message of 100 kB. */
 #include "shim.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define PIECE_BYTES ((size_t)4096)
 
-/* The place of a character, which determines the character's replacement. */
+/* The context of a text, which determines the characters to escape. */
 enum place { IN_TEXT, IN_ATTRIBUTE, IN_OTHER };
 
 /* A namespace declaration that is in force at the current position, and the element that declares

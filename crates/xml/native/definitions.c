@@ -80,8 +80,7 @@ int shim_forbid_access(void) {
     return nothing_allowed != NULL;
 }
 
-/* Refuses to sort too many nodes, because the time of libxslt's method can grow with the square of
- * their number. */
+/* Refuses to sort too many nodes, because libxslt's sort can take quadratic time. */
 static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int count) {
     const shim_transform_limits *limits = context->_private;
     if (context->nodeList == NULL || context->nodeList->nodeNr <= limits->sorted_max) {
@@ -149,8 +148,8 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
 }
 
 /* Evaluates an expression, and sets `text` to the text of the first node, which the caller frees
- * with shim_free, or to NULL if there is none. Returns 0 if the evaluation failed, and a negative
- * number if the document exceeds a limit. */
+ * with shim_free, or to NULL if there is none. Returns a positive number on success, 0 if the
+ * evaluation failed, and a negative number if the document or the evaluation exceeds a limit. */
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, unsigned long rows_max, char **text,
                      const shim_report *report) {

@@ -1,8 +1,8 @@
-/* XPath functions that replace those of libxml2 and libxslt, whose time grows with the product of
- * their arguments' sizes: translate() searches the whole list for each character of a text,
- * contains() and similar functions start again at each position, and id() and key() compare each
- * node found with all nodes found before. From 2.14 on, libxml2 does not call the lookup function
- * for XPath's own functions, so only key() is replaced. */
+/* XPath functions that replace those of libxml2 and libxslt, which take quadratic time: translate()
+ * searches the whole list for each character of a text, contains() and similar functions start
+ * again at each position, and id() and key() compare each node found with all nodes found before.
+ * From 2.14 on, libxml2 does not call the lookup function for XPath's own functions, so only key()
+ * is replaced. */
 #include "shim.h"
 
 #include <stdint.h>
@@ -18,7 +18,8 @@ static xmlXPathObjectPtr pop_text(xmlXPathParserContextPtr ctxt) {
     return valuePop(ctxt);
 }
 
-/* Returns the text of an object, which libxml2 creates without text if memory is short. */
+/* Returns the text of a string object, or an empty text if libxml2 ran out of memory when it
+ * created the object. */
 static const xmlChar *text_of(const xmlXPathObject *object) {
     return object->stringval == NULL ? (const xmlChar *)"" : object->stringval;
 }
@@ -174,7 +175,7 @@ static void translate(xmlXPathParserContextPtr ctxt, int nargs) {
 }
 
 /* Returns the position of the second text in the first, or NULL if it does not occur. glibc's
- * strstr takes time in proportion to the lengths of both. */
+ * strstr takes time proportional to the sum of their lengths. */
 static const xmlChar *find(const xmlXPathObject *text, const xmlXPathObject *sought) {
     return (const xmlChar *)strstr((const char *)text_of(text), (const char *)text_of(sought));
 }

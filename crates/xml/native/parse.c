@@ -95,8 +95,8 @@ static void on_error(void *user, shim_xml_error error) {
         cut_short(parser);
 }
 
-/* Reports whether reading must stop because the time is used up or a large document has a
- * mistake. */
+/* Stops the parser if the budget is spent or a large document has a mistake. Returns 1 if it was
+ * stopped. */
 static int is_over(xmlParserCtxtPtr parser) {
     if (!shim_is_over() && !(reading_of(parser)->is_large && !parser->wellFormed))
         return 0;

@@ -146,7 +146,7 @@ static void make_timer(void) {
 }
 
 /* Starts the timer unless it is running. The timer continues from one budget to the next, so a
- * message rarely costs a system call. */
+ * message rarely needs to set it. */
 static void keep_ticking(void) {
     if (!here.has_timer)
         make_timer();

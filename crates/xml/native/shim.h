@@ -1,7 +1,7 @@
 /* The interface to libxml2 and libxslt for Rust. The shim is compiled against the libraries'
  * headers, so it contains all code that depends on their struct layouts, on variadic handlers and
- * on macros. All state that changes after shim_start is per thread (native/process.c), so every
- * function may be called on any thread from then on. */
+ * on macros. All global state that changes after shim_start is per thread, so every function may be
+ * called on any thread from then on. */
 #ifndef GATEBENCH_XML_SHIM_H
 #define GATEBENCH_XML_SHIM_H
 

@@ -235,8 +235,8 @@ int shim_drop_empty_namespaces(xmlDocPtr document) {
     return 1;
 }
 
-/* Reports whether the document is the result of a stylesheet that produces HTML, according to its
- * declaration or its outermost element. */
+/* Reports whether the document is the result of a stylesheet that produces HTML, according to
+ * xsl:output or to the outermost element of the result. */
 int shim_is_html(const xmlDoc *document) {
     return document->type == XML_HTML_DOCUMENT_NODE;
 }

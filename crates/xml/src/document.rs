@@ -23,11 +23,12 @@ pub struct Document {
 unsafe impl Send for Document {}
 
 impl Document {
-    /// Parses a message in any encoding that XML allows. CDATA sections become text.
+    /// Parses a message in any encoding that libxml2 supports; if the message is larger than 16
+    /// KiB, it must be in a common encoding. CDATA sections become text.
     ///
     /// # Errors
-    /// Fails if the text is not well-formed, exceeds a limit, or has a document type, which SOAP
-    /// 1.1 (section 3) and SOAP 1.2 (section 5) forbid.
+    /// Fails if the text is not well-formed, exceeds a limit, is in an unsupported encoding, or has
+    /// a document type, which SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
         precheck::message(bytes, limits)?;
         Self::read(bytes, limits, None, true)
@@ -86,7 +87,7 @@ impl Document {
         NonNull::new(raw).map(|raw| Self { raw })
     }
 
-    /// Gives ownership away.
+    /// Gives up ownership. The receiver of the pointer must free the document.
     pub(crate) fn into_raw(self) -> *mut ffi::Doc {
         let raw = self.raw.as_ptr();
         std::mem::forget(self);
@@ -224,7 +225,7 @@ impl<'a> Node<'a> {
         owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
     }
 
-    /// Returns all text in the element.
+    /// Returns the text of the element and of its descendants.
     pub fn text(self) -> String {
         // SAFETY: the node is valid.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()

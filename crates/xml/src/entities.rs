@@ -29,8 +29,9 @@ pub(crate) struct Entities {
 #[derive(Debug)]
 struct Entity {
     content: Rc<[u8]>,
-    /// The size with all references expanded. The size is unknown until the first reference,
-    /// because an entity may refer to one that is declared later.
+    /// The size of the text plus the expanded sizes of all entities that it refers to, in bytes. It
+    /// is unknown until the first reference, because an entity may refer to one that is declared
+    /// later.
     expanded_bytes: Option<usize>,
 }
 
@@ -44,7 +45,7 @@ impl Entities {
     }
 
     /// Records a declaration. As in XML, the first declaration of a name counts. Returns false if
-    /// even one reference to the entity would exceed the limit.
+    /// the text itself, with its references unexpanded, is larger than the remaining budget.
     pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) -> bool {
         if content.len() > self.bytes_left {
             return false;
@@ -65,8 +66,8 @@ impl Entities {
         true
     }
 
-    /// Reports whether this reference stays within the limit. Unknown and predefined names cost
-    /// nothing.
+    /// Deducts a reference from the budget, or returns false if the budget is too small. Unknown
+    /// and predefined names cost nothing.
     pub fn refer(&mut self, kind: Kind, name: &[u8]) -> bool {
         let bytes = match kind {
             Kind::General => self.expanded(name, 0),

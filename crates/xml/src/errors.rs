@@ -23,7 +23,7 @@ pub struct Complaint {
     pub code: i32,
     /// The line number in the document or definition, from 1; 0 if unknown.
     pub line: u32,
-    /// The local name of the element at fault.
+    /// The local name of the element or attribute at fault, if known.
     pub node: Option<String>,
     /// The message without its final newline.
     pub message: String,

@@ -1,4 +1,4 @@
-//! Declares the C shim (`native/shim.h`) and the few library functions that free its objects.
+//! Declares the C shim (`native/shim.h`) and the few library functions that Rust calls directly.
 //!
 //! libxml2's objects are opaque here. Only the shim, which is compiled against the libraries'
 //! headers, knows their layout.
@@ -94,7 +94,7 @@ pub(crate) struct OutputFacts {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: these match native/shim.h exactly; the last five are libxml2's and libxslt's own, with
+// SAFETY: these match native/shim.h exactly; the last seven are libxml2's and libxslt's own, with
 // the parameter lists that all their versions have.
 unsafe extern "C" {
     pub fn shim_start(fetch: Fetch) -> c_int;

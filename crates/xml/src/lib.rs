@@ -1,12 +1,13 @@
 //! XML for the reference gateway: safe wrappers for libxml2 and libxslt, and the SOAP/XML policies
-//! built on them, which transform messages. Stylesheets in XSLT 2.0 and 3.0 are run by SaxonC in
-//! separate processes ([`saxon`]). This crate does not use HTTP, and uses the file system only to
-//! communicate with these processes.
+//! built on them, which validate, transform and route messages. Stylesheets in XSLT 2.0 and 3.0 are
+//! run by SaxonC in separate processes ([`saxon`]). This crate does not use HTTP, and uses the file
+//! system only to communicate with these processes.
 //!
 //! Apart from a counter, the only process-wide state consists of the libraries' allocator, their
-//! loader, a message handler of libxslt, and the handler of the timer signal that limits CPU time.
-//! This state is set once before the libraries are first used, and each part acts on the state of
-//! the calling thread. A library's message goes to the collector of the call that caused it.
+//! loader, libxslt's message handler and security preferences, and the handler of the timer signal
+//! that limits CPU time. This state is set once, before the libraries are first used. The
+//! allocator, the loader and the handlers act on the state of the calling thread. A library's
+//! message goes to the collector of the call that caused it.
 //!
 //! No message can cause anything to be read: messages must not have a document type, the loader
 //! provides only the files lent to the compiling thread, and stylesheets may neither read nor

@@ -23,8 +23,9 @@ pub struct Limits {
     pub namespace_bytes: usize,
     /// The nesting depth of a transformation's instructions.
     pub transform_depth: u16,
-    /// The number of instructions that a transformation executes, plus the steps of XPath
-    /// expressions, in a transformation or in a route.
+    /// The number of instructions that a transformation executes. The same limit applies separately
+    /// to the steps of the XPath expressions in a transformation, and to those of each route's
+    /// expression.
     pub operations: u32,
     /// The sum of the squared lengths of all rows in the input of a transformation or expression. A
     /// row consists of text nodes, comments and processing instructions without an element between

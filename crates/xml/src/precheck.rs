@@ -29,9 +29,9 @@ const TOKENS_MAX: usize = 256;
 /// libxml2's error code for a document whose parsing was stopped.
 pub(crate) const REFUSED: i32 = 111;
 
-/// Refuses messages that are too large, that could hide markup in a rare encoding, or that have a
-/// start tag with too many attributes. The parser compares each attribute with every other, which
-/// may take seconds.
+/// Refuses messages that are too large. Above [`SMALL_BYTES`], also refuses messages that could
+/// hide markup in a rare encoding, or that have a start tag with too many attributes: the parser
+/// compares each attribute with every other, which may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
@@ -107,7 +107,7 @@ fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
         _ if bytes.starts_with(EBCDIC) => Err(unsupported("EBCDIC")),
         // The document has four bytes per character or an unknown encoding.
         [0, ..] | [_, 0, ..] | [_, _, 0, ..] | [_, _, _, 0, ..] => {
-            Err(unsupported("of its first bytes"))
+            Err(unsupported("indicated by the first bytes"))
         }
         _ => Ok(Cow::Borrowed(bytes)),
     }
@@ -136,7 +136,7 @@ fn declared_encoding(text: &[u8]) -> Option<String> {
 ///
 /// Each `<` before a name counts as a tag, even in comments and entities, because the parser
 /// continues after a mistake and then finds tags where a well-formed document has none. A tag ends
-/// at the next `<`.
+/// at the first `>` outside quotes, or at the next `<`.
 fn most_attributes(text: &[u8]) -> usize {
     let tags = text.split(|&byte| byte == b'<').skip(1);
     let named = tags.filter(|tag| !matches!(tag.first(), Some(b'!' | b'?' | b'/')));

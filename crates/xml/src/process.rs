@@ -14,7 +14,8 @@ use crate::{ffi, loader};
 /// Initializes both libraries once per process, before their first use.
 ///
 /// # Panics
-/// Panics if the system's libxml2 was built without threads or schemas, which no distribution does.
+/// Panics if the libraries cannot be set up, for example because the system's libxml2 was built
+/// without threads or schemas, which no distribution does.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock admits one thread, and blocks the others until it is done.

@@ -1,4 +1,4 @@
-//! A single stylesheet that converts text to text, for a gateway to apply to responses.
+//! Stylesheets that convert text to text, which a gateway applies to responses one after another.
 
 use crate::document::Document;
 use crate::errors::Complaints;

@@ -56,7 +56,7 @@ impl Drop for Context {
 /// The reason why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unevaluated {
-    /// The document exceeds a limit.
+    /// The document or the evaluation exceeds a limit.
     #[error("{0}")]
     BeyondLimit(Complaints),
     /// The expression cannot be evaluated for another reason, such as an unbound prefix.
@@ -92,7 +92,8 @@ impl XPath {
         })
     }
 
-    /// Returns the text of the first node, in document order, that the expression selects.
+    /// Returns the text of the first node, in document order, that the expression selects, or
+    /// `None` if it selects none.
     ///
     /// # Errors
     /// Fails if the evaluation fails or exceeds a limit.

@@ -1,4 +1,4 @@
-//! Tests the timers that limit a thread's work. This is a separate binary because timers are
+//! Tests the timers that limit a thread's CPU time. This is a separate binary because timers are
 //! counted for the whole process.
 #![allow(clippy::unwrap_used)]
 

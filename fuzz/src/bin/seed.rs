@@ -1,5 +1,5 @@
-//! Writes the inputs that fuzzing starts from. `seed FOLDER` creates a subfolder of FOLDER for each
-//! target.
+//! Writes the inputs that the fuzzer starts from. `seed FOLDER` creates a subfolder of FOLDER
+//! [default: corpus] for each target.
 
 use std::path::Path;
 use std::{env, fs, io};

@@ -1,5 +1,5 @@
--- Edits JSON in one pass over its text, without a tree: text that is not edited is checked and
--- copied unchanged. Runs on LuaJIT (nginx, Envoy, Kong), on Lua 5.3 (HAProxy) and on KrakenD's Lua.
+-- Edits JSON as text, without building a tree: values that are not edited are checked and copied
+-- unchanged. Runs on LuaJIT (nginx, Envoy, Kong), on Lua 5.3 (HAProxy) and on KrakenD's Lua.
 local json = {}
 
 local byte, find, sub = string.byte, string.find, string.sub
@@ -53,7 +53,7 @@ local function scalar_end(text, at)
     return stop
 end
 
--- Returns the position where the member's value begins and the one where its name ends.
+-- Returns the position where the member's value begins, and that of the quote that ends its name.
 local function member(text, at)
     if byte(text, at) ~= QUOTE then
         not_json()
@@ -130,8 +130,9 @@ end
 
 local edited
 
--- Returns the parts between the brackets that open at `at`, and the position of the closing
--- bracket. `part` returns the end of a part.
+-- Calls `part(position)` for each item or member between the brackets that open at `at`; the call
+-- must return the position after the item or member. Returns the position after the closing
+-- bracket.
 local function parts(text, at, depth, part)
     if depth > DEPTH_MAX then
         not_json()
@@ -217,7 +218,7 @@ local function edited_list(text, at, plan, depth)
     return "[" .. table.concat(out, ",") .. "]", stop
 end
 
--- Returns the edited value at `at`, and its end.
+-- Returns the edited text of the value at `at`, and the position after the value in `text`.
 function edited(text, at, plan, depth)
     local char = byte(text, at)
     if char == OPEN_OBJECT then

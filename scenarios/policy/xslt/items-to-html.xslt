@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- Makes a page with a table from the upstream's XML. -->
+<!-- Makes an HTML table from the upstream's XML. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
   <xsl:output method="html" media-type="text/html" encoding="UTF-8" indent="no"/>
   <xsl:strip-space elements="*"/>

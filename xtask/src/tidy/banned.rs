@@ -1,4 +1,4 @@
-//! Words that do not belong in the repository, each with its replacement.
+//! Checks that files and prose do not contain certain words, each of which has a replacement.
 
 use super::{Finding, SourceFile};
 
@@ -21,8 +21,8 @@ const BANNED: [(&str, &str); 12] = [
     ("thread_rng", "a generator seeded by the plan"),
 ];
 
-/// Words that prose must not use, each with its replacement. Code may use them, so that files with
-/// old key names can still be read.
+/// Words that prose must not use, each with its replacement. Code may use them, because files with
+/// old key names must remain readable.
 const OLD_WORDS: [(&str, &str); 11] = [
     ("answer", "response, or: respond"),
     ("answers", "responses, or: responds"),

@@ -44,8 +44,8 @@ fn complaint(cycles: &[Vec<&str>]) -> Option<String> {
     })
 }
 
-/// Returns the path of a file's module from the root of its crate; none for tests and for files in
-/// `src/bin`.
+/// Returns the path of a file's module from the root of its crate; `None` for tests, for files in
+/// `src/bin`, and for files that are not Rust code.
 fn module_of(file: &SourceFile) -> Option<Vec<String>> {
     if !file.is_rust() || file.is_test() {
         return None;
@@ -67,7 +67,7 @@ fn module_of(file: &SourceFile) -> Option<Vec<String>> {
     Some(parts)
 }
 
-/// Finds out which top-level modules of a crate use which others. A name that the root imports
+/// Determines which top-level modules of a crate use which others. A name that the root imports
 /// counts as the module that it comes from; items of the root itself are ignored.
 fn uses(mut sources: Vec<(Vec<String>, Product)>) -> Uses {
     let for_tests: Vec<Vec<String>> = sources

@@ -1,5 +1,5 @@
-//! Checks that each crate depends only on the crates below it in [`BELOW`], directly or through
-//! others.
+//! Checks that each crate depends only on the crates that are below it in [`BELOW`], either
+//! directly or through others.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ const BELOW: [(&str, &[&str]); 21] = [
     ("cli", &["runner", "serve", "report", "external", "audit"]),
 ];
 
-/// Crates that are not part of gatebench and may depend on all its crates.
+/// Crates that are not part of gatebench and may depend on any of its crates.
 const APART: [&str; 3] = ["bench", "fuzz", "xtask"];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -86,8 +86,8 @@ fn all_below(name: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// The crates of this workspace that a manifest depends on, each with its line. Tests may use any
-/// crate.
+/// The crates of this workspace that a manifest depends on, each with its line. Dependencies of
+/// tests are left out, because tests may use any crate.
 fn own_dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut section = "";
     let mut found = Vec::new();

@@ -60,7 +60,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Checks the rules that concern only the contents of the files.
+/// Returns every violation in these files, except broken links and cycles of modules.
 pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = layers::check(files);
     findings.extend(banned::check(files));

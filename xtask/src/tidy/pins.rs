@@ -1,8 +1,9 @@
-//! Checks that scripts pin the files that they download by a digest, not only by a version.
+//! Checks that scripts pin the packages that they install by digests, not only by versions.
 
 use super::{Finding, SourceFile};
 
-/// An installation command, the option that it requires, and the remedy if the option is missing.
+/// An installation command, the option that it requires (`None` if the command is never allowed),
+/// and the remedy.
 const INSTALLERS: [(&str, Option<&str>, &str); 3] = [
     (
         "pip install",

@@ -1,4 +1,4 @@
-//! Checks that only some crates contain `unsafe` or print, and that each crate states its purpose.
+//! Checks that only certain crates use `unsafe` or print, and that each crate states its purpose.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};
@@ -9,7 +9,7 @@ const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 /// Crates that may print.
 const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
-/// Files that belong to separate programs, which print to their own logs.
+/// Files that run in separate processes, which print to their own logs.
 const PRINTING_FILES: [&str; 1] = ["crates/testbed/src/process/supervise.rs"];
 
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];

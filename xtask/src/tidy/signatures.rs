@@ -1,5 +1,5 @@
-//! Checks the signatures of functions: public functions of libraries return typed errors, and every
-//! parameter has a name.
+//! Checks the signatures of functions: public functions of libraries must not return errors as
+//! `String`, and every parameter must have a name.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};

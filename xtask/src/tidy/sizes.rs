@@ -1,8 +1,8 @@
-//! Checks the length of files. clippy checks the length of functions.
+//! Checks the length of Rust files. clippy checks the length of functions.
 
 use super::{Finding, SourceFile};
 
-/// The maximum number of lines in a file.
+/// The maximum number of lines in a file, including comments and blank lines.
 const FILE_LINES_MAX: usize = 600;
 
 pub(crate) fn check(file: &SourceFile) -> Option<Finding> {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Folders that contain no files of the project.
 const SKIPPED: [&str; 3] = ["target", ".git", "gatebench-runs"];
 
-/// Suffixes of files that people write. Other files (pictures, lock files) are not checked.
+/// Suffixes of files that people write. Files with other suffixes, such as pictures and lock files,
+/// are not checked.
 const TEXT_ENDINGS: [&str; 15] = [
     "rs", "toml", "md", "yaml", "yml", "json", "jinja", "cfg", "conf", "map", "html", "css", "py",
     "lua", "txt",
@@ -28,7 +29,8 @@ impl SourceFile {
         self.path.extension().is_some_and(|ending| ending == "rs")
     }
 
-    /// The folder of the file's crate, such as `net` or `bench`; none if it belongs to no crate.
+    /// The folder of the file's crate, such as `net` or `bench`; `None` outside of crates/, bench/
+    /// and xtask/.
     pub fn crate_name(&self) -> Option<&str> {
         let mut parts = self
             .path
@@ -71,7 +73,7 @@ impl SourceFile {
     }
 }
 
-/// All text files below `root`, in the order of their paths.
+/// All text files below `root` except sample reports, in the order of their paths.
 pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -107,7 +109,8 @@ fn is_report(path: &Path) -> bool {
     is_named && path.starts_with("docs/sample")
 }
 
-/// Reports whether a file has a known suffix, or none, as scripts, Makefile and LICENSE do.
+/// Reports whether a file has a suffix in [`TEXT_ENDINGS`], or no suffix, like the scripts,
+/// Makefile and LICENSE. Hidden files without a suffix are left out.
 fn is_text(path: &Path) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(ending) => TEXT_ENDINGS.contains(&ending),

@@ -30,7 +30,7 @@ pub(crate) fn check(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
-/// Reports whether a line is part of a table, a heading, or only a link.
+/// Reports whether a line is a row of a table, a heading, or nothing but a link.
 fn is_exempt(prose: &str) -> bool {
     let item = prose.trim_start_matches("- ");
     let target = item.split_once("](").map(|(_, target)| target);

@@ -15,8 +15,7 @@ pub struct Block {
     pub idle_p99_ms: f64,
     /// The median of the 99th percentiles of the seconds in which definitions are compiled.
     pub compiling_p99_ms: f64,
-    /// The share of a second with compiling that was spent on compiling; the median of these
-    /// seconds.
+    /// The median share of such a second that was spent on compiling.
     pub compiling_share: f64,
 }
 
@@ -28,7 +27,7 @@ const IDLE_MAX_NS: u64 = 1_000_000;
 /// compilation, and belong to neither kind.
 const COMPILING_MIN: f64 = 0.25;
 
-/// Splits the seconds of a process by kind; none if one kind is missing.
+/// Summarizes the seconds of a process by kind; returns `None` if one kind is missing.
 pub fn block(seconds: &[Second]) -> Option<Block> {
     let most_ns = seconds.iter().map(|second| second.compiling_ns).max()?;
     let enough_ns = (COMPILING_MIN * most_ns as f64).max(IDLE_MAX_NS as f64 + 1.0);

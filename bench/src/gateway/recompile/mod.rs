@@ -1,11 +1,11 @@
 //! Measures how much the traffic slows down while the definitions of 200 policy instances are
 //! compiled again, and how much memory an instance takes.
 //!
-//! The definitions of a hundred routes are due for compiling every three seconds, all at about the
-//! same time, under a fixed rate far below the gateway's capacity. Each block has a fresh process.
-//! In a block, seconds with and without compiling alternate, so that disturbances of the machine
-//! affect both. The value of a block is the difference between their median 99th percentiles, and
-//! the interval over the blocks decides.
+//! The definitions of a hundred routes are compiled again every three seconds, all at about the
+//! same time, while requests are sent at a fixed rate far below the gateway's capacity. Each block
+//! has a fresh process. In a block, seconds with and without compiling alternate, so disturbances
+//! of the machine affect both. The value of a block is the difference between their median 99th
+//! percentiles, and the interval over the blocks decides.
 
 mod cycles;
 mod watch;
@@ -33,7 +33,7 @@ const RATE_PER_SECOND: u32 = 1_500;
 /// instances would no longer be due at the same time.
 const BLOCK_SECONDS: u32 = 13;
 
-/// The approximate duration of a block's start, proofs, warm-up and end.
+/// The approximate duration of a block's start, verification of policies, warm-up and end.
 const OVERHEAD_SECONDS: u32 = 10;
 
 /// The number of policy instances that a hundred routes have in addition to those of one route.
@@ -54,8 +54,9 @@ const ALONE: Variant = Variant {
     routes: 1,
 };
 
-/// Measures for about the given number of minutes and prints the result. It is an error if
-/// recompiling raises the 99th percentile too much, or if the blocks are inconclusive.
+/// Measures for about the given number of minutes and prints the result. It is an error if a
+/// request is lost, if recompiling raises the 99th percentile too much, or if the blocks are
+/// inconclusive.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;
@@ -75,8 +76,8 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     )
 }
 
-/// Describes the requests that a process lost; none if every request was sent and got a correct
-/// response.
+/// Describes why a process did not complete its trial, or which requests it lost; returns `None` if
+/// every request was sent and got a correct response.
 fn lost(record: &Value) -> Option<String> {
     if record["outcome"]["kind"] != "completed" {
         return Some(format!("outcome {}", record["outcome"]));
@@ -140,7 +141,7 @@ impl Run {
         Ok(Self { trials, readings })
     }
 
-    /// The gateway's memory before its load, in bytes.
+    /// The median of the gateway's memory (PSS) before the load, in bytes.
     fn memory(&self) -> Result<f64, String> {
         let of = |(record, _): &(Value, PathBuf)| {
             record["phases"][0]["usage"]["gateway"]["pss_before_bytes"].as_f64()

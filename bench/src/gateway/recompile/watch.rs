@@ -1,4 +1,4 @@
-//! Reads the CPU time of the gateway's thread that compiles definitions again.
+//! Reads the CPU time of the gateway's thread that recompiles definitions.
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gatebench_testbed::probe::processes::tree;
 
-/// The name of the thread.
+/// The thread's name in /proc.
 const THREAD: &str = "xml-refresher";
 
 /// The interval between readings, which is short compared with a second.
@@ -50,7 +50,8 @@ pub fn until_end(child: &mut Child) -> Result<Vec<Reading>, String> {
     }
 }
 
-/// Returns the CPU time from the last reading before `from_ns` to the last reading before `to_ns`.
+/// Returns the CPU time from the last reading before `from_ns` (or, if there is none, the first
+/// reading after it) to the last reading before `to_ns`.
 pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
     let inside = readings
         .iter()

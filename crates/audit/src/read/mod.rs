@@ -12,9 +12,9 @@ use crate::table::Table;
 /// The format of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Comma-separated values whose first line contains the headings.
+    /// Comma-separated values whose first line, apart from comments, contains the headings.
     Csv,
-    /// JSON: a list of objects, or an object of lists.
+    /// JSON that contains lists of objects, or objects of lists.
     Json,
     /// Text that contains Markdown tables, or output of wrk or siege.
     Markdown,

@@ -36,7 +36,7 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     ];
     for (name, _) in FIGURES {
         let text = body.iter().find_map(|it| it.strip_prefix(name))?.trim();
-        // siege prints the longest time in seconds, without a unit.
+        // A longest time without a unit is in seconds.
         let is_bare = name.starts_with("Longest") && text.parse::<f64>().is_ok();
         row.push(format!("{text}{}", if is_bare { " secs" } else { "" }));
     }

@@ -61,7 +61,8 @@ fn errors(line: Option<&str>) -> u64 {
     words.filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// Returns the heading on one of the three lines before the run, or else the first line of the run.
+/// Returns the last heading in the three lines before the run, or the first line of the run if
+/// there is none.
 fn name<'l>(lines: &[&'l str], start: usize) -> &'l str {
     let mut before = lines[..start].iter().rev().take(3);
     let heading = before.find(|it| it.starts_with('#'));

@@ -1,6 +1,6 @@
-//! Finds percentiles that were interpolated in a histogram's lowest bucket. A quantile that is
-//! interpolated in a bucket from 0 to `bound` is `quantile × bound ÷ share`, where `share` is the
-//! share of the requests in that bucket. The quantile is therefore between `quantile × bound` and
+//! Finds percentiles that were interpolated in a histogram's lowest bucket. If the quantile `q` is
+//! interpolated in a bucket from 0 to `bound`, its value is `q × bound ÷ share`, where `share` is
+//! the share of the requests in that bucket. The value is therefore between `q × bound` and
 //! `bound`, no matter how long the requests took.
 
 use super::{Judge, digits, ratio, time};

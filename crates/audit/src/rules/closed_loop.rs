@@ -31,7 +31,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     let rows: Vec<&Row> = same.iter().map(|it| it.0).collect();
     let columns = same[0].1.columns;
     let says = format!(
-        "in {} of {} rows, the rates differ by a factor of {}, but {} requests are always in flight (rate × mean time): \
+        "in {} of {} rows, the rates differ by a factor of {}, but about {} requests are in flight (rate × mean time): \
          this is a closed loop at saturation, whose mean time is users ÷ rate and adds no information beyond the rate; \
          latencies are comparable only at equal rates",
         same.len(),

@@ -18,7 +18,8 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         ) else {
             continue;
         };
-        // A figure without a unit is in microseconds, as in gatebench's headings.
+        // A figure without a unit is taken to be in microseconds, because headings such as `µs/req`
+        // yield no unit.
         let seconds = match cpu.unit {
             Unit::Seconds => cpu.value,
             _ => cpu.value * 1e-6,

@@ -1,4 +1,4 @@
-//! Applies Little's law: the number of requests in flight is the number of requests per second
+//! Applies Little's law: the mean number of requests in flight is the number of requests per second
 //! times the mean time of a request. The product cannot exceed the number of users if each user
 //! sends one request at a time and the mean covers exactly the requests sent. A mean that includes
 //! added samples is higher. Rows with different numbers of requests in flight are not comparable.
@@ -26,7 +26,8 @@ const ALIKE_MAX: f64 = 1.25;
 /// The mean number of requests in flight in a row, computed from the row's rate and mean time.
 pub(super) struct InFlight {
     pub(super) count: f64,
-    /// The relative rounding error of both figures.
+    /// The maximum relative rounding error of the count, to first order: the sum of those of the
+    /// rate and the mean.
     rounding: f64,
     pub(super) rate: Quantity,
     mean: Quantity,

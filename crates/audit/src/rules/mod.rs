@@ -54,7 +54,7 @@ impl Judge<'_> {
         self.rows(rule, Severity::Misleading, &[row], columns, says);
     }
 
-    /// Reports one finding for cells of several rows.
+    /// Reports one finding for these columns of any number of rows.
     fn rows(
         &mut self,
         rule: &'static str,
@@ -91,7 +91,8 @@ impl Judge<'_> {
     }
 }
 
-/// Formats a time in the largest of s, ms, µs and ns in which it is at least 1.
+/// Formats a time in the largest of s, ms and µs in which it is at least 1, or else in ns. Zero is
+/// formatted in ms.
 fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
         it if it >= 1.0 => (seconds, "s"),

@@ -1,5 +1,5 @@
-//! Checks that the percentiles of a set of times rise with their rank and lie between the minimum
-//! and the maximum.
+//! Checks that the percentiles of a set of times do not fall as their rank rises, and that they lie
+//! between the minimum and the maximum.
 
 use super::{Judge, time};
 

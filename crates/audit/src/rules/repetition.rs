@@ -20,7 +20,8 @@ const STEP_OF_SPREAD_MIN: f64 = 0.001;
 
 const RUNS_MIN: usize = 3;
 
-/// Matches the number of a repetition at the end of a row's name: `(run 2)`, `run 2` or `#2`.
+/// Matches the number of a repetition at the end of a row's name, such as `(run 2)`, `trial 2` or
+/// `#2`.
 static RUN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[\s(]*(?:run|repetition|trial|block|#)\s*\d+\)?:?\s*$")
         .expect("the pattern is a constant")

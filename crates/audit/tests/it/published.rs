@@ -11,7 +11,7 @@ fn found(text: &str) -> Audit {
     audit_of(text, Form::Markdown)
 }
 
-/// Returns the rule, severity and line of each finding.
+/// Returns the rule, severity and line of each finding, sorted.
 fn rules(audit: &Audit) -> Vec<(&str, Severity, usize)> {
     let seen = |it: &Finding| (it.rule, it.severity, it.line);
     let mut rules: Vec<_> = audit.findings.iter().map(seen).collect();
@@ -240,7 +240,7 @@ fn places(finding: &Finding) -> Vec<String> {
 /// A table, a rule, and the cells that the rule's only finding in the table must name.
 type Located = (String, &'static str, &'static [&'static str]);
 
-/// Returns, for each rule, a table in which the rule finds something.
+/// Returns, for each rule that names cells, a table in which the rule finds something.
 fn located() -> Vec<Located> {
     let clean = |from: &str, to: &str| CLEAN.replace(from, to);
     let cpu = "|x|rps|cpu per request (µs)|cores|errors|runs|\n|-|-|-|-|-|-|\n|a|9000|441|4|0|3|\n|b|9900|441|4|0|3|\n";
@@ -532,7 +532,8 @@ proptest! {
         }
     }
 
-    /// Tests that no combination of figures, units and decimal places leads to a panic or to NaN.
+    /// Tests that figures, units and decimal places in any combination cause no panic, and that no
+    /// finding contains NaN or infinity.
     #[test]
     fn any_figures_are_judged(cells in prop::collection::vec("[0-9]{1,12}(\\.[0-9]{1,3})?( ms| s| %|k|)", 6)) {
         let row = cells.join("|");

@@ -159,8 +159,8 @@ fn paragraph(finding: &Finding) -> String {
 }
 
 /// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. Cells in
-/// several rows are listed row by row. A finding without cells concerns the header, whose line
-/// number is returned.
+/// several rows are listed row by row. A finding without cells concerns the whole table; only the
+/// line of the table's headings (or, without headings, of its first row) is returned.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

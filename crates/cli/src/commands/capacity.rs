@@ -136,7 +136,7 @@ fn rate(word: &str) -> Result<f64, String> {
     };
     let rate = digits.parse::<f64>().map(|rate| rate * factor).ok();
     rate.filter(|rate| (1.0..=RATE_MAX).contains(rate))
-        .ok_or_else(|| "write requests per second, at least 1, for example 20000 or 20k".into())
+        .ok_or_else(|| "write 1 to 100000000 requests per second, for example 20000 or 20k".into())
 }
 
 /// Parses the length of a step, which must be at least [`STEP_MIN`].

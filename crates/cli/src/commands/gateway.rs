@@ -20,8 +20,9 @@ use crate::{signals, terminal};
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
                   The reference gateway is an instrument, not a product: it has no admin \
                   interface. On SIGHUP it reloads its file without losing a request; an invalid \
-                  file changes nothing. On SIGTERM or Ctrl-C it finishes requests in flight \
-                  (`timeouts.drain_ms` [default: 10 s]); a second signal stops it immediately.\n\n\
+                  file changes nothing. On SIGTERM or Ctrl-C it finishes requests in flight for \
+                  at most `timeouts.drain_ms` [default: 10000]; a second signal stops it \
+                  immediately.\n\n\
                   docs/REFERENCE-GATEWAY.md describes its policies with examples."
 )]
 pub struct Gateway {

@@ -65,7 +65,7 @@ pub struct RemoteEnd {
 }
 
 impl RemoteEnd {
-    /// Serves until the other end closes the connection.
+    /// Serves, relays or holds a connection until the other end closes it or falls silent.
     pub fn run(self) -> Result<(), Failure> {
         let launcher = launcher()?;
         let served = match (self.line, self.hold) {

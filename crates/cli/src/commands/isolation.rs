@@ -24,7 +24,8 @@ requests of the good group. All three receive requests at the same rates. Every 
 group must pass its checks. The latency and the rate of the good group with and without failing
 requests are compared block by block.
 
-Exit code: 1 if the good group is harmed, 4 if the verdict is inconclusive, 0 otherwise.";
+Exit code: 1 if the good group is harmed, 4 if the verdict is inconclusive, otherwise as for
+`gatebench run`.";
 
 /// Test whether failing requests harm other requests
 #[derive(Debug, Args)]

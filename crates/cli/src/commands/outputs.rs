@@ -54,7 +54,7 @@ pub struct OutputArgs {
     /// OpenTelemetry define
     #[arg(long = "out", value_name = "KIND=TARGET")]
     outs: Vec<String>,
-    /// Fail before the first trial if an output does not accept data
+    /// Fail before anything is measured if an output does not accept data
     #[arg(long, requires = "outs")]
     out_required: bool,
     /// Add this label to all sent metrics (repeatable)

@@ -61,7 +61,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Serves until a signal arrives.
+    /// Serves until a signal arrives or, with --next-to, until soon after standard input is closed.
     pub fn run(self) -> Result<(), Failure> {
         if self.allow_run && !self.dir.exists() {
             fs::create_dir_all(&self.dir).map_err(|error| self.unreadable(&error))?;

@@ -160,7 +160,7 @@ impl Upstream {
     }
 }
 
-/// Returns a path of the upstream that has a typical response.
+/// Returns the path in the example that is printed when the upstream starts.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",

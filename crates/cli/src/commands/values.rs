@@ -40,7 +40,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok();
     rate.filter(|rate| (0.001..=1e8).contains(rate))
         .ok_or_else(|| {
-            format!("'{text}' is not a rate: write requests per second, for example 2000 or 0.5")
+            format!("'{text}' is not a rate: write 0.001 to 100000000, for example 2000 or 0.5")
         })
 }
 

@@ -1,4 +1,4 @@
-//! `gatebench ab`.
+//! Tests of `gatebench ab`: plans, builds of two commits, and a verdict.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,6 @@
 //! Loads that agents send from network namespaces, which represent other machines. gatebench
-//! reaches an sshd in each namespace with a real `ssh`. The upstream is outside the namespaces.
+//! reaches an sshd in each namespace with a real `ssh`. In most tests, the upstream is outside the
+//! namespaces.
 //!
 //! Namespaces need root. Names and addresses contain a number derived from the process ID, so that
 //! tests of several checkouts can run at the same time.
@@ -91,8 +92,8 @@ struct Machines {
 }
 
 impl Machines {
-    /// Starts both machines; returns none if namespaces are not permitted. `unshare` contains
-    /// options for the time namespace of machine `b`.
+    /// Starts both machines; returns none if the namespaces cannot be created. `unshare` contains
+    /// options of unshare(1) for the time namespace of machine `b`.
     fn start(bench: &Bench, unshare: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = std::process::id().wrapping_mul(7) + NEXT.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +112,7 @@ impl Machines {
             let words = if name == "b" { unshare } else { "" };
             machines.sshd(bench, index, words);
         }
-        // The upstream's address, which both machines reach through their gateway.
+        // The upstream's address, which both machines reach through their default route.
         assert!(ip(&format!("address add {}/32 dev lo", machines.target())));
         machines.configure(bench);
         for index in 0..2 {
@@ -130,8 +131,8 @@ impl Machines {
         format!("gbt{}x{index}", self.net)
     }
 
-    /// Returns the address of a machine. The address of the other end of its cable differs only in
-    /// the last number, which is 1.
+    /// Returns the address of a machine. The address of the other end of its veth pair differs only
+    /// in the last number, which is 1.
     fn address(&self, index: usize) -> String {
         format!("10.{}.{index}.2", self.net)
     }
@@ -266,7 +267,8 @@ fn program() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agents");
         fs::create_dir_all(&folder).unwrap();
         let program = folder.join("gatebench");
-        // A link, because the program is large; the folder is in the same file system.
+        // A hard link instead of a copy, because the program is large. The folder is in the same
+        // file system.
         let _ = fs::remove_file(&program);
         fs::hard_link(gatebench, &program).unwrap();
         let stripped = Command::new("strip")
@@ -304,7 +306,7 @@ impl Field {
         })
     }
 
-    /// Starts gatebench with `ssh` from the bench's folder.
+    /// Starts gatebench with the bench's `ssh` wrapper on PATH.
     fn start(&self, words: &str) -> Session<'_> {
         let path = std::env::var("PATH").unwrap_or_default();
         let (mark, value) = self.bench.mark();
@@ -385,7 +387,7 @@ fn histograms_are_added_and_percentiles_are_not_averaged() {
         "-n {namespace} address add {target}/32 dev lo"
     )));
     let via = format!("10.{}.1.1", field.machines.net);
-    // The relay leads to a second upstream at another address.
+    // The relay forwards to a second upstream at another address.
     let other = Serving::start(
         &field.bench,
         &["upstream", "ping", "--listen", &format!("{via}:{port}")],

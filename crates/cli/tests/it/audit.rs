@@ -1,4 +1,4 @@
-//! `gatebench audit`.
+//! Tests of `gatebench audit` with tables on standard input.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

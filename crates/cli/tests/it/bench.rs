@@ -18,7 +18,8 @@ const POLL: Duration = Duration::from_millis(5);
 /// The pause between two polls, needed because most polls read all of `/proc`.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The environment variable that marks every process started by a test.
+/// The environment variable that marks a test's processes, so that the test can find those that are
+/// left.
 pub const MARK: &str = "GATEBENCH_TEST_MARK";
 
 /// A working folder with `suite.yaml`, `ping.yaml` and `load.yaml`.
@@ -46,11 +47,11 @@ pub const UNHURRIED: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 2s, timeout: 2s}
 ";
 
-/// A warm-up that only an interrupt ends.
+/// A load with a warm-up of a minute, during which the test interrupts it.
 pub const LONG_WARM_UP: &str =
     "- {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
 
-/// A measurement that only an interrupt or a failure ends.
+/// A load with a measurement of a minute, which an interrupt or a failure ends early.
 pub const LONG_MEASURE: &str =
     "- {name: throughput, closed: {connections: 8}, measure: 60s, timeout: 2s}\n";
 
@@ -192,12 +193,12 @@ impl Bench {
         processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
     }
 
-    /// Returns the folders of a run's completed trials.
+    /// Returns the folder names of a run's stored trials, including failed ones.
     pub fn kept_trials(&self, run: &str) -> Vec<String> {
         self.kept_trials_in(&format!("{run}/trials"))
     }
 
-    /// Returns the folders of the completed trials below a folder.
+    /// Returns the folder names of the stored trials below a folder.
     pub fn kept_trials_in(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
         // A folder without a record belongs to a trial that is running or was interrupted.
@@ -210,7 +211,7 @@ impl Bench {
         names
     }
 
-    /// Asserts the state after a run has ended in any way: the completed trials are stored, and the
+    /// Asserts the state after a run has ended in any way: this number of trials is stored, and the
     /// report can be rebuilt.
     #[track_caller]
     pub fn assert_reportable(&self, run: &str, trials: usize) {
@@ -227,7 +228,7 @@ impl Bench {
         }
     }
 
-    /// Polls until there is a result.
+    /// Polls until there is a result; fails after [`PATIENCE`].
     #[track_caller]
     pub fn wait_for<T>(&self, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
@@ -263,7 +264,7 @@ impl<'a> Session<'a> {
         self.child.id()
     }
 
-    /// Waits until the gateway has all connections of the load.
+    /// Waits until the gateway has at least 8 sockets, the number of connections of most loads.
     #[track_caller]
     pub fn until_load(&self) -> processes::Process {
         self.bench.wait_for("the load", || {

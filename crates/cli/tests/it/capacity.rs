@@ -1,4 +1,4 @@
-//! `gatebench capacity`.
+//! Tests of `gatebench capacity`: searches, plans, and invalid values.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::folder::gatebench;
 use crate::turns::turn;
 
-/// Searches with steps of 200 ms. The flags are separated by spaces.
+/// Runs a search with steps of 200 ms. The flags are separated by spaces.
 fn search(folder: &Path, objective: &str, flags: &str) -> Output {
     let words = [
         "capacity",

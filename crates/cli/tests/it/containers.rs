@@ -1,4 +1,4 @@
-//! A gateway in a container of a real podman. Each test starts its own podman service, and builds
+//! Gateways in containers, with a real podman. Each test starts its own podman service, and builds
 //! its images from programs and libraries of this machine, so it needs no registry.
 
 use std::fs;
@@ -92,7 +92,7 @@ impl Podman {
         self.import(&rootfs, IMAGE);
     }
 
-    /// Makes an image of the files in a folder.
+    /// Creates an image from the files in a folder.
     fn import(&self, rootfs: &Path, image: &str) {
         let archive = self.home.path().join("image.tar");
         run(Command::new("tar")

@@ -3,8 +3,8 @@
 
 use crate::bench::{Bench, UNHURRIED};
 
-/// More arrivals than one connection can carry, with a queue for only one of them, so that every
-/// machine drops most of them.
+/// More arrivals than one connection can carry, with a queue for only one of them, so every machine
+/// drops most of them.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 #[test]

@@ -246,7 +246,7 @@ fn a_gateway_that_hangs_under_load() {
     next_to_a_good_one_under(SECOND, "hang:60", &["faulty · ping", " failed"]);
 }
 
-/// Kills a process during a trial; the rest of the run must continue.
+/// Kills a process during the only trial of a run, which must still store the trial and report it.
 #[track_caller]
 fn killed_in_mid_trial(who: fn(&Process) -> bool, words: &[&str]) {
     let bench = Bench::new();

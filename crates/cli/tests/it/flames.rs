@@ -1,4 +1,4 @@
-//! Profiles of gateways' CPU time, sampled by a real perf.
+//! Profiles of gateways' CPU time, sampled by a real perf or by LuaJIT's own profiler.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ fn two_gateways_are_compared_function_by_function() {
     assert_eq!(bench.read("run/flame-ping-nginx.svg"), before);
 }
 
-/// Asserts that at least 80 % of the time in Lua is in functions with their file and line.
+/// Asserts that at least 80 % of the time in Lua is in stacks that name a Lua file and line.
 #[track_caller]
 fn assert_lua_is_named(folded: &str) {
     let (mut named, mut inside) = (0, 0);

@@ -57,8 +57,8 @@ fn the_gateway_reloads_its_file_on_sighup() {
     );
 }
 
-/// Returns a gateway with a request in flight that its origin has received but not responded to,
-/// the client's connection, and the origin's connection.
+/// Returns a gateway, the client's connection and the origin's connection. The origin has received
+/// the client's request, but has not responded.
 fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
     let origin = TcpListener::bind("127.0.0.1:0").unwrap();
     let file = folder.join("gateway.json");

@@ -1,4 +1,4 @@
-//! The gateways that gatebench includes, installed or not.
+//! The gateways that gatebench includes, the installation of gateways, and new gateway folders.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -353,7 +353,7 @@ fn an_installation_is_described_before_it_starts() {
         ]);
 }
 
-/// A wheel with one program that prints its version.
+/// A Python script that writes a wheel with one program, which prints its version.
 const WHEEL: &str = "\
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1] + '/mine_server-1.2.3-py3-none-any.whl', 'w') as wheel:
@@ -408,7 +408,8 @@ fn only_the_pinned_bytes_of_a_package_are_installed() {
     assert!(bench.path("data/gatebench/bin/mine").exists());
 }
 
-/// Builds an archive and a library next to the `pom.xml` given by `--file`.
+/// A replacement for `mvn` that writes an archive and a library below the folder of the `pom.xml`
+/// given by `--file`.
 const MAVEN: &str = "\
 #!/bin/sh
 while [ \"$1\" != --file ]; do shift; done

@@ -1,4 +1,4 @@
-//! `gatebench compare`, `baseline`, `history` and `audit RUN`.
+//! Tests of `gatebench compare`, `baseline`, `history` and `audit RUN` with generated runs.
 
 #[path = "../../../studies/tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests of crate studies use the rest")]
@@ -13,7 +13,7 @@ use common::{SECOND_NS, SECONDS};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs `gatebench` and returns exit code, standard output and standard error.
+/// Runs `gatebench` and returns its exit code, standard output and standard error.
 fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(words.split_whitespace())

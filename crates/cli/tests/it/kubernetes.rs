@@ -1,5 +1,5 @@
-//! Kubernetes with a fake `kubectl`, which responds as a cluster of three nodes would: it keeps the
-//! objects as files, marks pods as running, and runs the programs of `exec` on this machine.
+//! Kubernetes with a fake `kubectl`, which responds as a small cluster would: it keeps the objects
+//! as files, marks pods as running, and runs the programs of `exec` on this machine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -128,7 +128,7 @@ fn a_run_is_complete_although_connections_are_cut_or_repeat_lines() {
         let trial: Json = serde_json::from_str(&trial).unwrap();
         let agents = trial["phases"][0]["agents"]["each"].as_array().unwrap();
         let sent = agents.iter().map(|agent| agent["sent"].as_u64().unwrap());
-        // Together, both load generators send all requests of the profile.
+        // Together, the two load generators send all requests of the profile.
         assert_eq!(sent.sum::<u64>(), 100, "{agents:?}");
     }
 }
@@ -247,7 +247,7 @@ fn a_killed_gatebench_leaves_nothing_and_clean_finds_the_rest() {
         .assert_prints(&["nothing is left in gb"]);
 }
 
-/// An object that a run left behind.
+/// The JSON of an object that a run left behind.
 fn left(kind: &str, name: &str) -> String {
     let labels = r#"{"app.kubernetes.io/managed-by": "gatebench", "gatebench/run": "x1"}"#;
     format!(r#"{{"kind": "{kind}", "metadata": {{"name": "{name}", "labels": {labels}}}}}"#)

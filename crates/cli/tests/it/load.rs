@@ -84,7 +84,7 @@ fn a_closed_load_counts_what_the_upstream_counts() {
     assert_eq!(number(&ledger, "/requests"), requests);
     assert_eq!(number(&ledger, "/without_nonce"), requests);
     assert_eq!(number(&ledger, "/bytes_in"), number(&found, "/bytes_sent"));
-    // `bytes_received` counts only bytes within the window; the last responses arrived after it.
+    // `bytes_received` counts only bytes within the window; the last responses may arrive after it.
     assert!(number(&found, "/bytes_received") <= number(&ledger, "/bytes_out"));
     assert_eq!(number(&ledger, "/connections_accepted"), 4);
     assert_eq!(number(&found, "/connections_opened"), 4);
@@ -299,7 +299,7 @@ fn thresholds_and_checks_determine_the_exit_code() {
     loads
         .load(&format!("{quick} --check status=201"))
         .assert_code(1);
-    // A threshold on checks states how many may fail.
+    // A threshold on checks determines the share that must pass.
     loads
         .load(&format!(
             "{quick} --check status=201 --threshold checks>=0%"

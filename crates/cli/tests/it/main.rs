@@ -1,5 +1,5 @@
-//! Tests of the command with real processes and files. They check exit codes and printed text.
-//! Tables of cases may exceed the length limit for functions.
+//! Tests of the `gatebench` command with real processes and files. They check exit codes, printed
+//! text and written files. Tables of cases may exceed the length limit for functions.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 

@@ -25,7 +25,8 @@ const ABANDONED: &str = "\
 
 const THREE_TARGETS: &str = include_str!("../../../../scenarios/fault/three-targets.yaml");
 
-/// Writes `mine.yaml`, the scenario with three targets whose metrics are fetched.
+/// Writes `mine.yaml`: the scenario `three-targets`, with the gateway's metrics fetched once a
+/// second.
 fn scenario(bench: &Bench) {
     let with = THREE_TARGETS
         .replace("scenario: three-targets", "scenario: mine")

@@ -32,7 +32,7 @@ fn variant(bench: &Bench, name: &str, script: &str, more: &str) {
     bench.write(&format!("{name}/gateway.yaml"), &spec);
 }
 
-/// Writes a gateway with a control plane.
+/// Writes the gateway `planes`, whose control plane is this Python script.
 fn with_control_plane(bench: &Bench, script: &str) {
     let more = "features: {control_plane: {native: a signal}}\n\
                 files: [{template: gateway.json}, {template: control.py}]\n\

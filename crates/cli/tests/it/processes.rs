@@ -8,7 +8,7 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
-    /// The arguments of the process's command line.
+    /// The command line, beginning with the program.
     pub command: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Output for the terminal and for other readers contains no escape sequences and no secrets.
+//! Printed and published output contains neither secrets, unless requested, nor escape sequences
+//! from a gateway.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -14,7 +14,7 @@ use crate::bench::{Bench, Finished};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/pull-request");
 
-/// More arrivals than one connection can carry, so that no trial is valid.
+/// More arrivals than one connection can carry, so no trial is valid.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 /// The number of other comments, which fill the first page of the list.
@@ -63,7 +63,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Returns gatebench's comment, which must be the only one.
+    /// Returns gatebench's comment. There must be exactly one besides the other comments.
     fn comment(&self) -> String {
         let state = self.state.lock().unwrap();
         let [only] = &state.comments[OTHERS..] else {

@@ -94,7 +94,8 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// Starts nginx, and writes server.pem, client.pem and client.key to the bench's folder.
+    /// Starts nginx, and writes the certificates and keys of the server and the client to the
+    /// bench's folder.
     fn start(bench: &Bench) -> Self {
         let server = self_signed(&["localhost"]).unwrap();
         let client = self_signed(&["client"]).unwrap();

@@ -14,7 +14,7 @@ use crate::processes::{self, Process};
 /// The path of sshd on Debian. Its folder is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// The folder that sshd needs if it runs as root; it does not exist in a container's /run.
+/// The folder that sshd needs if it runs as root. In a container, it may not exist.
 const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 
 /// An sshd for this test, which ends on drop.

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::bench::{Bench, MARK};
 
-/// A listening process, which is killed on drop. It is not marked, because it must outlive runs.
+/// A listening process, which is killed on drop. It is not marked, because it outlives runs, after
+/// which no marked process may be left.
 pub struct Serving {
     pub child: Child,
     host: String,

@@ -18,8 +18,8 @@ thread_local! {
     static HAS_SLOT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Waits until no other test has a turn. Call this before the test creates its bench; otherwise,
-/// the test holds a slot while it waits. A failed test also gives up its turn.
+/// Waits until no other test has a turn. Panics if the test has already created its bench, because
+/// it would then hold a slot while it waits. A failed test also gives up its turn.
 pub fn turn() -> MutexGuard<'static, ()> {
     assert!(
         !HAS_SLOT.get(),

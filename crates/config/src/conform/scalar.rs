@@ -185,7 +185,7 @@ fn form(schema: &Value) -> Option<&str> {
 }
 
 /// The minimum and the maximum from the keywords. If there is no `maximum`, the width of an
-/// unsigned integer sets it.
+/// unsigned integer of 8, 16 or 32 bits sets it.
 pub(super) fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
     let width = || match word(schema, "format")? {

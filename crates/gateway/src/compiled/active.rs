@@ -13,7 +13,7 @@ use crate::policy::jwt;
 use crate::redis::Counts;
 
 /// The configuration as one worker sees it. A request uses the configuration that it began with
-/// until it ends.
+/// until it ends, except for the limits of the worker.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,
@@ -42,7 +42,8 @@ pub(crate) struct Current {
 /// The work that remains after a switch to another configuration.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// Idle connections to close, because the new configuration does not name their targets.
+    /// Idle connections to close: the new configuration does not name their targets, or sets their
+    /// `keepalive` to 0.
     pub(crate) idle: Vec<ConnId>,
     /// The new number of each rate limit that uses Redis, indexed by its old number; `None` if the
     /// limit was removed.
@@ -175,7 +176,7 @@ impl Current {
     }
 
     /// Takes the most recently used idle connection to a target. The target is least likely to have
-    /// closed it, and surplus connections stay idle until they time out.
+    /// closed it, and surplus connections stay idle until the target closes them.
     pub(crate) fn take_idle(&mut self, target: usize) -> Option<ConnId> {
         self.idle[target].pop()
     }

@@ -1,14 +1,15 @@
 //! The gateway's counters, in the Prometheus text format.
 //!
-//! Each worker has its own counters, so counting is a load and a store; the output contains the
-//! sums. A sum may lack part of a request that ends while the sums are computed, but each counter
-//! is exact.
+//! Each worker has its own counters, so incrementing one is a load and a store; the output contains
+//! the sums. A sum may lack part of a request that ends while the sums are computed, but each
+//! counter is exact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Upper bounds of the buckets in nanoseconds, from 50 µs to 10 s; a final bucket has no bound.
+/// Inclusive upper bounds of the buckets in nanoseconds, from 50 µs to 10 s; a final bucket has no
+/// bound.
 const BOUNDS_NS: [u64; 17] = [
     50_000,
     100_000,
@@ -29,8 +30,8 @@ const BOUNDS_NS: [u64; 17] = [
     10_000_000_000,
 ];
 
-/// Status classes, as written in the output; the last is for requests that the client abandoned
-/// before the whole response was queued.
+/// Status classes, as written in the output; the last is for requests whose connection or stream
+/// ended before the whole response was queued.
 const CLASSES: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", "aborted"];
 const ABORTED: usize = CLASSES.len() - 1;
 
@@ -94,7 +95,7 @@ impl Metrics {
         self.count_class(worker, route, class, duration_ns);
     }
 
-    /// Counts a request whose client did not wait for the response.
+    /// Counts a request whose connection or stream ended before the whole response was queued.
     pub(crate) fn count_aborted(&self, worker: usize, route: Option<usize>, duration_ns: u64) {
         self.count_class(worker, route, ABORTED, duration_ns);
     }
@@ -132,7 +133,7 @@ impl Metrics {
         }
         out.push_str(
             "# HELP gatebench_gateway_request_duration_seconds Time from reading a request's head until the \
-             whole response is queued or the client disconnects.\n\
+             whole response is queued or the request is aborted.\n\
              # TYPE gatebench_gateway_request_duration_seconds histogram\n",
         );
         for route in &self.routes {

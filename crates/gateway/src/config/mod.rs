@@ -52,9 +52,10 @@ pub struct GatewayConfig {
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
     /// The maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited or
-    /// validated, and responses that the client does not read. If there are more, the gateway reads
-    /// only the body of the connection's oldest request, and work that would add unread bytes waits
-    /// until there is room.
+    /// validated, and responses that the client does not read. If there are more, the gateway
+    /// continues to collect only the body of the connection's oldest request. If unread responses
+    /// then make up more than `collected_bytes_max`, work that would add unread bytes waits until
+    /// there is room.
     #[serde(default = "sixteen_mebibytes")]
     pub connection_collected_bytes_max: u32,
     /// The maximum number of client connections that each worker has open. Further connections are
@@ -144,7 +145,7 @@ pub struct Consumer {
     pub password: Option<String>,
 }
 
-/// A path prefix and what happens to its requests.
+/// A path prefix, with the policies and the upstream for its requests.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -159,13 +160,14 @@ pub struct Route {
     /// Removes the prefix before the request is passed on.
     #[serde(default)]
     pub strip_path: bool,
-    /// The upstream's name; a route whose policies have a `mock` needs none.
+    /// The upstream's name; a route with a `mock` policy needs none.
     #[serde(default)]
     pub upstream: Option<String>,
-    /// The policies of the route, in the order in which they apply.
+    /// The policies of the route. They apply in this order, except that edits follow the checks,
+    /// and `redis_rate_limit` is the last check.
     #[serde(default)]
     pub policies: Vec<Policy>,
-    /// The timeouts for the upstream on this route, if they differ.
+    /// The timeouts for the upstream on this route, if they differ from the gateway's.
     #[serde(default)]
     pub timeouts: Option<RouteTimeouts>,
     /// Delays requests and responses, to prove that added latency is measured correctly.
@@ -209,7 +211,7 @@ pub struct TestDelay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bimodal {
-    /// With 10, one in ten of each worker's requests is delayed by these amounts.
+    /// With 10, one in ten of each worker's requests to the route is delayed by these amounts.
     pub every: u32,
     /// The delay of these requests, in nanoseconds.
     pub request_ns: u64,
@@ -221,10 +223,11 @@ pub struct Bimodal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// The maximum time to connect to an upstream; after that, the response is 504.
+    /// The maximum time to connect to a target of an upstream; after that, the gateway tries
+    /// another target or responds with 504.
     pub connect_ms: u32,
     /// The maximum time without data from an upstream while its response is pending; after that,
-    /// the response is 504.
+    /// the response is 504 or, if a part of it has been forwarded, is cut off.
     pub upstream_ms: u32,
     /// The maximum wait for a client's next request, for more of a request's body, and for the
     /// client to read a response. If the body does not continue in time, the response is 408.

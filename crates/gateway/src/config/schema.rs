@@ -60,8 +60,8 @@ fn add(schema: &mut Value, place: &str, more: Value) {
     }
 }
 
-/// Adds the bounds of integer types, which a general validator cannot derive from the name of the
-/// type.
+/// Adds the maximum values of integer types, which a general validator cannot derive from the names
+/// of the types.
 fn bound_integers(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -100,7 +100,7 @@ const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";
 /// A token of RFC 9110 5.6.2.
 const TOKEN: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 
-/// Fields that no edit may touch, in upper or lower case.
+/// Fields that no edit may touch, in any mix of upper and lower case.
 const FRAMING: &str = "^([Hh][Oo][Ss][Tt]|[Cc][Oo][Nn][Nn][Ee][Cc][Tt][Ii][Oo][Nn]|[Cc][Oo][Nn][Tt][Ee][Nn][Tt]-[Ll][Ee][Nn][Gg][Tt][Hh]|[Tt][Rr][Aa][Nn][Ss][Ff][Ee][Rr]-[Ee][Nn][Cc][Oo][Dd][Ii][Nn][Gg]|[Tt][Ee]|[Uu][Pp][Gg][Rr][Aa][Dd][Ee]|[Ee][Xx][Pp][Ee][Cc][Tt])$";
 
 fn some_text() -> Value {
@@ -263,7 +263,7 @@ fn of_edits() -> Meaning {
 fn of_responses() -> Meaning {
     vec![
         ("ApiKeyQueryPolicy/name", some_text()),
-        // ASCII without quotes and backslashes.
+        // Printable ASCII without quotes and backslashes.
         (
             "BasicAuthPolicy/realm",
             json!({"pattern": "^[ !#-\\[\\]-~]*$"}),
@@ -272,7 +272,7 @@ fn of_responses() -> Meaning {
             "MockPolicy/content_type",
             json!({"pattern": "^[^\\x00-\\x1f\\x7f]+$"}),
         ),
-        // Responses that have no body.
+        // Responses with these statuses have no body.
         (
             "MockPolicy",
             json!({

@@ -1,5 +1,5 @@
 //! A known amount of extra work for each response, part of it in user code and part in system
-//! calls, to test comparisons on a difference whose size is measured separately.
+//! calls. It tests whether comparisons find a difference whose size is measured separately.
 
 use std::hint::black_box;
 use std::os::unix::process::parent_id;
@@ -54,7 +54,7 @@ impl FromStr for Handicap {
 #[derive(Debug)]
 pub(crate) struct Burden {
     handicap: Handicap,
-    /// The number of system calls that are still due.
+    /// The number of system calls, including fractions, that are still due.
     owed: f64,
 }
 
@@ -75,8 +75,8 @@ impl Burden {
         self.owed += self.handicap.calls;
         while self.owed >= 1.0 {
             self.owed -= 1.0;
-            // The call takes no lock and touches little memory, so its cost does not depend on
-            // other work.
+            // The call takes no lock and touches little memory, so its cost hardly depends on other
+            // work.
             black_box(parent_id());
         }
     }

@@ -39,7 +39,7 @@ pub struct Leak {
 /// The error for text that is not a [`Leak`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is not a leak: write SIZE/RESPONSES (memory leaked each time this many responses were sent), for example 1KiB/1000"
+    "this is not a leak: write SIZE/RESPONSES (the memory that is leaked after every RESPONSES responses), for example 1KiB/1000"
 )]
 pub struct NotLeak;
 
@@ -92,7 +92,7 @@ impl Injector {
         if let Some(leak) = self.faults.leak {
             self.responses += 1;
             if self.responses.is_multiple_of(leak.responses.max(1)) {
-                // The memory is filled with ones, so that it becomes resident.
+                // The memory is filled with ones so that it becomes resident.
                 Box::leak(vec![1_u8; leak.bytes].into_boxed_slice());
             }
         }
@@ -134,7 +134,7 @@ impl Injector {
         self.faults.counts_retries
     }
 
-    /// Returns the next connection whose hold has ended by `now_ns`.
+    /// Removes and returns the next connection or stream whose hold was due by `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.holds.pop_due(now_ns)
     }

@@ -1,6 +1,6 @@
 //! Deliberate faults of a gateway, which test the code that detects faults: extra work for each
-//! response, a leak, errors that stray into other responses, wrong metrics, and known delays. The
-//! module knows nothing about the affected requests.
+//! response, a leak, errors that stray into other responses, wrong metrics, and known delays. Of
+//! the messages that it affects, the module sees only the statuses of responses.
 //!
 //! The released program contains none of them: it is built without the feature `faults` and uses
 //! replacements that do nothing.

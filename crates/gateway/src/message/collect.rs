@@ -8,8 +8,9 @@ use super::json::{NotJson, Plan, edit};
 /// Vectors that grew beyond this for one large body are not kept.
 const KEEP_BYTES: usize = 64 * 1024;
 
-/// A message being collected. Its vectors are reused for the next message, so the steady state
-/// allocates nothing; a connection that never collects a message never allocates.
+/// A message being collected. Its vectors are reused for the next message, so bodies of up to
+/// [`KEEP_BYTES`] need no allocation in the steady state; a connection that never collects a
+/// message never allocates.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     /// The head without a field that states the length; empty while no message is collected.
@@ -80,7 +81,7 @@ impl Collected {
         }
     }
 
-    /// Writes the message, with its length, and forgets it.
+    /// Writes the message, with its length, and clears it.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
         // Writing to a vector cannot fail.

@@ -89,7 +89,7 @@ pub(crate) fn is_json(essence: &str) -> bool {
         || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
 }
 
-/// The media type of a Content-Type, without its parameters.
+/// Returns the media type of a Content-Type, without its parameters; empty if it is not UTF-8.
 pub(crate) fn essence(content_type: &[u8]) -> &str {
     let text = std::str::from_utf8(content_type).unwrap_or_default();
     text.split(';').next().unwrap_or_default().trim()

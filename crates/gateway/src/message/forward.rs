@@ -1,5 +1,5 @@
 //! Writes the heads that are passed on. Copies, removes and adds fields as a proxy must, in one
-//! pass and without allocation.
+//! pass. Memory is allocated only to restore a slash that stripping removed.
 
 use gatebench_net::http1::{
     BodyLength, Framing, Head, hop, write_chunk, write_request_head, write_response_head,
@@ -15,7 +15,7 @@ pub(crate) struct Destination<'a> {
     /// The authority in the client's target, if the target has one. It replaces Host (RFC 9112
     /// 3.2.2).
     pub(crate) authority: Option<&'a str>,
-    /// The authority for a request without Host.
+    /// The authority for an HTTP/1.0 request without Host.
     pub(crate) fallback_authority: &'a str,
     /// True if the request must state that it is the last one on the connection.
     pub(crate) is_last: bool,
@@ -135,12 +135,13 @@ pub(crate) struct ResponseEdits<'a> {
     /// True if the body is not forwarded as it arrives: the code that collects it writes its
     /// length.
     pub(crate) is_collected: bool,
-    /// True if the body would differ from the one whose length the head states.
+    /// True if the route may replace bodies, so a response without a body must not state the length
+    /// of the original body.
     pub(crate) hides_length: bool,
 }
 
 /// Writes the head of a response for the client. Returns the framing of its body, and whether the
-/// client's connection must be closed to end it.
+/// client's connection must be closed to end the body.
 pub(crate) fn write_response(
     out: &mut Vec<u8>,
     head: &Head<'_>,
@@ -195,8 +196,8 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
             14 => hop::is_alike(name, b"content-length"),
             _ => false,
         };
-        // According to RFC 9110 7.6.1, Connection must not list fields that are meant for all
-        // recipients; without Host, a request would not even be valid.
+        // A Host that Connection lists is kept: RFC 9110 7.6.1 forbids listing fields that are
+        // meant for all recipients, and a request without Host is invalid.
         let is_listed = names_fields
             && !name.eq_ignore_ascii_case(b"host")
             && hop::is_hop_by_hop(name, options.clone());

@@ -36,7 +36,7 @@ pub(crate) struct Standing {
     pub(crate) remaining: u64,
     /// Seconds until the whole limit is available again, rounded up.
     pub(crate) reset_s: u64,
-    /// Seconds until the next request is allowed, rounded up.
+    /// Seconds until the next request is allowed, rounded up; at least 1.
     pub(crate) retry_after_s: u64,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Local<'a> {
     pub(crate) challenge: Option<&'a str>,
     /// A 405 response must state the allowed methods (RFC 9110 15.5.6).
     pub(crate) allow: Option<&'a str>,
-    /// The rate limit's verdict on the request, if responses report it.
+    /// The verdict of the last rate limit that applied to the request.
     pub(crate) standing: Option<Standing>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
-            // The policy that refused the request supplies the text.
+            // The policy that refused the request supplies the status and the text.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate was rejected, or TLS with the upstream failed\n",
@@ -137,7 +137,7 @@ impl<'a> Local<'a> {
         Self { standing, ..local }
     }
 
-    /// Returns the response with the text of a refusal.
+    /// Returns the response with the status, the text and the allowed methods of a refusal.
     pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
         Self {
             status: refusal.status,

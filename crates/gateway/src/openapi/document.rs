@@ -1,5 +1,5 @@
-//! The document as a tree, with its version and references, and with its schemas converted to JSON
-//! Schema.
+//! Reads the document into a tree, checks its version, follows its references, and converts its
+//! schemas to JSON Schema.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ const METHODS: [&str; 8] = [
 pub(super) struct Document {
     root: Value,
     of_requests: Schemas,
-    /// The schemas for responses, only if they differ from those for requests.
+    /// The schemas for responses; `None` if they equal those for requests.
     of_responses: Option<Schemas>,
 }
 

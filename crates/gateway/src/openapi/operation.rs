@@ -14,7 +14,8 @@ use crate::message::{Body as MessageBody, Refusal, is_empty};
 pub(crate) struct Check {
     /// The index of the operation in the contract.
     pub(super) operation: usize,
-    /// The number of the request's Content-Type; `None` if the body is not checked.
+    /// The number of the request's Content-Type among those that the operation defines. `None` if
+    /// there is no body or no rule for it, or if only responses are checked.
     pub(super) media: Option<u32>,
 }
 

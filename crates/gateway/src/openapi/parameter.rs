@@ -28,13 +28,13 @@ enum Place {
 enum Style {
     /// Values separated by commas, in paths and headers.
     Simple,
-    /// In the query and in cookies: repeated parameters, or commas.
+    /// Repeated parameters, or values separated by commas, in the query and in cookies.
     Form,
     Blanks,
     Bars,
     /// `name[member]=value`.
     Deep,
-    /// JSON, if `content` requires it.
+    /// JSON, which is assumed for every parameter with `content`.
     Json,
 }
 
@@ -183,7 +183,7 @@ impl Parameter {
         }
     }
 
-    /// Returns the value in the message, if it exists.
+    /// Returns the parameter's value, if the message contains one.
     fn value(&self, head: &Head<'_>, in_path: &[(&str, &str)]) -> Result<Option<Value>, String> {
         match self.place {
             Place::Path => {
@@ -199,7 +199,7 @@ impl Parameter {
                     return Ok(None);
                 };
                 let text = std::str::from_utf8(first.value).map_err(|_| NOT_UTF_8)?;
-                // Several lines form one list (RFC 9110 5.3), if the parameter is a list.
+                // If the parameter is a list, several lines form one list (RFC 9110 5.3).
                 let mut lines = lines.peekable();
                 if lines.peek().is_some() && !self.is_list() {
                     return Err(TWICE.into());
@@ -276,7 +276,8 @@ impl Parameter {
         Ok(Some(value))
     }
 
-    /// Splits a string; decodes the parts if the text is still encoded.
+    /// Parses a string as the parameter's style and shape require. If the text is still encoded,
+    /// each part is decoded after splitting.
     fn parts(&self, text: &str, separator: char, is_encoded: bool) -> Result<Value, String> {
         let plain = |part| {
             if is_encoded {
@@ -311,7 +312,7 @@ impl Parameter {
     }
 
     /// Returns the object that several query parameters form together. `member_of` converts a
-    /// parameter's name to a member's name. None if no parameter is a member.
+    /// parameter's name to a member's name. Returns none if no parameter is a member.
     fn object_of(
         &self,
         query: &str,
@@ -347,7 +348,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
 /// The name and the value of a parameter, both decoded.
 pub(super) type Pair<'q> = (Cow<'q, str>, Cow<'q, str>);
 
-/// The decoded parameters of a query or of a form.
+/// Returns the decoded parameters of a query or of a form. Fails if one is not UTF-8.
 pub(super) fn decoded_parameters(query: &str) -> Result<Vec<Pair<'_>>, String> {
     let pairs = query::parameters(query);
     pairs

@@ -81,7 +81,7 @@ impl Paths {
         if node.item.replace(number).is_some() {
             return Err(ConfigError::new(
                 "another path matches the same requests",
-                "remove one",
+                "remove one of them",
             ));
         }
         self.items.push(Item { names, methods });

@@ -1,5 +1,5 @@
 //! Compiled schemas of a document, with the formats that OpenAPI defines and JSON Schema does not:
-//! 32-bit and 64-bit integers, and bytes in Base64.
+//! 32-bit and 64-bit integers and, in OpenAPI 3.0, bytes in Base64.
 //!
 //! These formats are checked like those of JSON Schema. `float`, `double`, `binary` and `password`
 //! reject no JSON value, because any number can be rounded to a `float` or `double`, and any string
@@ -122,7 +122,8 @@ fn described(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Base64 with padding (RFC 4648 4). Unused bits may have any value, as most readers allow.
+/// Base64 with padding (RFC 4648 4). Unused bits may have any value, because most decoders ignore
+/// them.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),

@@ -29,7 +29,7 @@ const fn class(byte: u8) -> u8 {
         b'/' | b'.' => CUT,
         b'%' | b';' => MARK,
         b'?' => QUERY,
-        // RFC 3986 does not allow these either, but they are common in queries: `filter[name]=x`.
+        // RFC 3986 does not allow these in a query, but they are common there: `filter[name]=x`.
         b'[' | b']' => NOT_IN_PATH,
         _ if is_unreserved(byte) => 0,
         b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b'=' | b':' | b'@' => 0,
@@ -69,7 +69,7 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
         .fold(0, |found, &byte| found | CLASSES[usize::from(byte)]);
     if found & NOT_IN_PATH != 0 || in_query & NOT_IN_QUERY != 0 {
         return Err(
-            "the target contains a character that no URI may contain (RFC 3986); percent-encode it",
+            "the target contains a character that RFC 3986 does not allow there; percent-encode it",
         );
     }
     let odd = (found & MARK) | (pairs & CUT);

@@ -19,7 +19,8 @@ pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, indexed by cache
     /// number.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// True if only mistakes are wanted. Definitions, which are slow to compile, are then skipped.
+    /// True if only mistakes are wanted. The definitions of `soap`, which are slow to compile, are
+    /// then skipped.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
@@ -180,8 +181,8 @@ impl Compiler {
     }
 }
 
-/// Returns the maximum size of a route's requests after decompression: the limit for uncompressed
-/// bodies, which compression must not circumvent.
+/// Returns the maximum size, in bytes, of a route's requests after decompression: the smallest
+/// `request_size_limit`, which compression must not circumvent, or `usize::MAX` if there is none.
 fn request_bytes(policies: &[Policy]) -> usize {
     let limits = policies.iter().filter_map(|policy| match policy {
         Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
@@ -199,7 +200,7 @@ fn second(remedy: &str) -> Vec<ConfigError> {
 fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if !realm.bytes().all(is_plain) {
-        let message = "the realm must be ASCII without quotes and backslashes";
+        let message = "the realm must be printable ASCII without quotes and backslashes";
         let wrong = ConfigError::new(message, "write a realm such as \"gatebench\"");
         return Err(wrong.below("/realm").into());
     }

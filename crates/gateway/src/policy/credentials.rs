@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::config::Consumer;
 use crate::path::query::{decode, parameters, query_of};
 
-/// The maximum length of a secret, encoded in Base64 or decoded from a query. A longer secret
-/// matches no consumer.
+/// The maximum length, in bytes, of basic credentials in Base64 and of a key decoded from a query.
+/// Longer ones match no consumer.
 const WRITTEN_BYTES_MAX: usize = 1024;
 
 /// The credentials and names of all consumers.

@@ -26,7 +26,7 @@ use rate::RateLimiter;
 /// The policies of one route.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
-    /// The policies that may refuse a request or respond to it, in order.
+    /// The policies that may refuse a request or respond to it, in order, except for `redis`.
     stages: Vec<Stage>,
     pub(crate) request_headers: HeaderProgram,
     pub(crate) response_headers: HeaderProgram,
@@ -179,7 +179,8 @@ impl Chain {
             || !self.request_json.is_empty() && !is_empty(head) && form_of(head) == Form::Json
     }
 
-    /// Reports whether a response must be complete before it is passed on.
+    /// Reports whether a response must be complete before it is passed on, because a policy edits
+    /// or processes its body.
     pub(crate) fn collects_response(&self, head: &Head<'_>) -> bool {
         match head.framing() {
             Framing::None => false,

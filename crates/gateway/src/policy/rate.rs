@@ -2,9 +2,10 @@
 //! I.371, annex A).
 //!
 //! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
-//! is stored: one number, changed by one compare-and-swap, for all workers together. A client may
-//! send `limit` requests at once, and then one every `window / limit`. In any period t, at most
-//! `limit · (1 + t / window)` of its requests are allowed.
+//! is stored: one number for all workers together, which changes by one compare-and-swap or, in
+//! buckets of header values, under a lock. A client may send `limit` requests at once, and then one
+//! every `window / limit`. In any period t, at most `limit · (1 + t / window)` of its requests are
+//! allowed.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -25,8 +26,8 @@ const SHARDS: usize = 16;
 /// The maximum number of header values that one shard keeps at a time. Further values share one
 /// bucket.
 const SHARD_KEYS_MAX: usize = 8192;
-/// The maximum length of a header's value; longer values share the bucket of requests without the
-/// header.
+/// The maximum length of a header's value, in bytes; longer values share the bucket of requests
+/// without the header.
 const KEY_BYTES_MAX: usize = 256;
 /// The minimum interval between two searches of a full shard for buckets to drop, in units of
 /// 1/[`FRACTIONS`] ns.
@@ -129,7 +130,8 @@ impl RateLimiter {
         }
     }
 
-    /// Counts a request of this consumer with this value of the header.
+    /// Takes a token for a request of this consumer with this value of the header, if the bucket
+    /// has one.
     pub(crate) fn count(
         &self,
         consumer: Option<u32>,
@@ -223,8 +225,9 @@ impl Shard {
     }
 }
 
-/// Copies the buckets of consumers that still exist. Requests that are still counted in the old
-/// buckets during the change, which takes at most 50 ms, are not counted in the new ones.
+/// Copies the buckets of consumers that still exist, and the bucket of requests without a consumer.
+/// Requests that are still counted in the old buckets during the change, which takes at most 50 ms,
+/// are not counted in the new ones.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {

@@ -19,8 +19,8 @@ use crate::openapi::ResponseCheck;
 use crate::policy::Notes;
 use crate::soap::{Parked, Passage};
 
-/// The time that a connection stays open after its last response. Closing it at once could destroy
-/// the response in transit (RFC 9112 9.6).
+/// The maximum time that a connection stays open after its last response. Closing it at once could
+/// destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
 /// The consequence of an event for a connection.
@@ -42,8 +42,8 @@ pub(crate) struct Client {
     pub(crate) exchange: Exchange,
 }
 
-/// The state of a connection without its decoder, because the decoder's events are borrowed while
-/// this state changes.
+/// The state of a connection, kept apart from its decoder because the decoder's events are borrowed
+/// while this state changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ClientRef,
@@ -95,7 +95,8 @@ pub(crate) struct Exchange {
     pub(crate) log: LogEntry,
     /// The request waits because its connection buffers too much for the client.
     pub(crate) is_crowded: bool,
-    /// The time at which this wait began; `crowded_ns` is the total time of earlier waits.
+    /// The time at which the current wait (`is_crowded`) began; `crowded_ns` is the total time of
+    /// earlier waits.
     crowded_since_ns: u64,
     pub(crate) crowded_ns: u64,
     is_paused: bool,
@@ -540,7 +541,8 @@ impl Exchange {
         self.response(core, Choice::Error(status));
     }
 
-    /// Counts the current request, if there is one, as abandoned by its client.
+    /// Counts the current request, if there is one, as aborted: its connection or stream ends
+    /// before the whole response has been queued.
     pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
         let is_pending = matches!(
             self.phase,

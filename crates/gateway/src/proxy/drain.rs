@@ -1,10 +1,11 @@
-//! Stops a worker without losing a request.
+//! Stops a worker gracefully.
 //!
 //! The worker accepts no more connections. Requests in flight are completed, and responses whose
 //! heads are not yet sent announce that the connection will close. An idle connection is kept open
 //! briefly, because its next request may be in transit; that request is served too. HTTP/2 uses
 //! GOAWAY for this (RFC 9113 6.8): it announces first that the connection will close, and then,
-//! once no request is pending, which requests were accepted.
+//! once no request is pending, which requests were accepted. Connections that are still open after
+//! `drain_ms` are reset.
 
 use std::io;
 
@@ -14,8 +15,8 @@ use super::client::Fate;
 use super::exchange::Core;
 use super::worker::{ClientConnection, Worker};
 
-/// The time that an idle connection waits for a request that the client sent before it noticed the
-/// stop.
+/// The maximum time that an idle connection waits for a request that the client sent before it
+/// noticed the stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {

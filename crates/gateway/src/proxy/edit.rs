@@ -51,7 +51,7 @@ impl Exchange {
         }
         let edited = self.collected.edit(&route.chain.request_json);
         edited.map_err(|NotJson| {
-            let words = "the body is not valid JSON, or repeats a member; correct the request";
+            let words = "the body is invalid JSON or repeats an edited member; correct the request";
             Refusal::new(400, words)
         })?;
         Ok(self.process_request(None, core)?)
@@ -72,7 +72,10 @@ impl Exchange {
         let response = &mut self.collected_response;
         match self.response_form {
             Form::Json => response.edit(&chain.response_json).map_err(|NotJson| {
-                Refusal::new(502, "the upstream's response claims to be JSON, but is not")
+                Refusal::new(
+                    502,
+                    "the upstream's response is invalid JSON or repeats an edited member",
+                )
             })?,
             Form::Xml => chain.response_xslt.transform(response)?,
             Form::Other => {}

@@ -27,7 +27,7 @@ use crate::soap::Line;
 /// While more output bytes than this are pending on a connection, their source is not read.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// Once fewer output bytes than this are pending, their source is read again.
+/// A paused upstream is read again once fewer output bytes than this are pending for the client.
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
 /// The state that all connections of a worker share.

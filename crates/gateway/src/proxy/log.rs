@@ -19,8 +19,8 @@ pub(crate) struct AccessLog {
 pub(crate) struct LogEntry(Vec<u8>);
 
 impl LogEntry {
-    /// Records the request line. Bytes that would end the quotes or control a terminal are written
-    /// as `\xHH`.
+    /// Records the method and the target. Quotes, backslashes and bytes that are not visible ASCII
+    /// are written as `\xHH`, so they can neither end the quotes nor control a terminal.
     pub(crate) fn begin(&mut self, method: &str, target: &str) {
         self.0.clear();
         self.0.extend_from_slice(method.as_bytes());
@@ -49,7 +49,7 @@ impl AccessLog {
         self.buffer.is_some()
     }
 
-    /// Writes `route status duration_us "request line"`.
+    /// Adds the line `route status duration_us "method target"`.
     pub(crate) fn line(
         &mut self,
         entry: &LogEntry,

@@ -54,7 +54,7 @@ struct Tls {
 pub(crate) struct Unsealed {
     /// The plaintext. The caller returns the vector so that its memory is reused.
     pub(crate) plain: Vec<u8>,
-    /// True if the handshake is now complete.
+    /// True if these bytes completed the handshake.
     pub(crate) is_ready: bool,
     /// True if the target will send no more.
     pub(crate) is_end: bool,
@@ -99,7 +99,7 @@ impl Origin {
         Ok(())
     }
 
-    /// Decrypts received bytes; returns nothing on a connection without TLS.
+    /// Decrypts received bytes; returns none on a connection without TLS.
     pub(crate) fn unseal<I: Io>(
         &mut self,
         bytes: &[u8],
@@ -141,7 +141,8 @@ impl Origin {
         tls.is_none_or(|tls| tls.session.end_of_stream().is_ok())
     }
 
-    /// Sends the queued bytes, unless they are held or the connection is not open yet.
+    /// Sends the queued bytes, unless they are held or wait for Redis, or the connection is not
+    /// open yet.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
         if !self.is_connected || self.is_gated || self.hold.is_held() {
             return;

@@ -4,7 +4,7 @@
 //! The worker's own loop serves one connection to each Redis server, which is opened when it is
 //! first needed. The first request of a window begins the window (INCRBY, then PEXPIRE with NX,
 //! which needs Redis 7), and Redis ends it. While a request waits, its upstream connection is
-//! already chosen, and its bytes are queued there.
+//! already chosen, and its bytes are queued there, unless the request is being collected.
 
 use std::rc::Rc;
 
@@ -107,7 +107,7 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// Returns the number of the link to a limit's Redis server, which is created on first use.
+    /// Returns the number of the link to a limit's Redis server; creates the link on first use.
     fn link(&mut self, limit: &RedisLimit) -> usize {
         let mut links = self.links.iter();
         let known = links.position(|link| link.server == limit.server);

@@ -83,8 +83,8 @@ impl Exchange {
         active.compiled.routes[self.route?].chain.soap.as_ref()
     }
 
-    /// Returns the fault that a SOAP client gets if the gateway or a policy other than `soap`
-    /// refuses its request.
+    /// Returns the fault that a SOAP client gets instead of an error response of the gateway or of
+    /// a policy other than `soap`. Returns none for other responses and other clients.
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
         if !matches!(
             choice,

@@ -206,7 +206,7 @@ impl<I: Io> Worker<I> {
         self.with_client(client_id, Client::advance);
     }
 
-    /// Closes a connection to a target and removes all references to it.
+    /// Closes a connection to a target, and removes it from the worker's origins and from the pool.
     fn discard(&mut self, id: ConnId) -> Option<Origin> {
         let origin = self.core.origins.remove(id)?;
         self.core.io.close(id);
@@ -356,7 +356,7 @@ impl Exchange {
     }
 }
 
-/// The maximum number of targets that are tried for one request.
+/// A request is not tried again after this many attempts to reach a target have failed.
 const ATTEMPTS_MAX: usize = 8;
 
 /// Retries that are safe after a target connection fails.
@@ -372,8 +372,8 @@ impl Exchange {
             return self.try_another(failed, core);
         }
         if failed.is_gated && self.failures < ATTEMPTS_MAX {
-            // A kept connection closed while the request waited for Redis; no part of the request
-            // was sent.
+            // The connection closed while the request waited for Redis; no part of the request was
+            // sent.
             self.failures += 1;
             let begun = failed.outbox.queued();
             return self.begin_again(failed, failed.target, begun, core);

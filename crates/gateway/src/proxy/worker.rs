@@ -22,8 +22,8 @@ use crate::message::Choice;
 pub struct Totals {
     /// Responses sent to clients, including the gateway's own.
     pub responses: u64,
-    /// The number of times that a request was sent again, because the upstream closed a kept
-    /// connection or a target could not be connected to.
+    /// The number of times that a request was sent again, because the upstream closed a kept-alive
+    /// connection, or because a connection to a target could not be opened.
     pub retries: u64,
     /// Requests that failed because of the upstream: they got 502 or 504, or were cut off.
     pub upstream_failures: u64,
@@ -73,7 +73,7 @@ impl Gateway {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Ends all workers once no request is pending or the drain time is over.
+    /// Makes all workers end once no client connection is left or the drain time is over.
     pub(crate) fn drain(&self) {
         self.is_draining.store(true, Ordering::Release);
     }
@@ -187,7 +187,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Switches to another configuration; requests in flight keep theirs.
+    /// Switches to another configuration. Requests in flight keep theirs, except that the new
+    /// `limits` apply to them at once.
     fn replace(&mut self, compiled: Arc<CompiledConfig>) {
         self.core.limits = compiled.limits;
         self.has_reported_full = false;

@@ -10,11 +10,12 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::Standing;
 
-/// The maximum length of a header's value; a request with a longer value is counted as if it had
-/// none.
+/// The maximum length of a header's value, in bytes; a request with a longer value is counted as if
+/// it had none.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// The maximum number of keys that one worker counts separately. All other keys share one count.
+/// The maximum number of keys of one limit that a worker counts separately. All other keys share
+/// one count.
 const KEYS_MAX: usize = 65_536;
 
 /// The Redis server that keeps the counts of a limit.
@@ -124,7 +125,7 @@ struct Bucket {
 }
 
 impl Counts {
-    /// Counts a request that does not wait for Redis.
+    /// Decides on a request without waiting for Redis, and counts it if it is allowed.
     pub(crate) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
         let mut key = key;
         if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {

@@ -18,10 +18,10 @@ const RETRY_NS: u64 = 500_000_000;
 /// counts as unavailable.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
 
-/// The part of the worker that waits for the reply to a command.
+/// The part of the worker that waits for the reply to a [`Question`].
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
-    /// A client whose request waits, with the serial number of the command.
+    /// A client whose request waits, with the serial number of the question.
     Request(ClientRef, u64),
     /// The worker's own counts, with the key and the amount sent.
     Counts(Box<[u8]>, u64),
@@ -29,7 +29,7 @@ pub(crate) enum Asker {
     Greeting,
 }
 
-/// A command that Redis has not replied to yet.
+/// The commands about one key, or AUTH, while Redis has not replied to all of them.
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) asker: Asker,
@@ -54,8 +54,8 @@ pub(crate) struct Link {
     /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
-    /// The integers received so far of the replies to one [`Question`], which consists of three
-    /// commands.
+    /// The integers received so far in reply to the three commands about the key of the oldest
+    /// [`Question`].
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
@@ -91,7 +91,7 @@ impl Link {
         !self.asked.is_empty()
     }
 
-    /// Renumbers the limits of pending commands; `limits` maps old numbers to new ones.
+    /// Renumbers the limits of pending questions; `limits` maps old numbers to new ones.
     pub(crate) fn renumber(&mut self, limits: &[Option<usize>]) {
         for question in &mut self.asked {
             let number = limits.get(question.limit).copied().flatten();
@@ -148,7 +148,8 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the deadline for the reply to the oldest command.
+    /// Sets the deadline to the earlier one of the two oldest questions, because AUTH, which may be
+    /// the oldest, has no deadline.
     fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
         let oldest = self.asked.iter().map(|question| question.due_ns);
         match (self.conn, oldest.clone().take(2).min()) {
@@ -175,7 +176,7 @@ impl Link {
         self.flush(io);
     }
 
-    /// Reports whether the deadline for the oldest reply has passed.
+    /// Reports whether the deadline that [`Self::arm`] set has passed.
     pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
         let deadline = &mut self.deadline;
         let conn = self.conn;
@@ -211,7 +212,7 @@ impl Link {
         is_fine
     }
 
-    /// Processes one reply.
+    /// Processes one reply; returns false if it is an error or was not expected.
     fn take(&mut self, reply: &Reply, heard: &mut impl FnMut(Question, Said)) -> bool {
         let asker = self.asked.front().map(|question| &question.asker);
         let is_greeting = matches!(asker, Some(Asker::Greeting));
@@ -253,7 +254,7 @@ impl Link {
         }
     }
 
-    /// Closes the connection. Returns the pending commands, which will get no replies.
+    /// Closes the connection. Returns the pending questions, which will get no replies.
     pub(crate) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
         if let Some(conn) = self.conn.take() {
             core.io.close(conn);

@@ -1,5 +1,5 @@
 //! Rate limits that are counted in Redis: a worker's counts, its connections, and the protocol. The
-//! module depends neither on the requests nor on the worker whose loop serves the connections.
+//! module does not depend on the worker whose loop serves the connections.
 
 mod limit;
 mod link;

@@ -8,12 +8,13 @@ const LINE_BYTES_MAX: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Integer(i64),
-    /// A string, such as `OK`, whose content does not matter.
+    /// A string, such as `OK`, whose content does not matter, or null.
     Fine,
     Error(String),
 }
 
-/// The received bytes are not a RESP2 reply.
+/// The received bytes are not an integer, a string, null or an error in RESP2, or exceed the size
+/// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotResp;
 

@@ -1,5 +1,5 @@
 //! Replaces the SOAP/XML policies in a build without the feature `soap`. A configuration that
-//! contains such a policy is refused, so no value of these types is ever created.
+//! contains such a policy is refused, so no [`Soap`] is ever created.
 
 use std::io;
 
@@ -95,7 +95,7 @@ pub(crate) fn refresher<'s>(_: impl Iterator<Item = &'s Soap>) -> io::Result<Opt
     Ok(None)
 }
 
-/// Returns none, because there are no libraries.
+/// Returns an empty list, because this build contains no SOAP/XML libraries.
 pub fn library_versions() -> Vec<(&'static str, String)> {
     Vec::new()
 }

@@ -206,8 +206,8 @@ impl Passage {
     }
 }
 
-/// Returns the value of a field. Several lines form one list (RFC 9110 5.3); otherwise, a chain
-/// would use the first line, and the upstream might use another.
+/// Returns the value of a field. Several lines are joined into one list (RFC 9110 5.3); otherwise,
+/// a chain would use the first line, and the upstream might use another.
 fn text(head: &Head<'_>, name: &str) -> Option<String> {
     let lines = head.fields();
     let mut lines = lines.filter(|field| field.name.eq_ignore_ascii_case(name));

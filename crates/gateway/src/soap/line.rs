@@ -94,7 +94,7 @@ impl Line {
     }
 
     /// Processes bytes from the helper and passes each order with its result to `heard`. Returns
-    /// false if no order was pending for a result.
+    /// false if the helper sent a result although no order was pending.
     pub(crate) fn received(&mut self, bytes: &[u8], mut heard: impl FnMut(Asked, Made)) -> bool {
         self.input.extend_from_slice(bytes);
         let mut said = self.input.as_slice();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::vector::position;
 
-/// A connection that receives nothing for this long counts as hung. This is longer than any timeout
-/// of the gateways under test.
+/// A connection that receives nothing for this long counts as hung. This is longer than the client
+/// timeouts that the batteries configure.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
 /// The way in which a vector's bytes are sent.

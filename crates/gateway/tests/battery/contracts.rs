@@ -381,7 +381,8 @@ fn operations() -> Vec<Vector> {
     vectors
 }
 
-/// Bodies with a member `admin`, which must never reach the origin at the top level.
+/// Bodies with a member `admin`. It must not reach the origin at the top level of a body that is
+/// declared to be JSON.
 fn edits() -> Vec<Vector> {
     let edited = |lines: &str, body: &str, seen: &str, fate: Fate| {
         let mut vector = post("/edited", "/edited", lines, body.as_bytes(), fate);

@@ -9,8 +9,8 @@ use crate::origin::Record;
 use crate::reader;
 use crate::vector::{Expect, Seen, Vector, marked};
 
-/// The statuses that the gateway itself refuses input with. 502 and 504 are not among them, because
-/// they show that the origin received something that it could not read.
+/// The statuses with which the gateway itself refuses input. 502 and 504 are not among them,
+/// because they show that the origin received something that it could not read.
 const REFUSALS: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 414, 415, 431, 501, 505];
 
 /// The verdict on the gateway's treatment of a vector.
@@ -96,7 +96,7 @@ impl Tally {
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     whole: Vec<Seen>,
-    /// Incomplete requests, and other bytes.
+    /// The bytes of incomplete requests, escaped.
     cut: Vec<String>,
     unreadable: Vec<String>,
 }

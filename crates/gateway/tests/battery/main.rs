@@ -1,7 +1,8 @@
-//! Batteries: tables of input that clients may send to a gateway. Each entry states the verdict
-//! that the standards require, and one judge checks all of them. The gateway runs in a separate
-//! process, so that a crash is noticed, and only the gateway's memory and CPU time are measured.
-//! Its output is read by an HTTP/1.1 reader that shares no code with the gateway.
+//! Batteries: tables of input that clients may send to a gateway. Each vector states the verdict
+//! that the standards require, and each flood has limits on time and memory. The gateway runs in a
+//! separate process, so that a crash is noticed, and only the gateway's memory and CPU time are
+//! measured. The requests that it forwards are read by an HTTP/1.1 reader that shares no code with
+//! the gateway.
 //!
 //! This is a separate binary because the tests limit how long another client waits, so no other
 //! test of this crate may run at the same time.

@@ -9,7 +9,7 @@ use crate::vector::{MARK, position};
 pub struct Request {
     pub method: String,
     pub target: String,
-    /// The names, in lower case, and values.
+    /// The names, in lowercase, and the values.
     pub fields: Vec<(String, Vec<u8>)>,
     pub body: Vec<u8>,
 }
@@ -122,11 +122,12 @@ fn field(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     Ok((name, value.trim_ascii().to_vec()))
 }
 
-/// Returns the framing of the body. Fails if a reader could mistake it for another framing.
+/// Returns the framing of the body. Fails if a reader could mistake it for another framing, or if
+/// the request has fields that the gateway must not forward.
 fn framing(request: &Request) -> Result<Framing, String> {
     const OF_CONNECTIONS: [&str; 5] =
         ["te", "upgrade", "keep-alive", "proxy-connection", "trailer"];
-    // The fields that frame the body, and the one that the gateway names the consumer in.
+    // The fields that frame the body, and the field in which the gateway names the consumer.
     const OWN: [&str; 3] = ["content-length", "transfer-encoding", "x-consumer"];
     for (name, value) in &request.fields {
         // CGI and similar interfaces treat names with `_` and with `-` as the same field (RFC 3875

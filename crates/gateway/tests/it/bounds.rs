@@ -31,7 +31,7 @@ fn configuration(origin: SocketAddr, policies: &Value, more: &Value) -> Value {
     config
 }
 
-/// Policies with a contract that is slow to check, and a body with this many strings for it.
+/// Policies with a contract that is slow to check, and a body of `count` + 1 strings for it.
 fn long_work(count: usize) -> (Value, String) {
     let lengths: Vec<Value> = (100..160).map(|most| json!({"maxLength": most})).collect();
     let schema = json!({"type": "array", "items": {"allOf": lengths}});
@@ -213,7 +213,7 @@ struct Windows {
     input: Vec<u8>,
     initial: i64,
     of_connection: i64,
-    /// The bytes that each stream may still send.
+    /// The bytes that each stream may still send, minus `initial`.
     of_streams: BTreeMap<u32, i64>,
     answered: BTreeSet<u32>,
     sent: usize,

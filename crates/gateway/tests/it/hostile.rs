@@ -177,7 +177,8 @@ fn ambiguous_first_lines_are_refused() {
                 .any(|status| said.starts_with(&format!("HTTP/1.1 {status} ")));
             assert!(is_refused, "{line:?}: {said}");
             let is_of_target = line.starts_with("GET http:");
-            // The gateway knows where these requests end, so it serves the next one.
+            // The gateway knows where a request with a wrong absolute target ends, so it serves the
+            // next one.
             assert_eq!(
                 said.contains("HTTP/1.1 200 OK"),
                 is_of_target,

@@ -413,8 +413,8 @@ fn no_request_hides_in_a_stream() {
         for field in fields {
             refused(GOOD, Some(field));
         }
-        // If a body's length contradicts its content-length, at most the head may have been
-        // forwarded.
+        // If a body's length contradicts its content-length, at most the head and a part of the
+        // body may have been forwarded.
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         let may_be = ["POST /a HTTP/1.1\r\n", "Host: example\r\n", "\r\n"];
         let is_known = |line: &String| {

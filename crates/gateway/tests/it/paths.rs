@@ -118,7 +118,7 @@ impl Asker {
     }
 }
 
-/// Reads a response; also returns true if the connection may carry another.
+/// Reads a response, and reports whether the connection may carry another.
 fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -346,7 +346,8 @@ impl Program {
         panic!("{} does not start", names[0]);
     }
 
-    /// Waits until the program accepts connections; returns false if it ends first.
+    /// Waits until the program accepts connections. Returns false if it ends first or takes too
+    /// long.
     fn is_serving(&mut self) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(20) {
@@ -518,7 +519,8 @@ fn ran(program: &str, arguments: &[&str]) -> Option<()> {
     }
 }
 
-/// Compiles the Spring application into `folder`, and returns its class path.
+/// Compiles the Spring application into `folder`, and returns its class path, or `None` if Maven or
+/// javac is not installed.
 fn spring(folder: &Path) -> Option<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/spellings/spring");
     let (pom, class) = (source.join("pom.xml"), source.join("Upstream.java"));

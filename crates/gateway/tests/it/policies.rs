@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 
-/// Starts a gateway in front of httpbin, with these policies on `/anything` and on `/json`.
+/// Starts a gateway in front of httpbin, with these policies on every path.
 fn behind(backend: Backend, policies: &Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::Httpbin, backend);
     let gateway = before(backend, origin.address, policies);
@@ -113,7 +113,7 @@ fn tokens_signed_by_python_are_valid() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
         let with = |token: &str| format!("Authorization: Bearer {token}\r\n");
-        // The token is sent twice: it is first verified, and then found in the cache.
+        // The valid token is sent twice: it is first verified, and then found in the cache.
         for _ in 0..2 {
             assert_eq!(get(&mut client, &with(&good)).status, 200);
             for wrong in [&expired, &forged, "x.y.z"] {
@@ -365,7 +365,7 @@ fn mislabeled_responses_are_errors() {
         assert_eq!(broken.status, 502);
         assert_eq!(
             broken.body,
-            b"gateway: the upstream's response claims to be JSON, but is not\n"
+            b"gateway: the upstream's response is invalid JSON or repeats an edited member\n"
         );
         assert_eq!(
             client.get("/x").body,
@@ -399,7 +399,7 @@ fn large_requests_are_refused_at_once() {
         client.send(b"6\r\n012345\r\n");
         assert_eq!(client.response(false).status, 413);
     }
-    // The same applies to the gateway's own responses.
+    // The limit also applies to requests to which the gateway itself responds.
     let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
     let (_origin, gateway) = behind(Backend::Epoll, &json!([policies[0], mock]));
     let mut client = gateway.client();

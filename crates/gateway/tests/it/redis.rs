@@ -260,7 +260,7 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
                 );
             }
         }
-        // If Redis hangs, only one request waits for the timeout.
+        // If Redis hangs, the fallback applies after the timeout.
         let silent = crate::common::scripted(|_, mut peer| drop(peer.rest()));
         let settings = json!({"timeout": "100ms", "without_redis": "refuse"});
         let gateway = before(backend, origin.address, silent, &settings);
@@ -271,7 +271,7 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
                 .body
                 .starts_with(b"gateway: requests are counted in Redis")
         );
-        // A server that is not Redis.
+        // This server is not Redis.
         let gateway = before(backend, origin.address, origin.address, &settings);
         assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
     }

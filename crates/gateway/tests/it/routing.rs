@@ -1,5 +1,5 @@
-//! Tests which route a target selects and which path is forwarded. A path has one accepted
-//! spelling; the others are refused.
+//! Tests which route a target selects, which path is forwarded, and which spellings of a path are
+//! refused.
 
 use gatebench_gateway::Paths;
 use gatebench_gateway::fuzzing::Routes;

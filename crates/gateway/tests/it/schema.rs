@@ -141,7 +141,7 @@ fn policies() -> Vec<Value> {
     ]
 }
 
-/// Correct files.
+/// Correct files: the frame, and one file for each list of policies.
 fn good() -> Vec<Value> {
     std::iter::once(frame())
         .chain(policies().into_iter().map(file))

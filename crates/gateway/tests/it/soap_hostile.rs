@@ -1,6 +1,6 @@
-//! Tests malicious messages and definitions over real sockets, on a route with all XML policies.
-//! Each must get a clear fault or refusal, no external resource may be read, and the next client
-//! must be served as usual.
+//! Tests malicious messages and definitions over real sockets, most of them on a route that
+//! transforms, validates and routes requests. Each must get a clear fault or refusal, no external
+//! resource may be read, and the next client must be served as usual.
 
 use std::fs;
 use std::io::Write;
@@ -27,7 +27,7 @@ fn definition(name: &str) -> String {
     fs::read_to_string(format!("{folder}{name}")).unwrap()
 }
 
-/// Every step of a request chain.
+/// A request chain that transforms, validates and routes.
 fn chain() -> Value {
     json!({
         "xslt_transform_before": definition("subtract-to-add.xslt"),
@@ -216,14 +216,14 @@ fn gzip_bombs_are_not_unpacked() {
     assert!(message.contains("'br' is not supported"), "{message}");
 }
 
-/// An envelope of about this size, whose elements are within the library's limits.
+/// An envelope of about this size that does not exceed the limit on the number of elements.
 fn large(bytes: usize) -> Vec<u8> {
     let item = format!("<i>{}</i>", "x".repeat(1_000));
     GOOD.replace("<intA>5</intA>", &item.repeat(bytes / item.len()))
         .into_bytes()
 }
 
-/// Starts a gateway that only checks envelopes, with these settings of the file and this policy
+/// Starts a gateway that only checks envelopes, with these top-level settings and this policy
 /// before the check.
 fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);

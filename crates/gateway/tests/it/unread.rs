@@ -12,7 +12,7 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// The maximum number of bytes that a connection may hold.
+/// The configured limit on the bytes held for a connection.
 const BOUND: usize = 2 << 20;
 
 /// The size, in bytes, of a response that the gateway generates or keeps until it is complete.

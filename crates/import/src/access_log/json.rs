@@ -1,5 +1,5 @@
-//! Logs with one JSON object per line. The members have the names that Kong, APISIX, Envoy, Traefik
-//! and Caddy use, or names that are common in nginx and HAProxy configurations.
+//! Logs with one JSON object per line. The parser recognizes the member names of Kong, APISIX,
+//! Envoy, Traefik and Caddy, and names that are common in nginx and HAProxy configurations.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::traffic::Hit;
 /// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"{"time": "2025-10-10T13:55:36Z", "method": "GET", "uri": "/a", "status": 200, "bytes_sent": 2326}"#;
 
-/// A parsed line. Its strings may be copies, because JSON escapes characters.
+/// A parsed line. A string is copied only if it contains JSON escapes.
 #[derive(Debug, Default)]
 pub(super) struct JsonLine<'l> {
     at: Value<'l>,
@@ -26,7 +26,7 @@ pub(super) struct JsonLine<'l> {
     client: Value<'l>,
 }
 
-/// A string or a number; `None` for any other value.
+/// A string or a number; `None` if the member is missing or has any other value.
 #[derive(Debug, Default)]
 enum Value<'l> {
     #[default]
@@ -46,7 +46,8 @@ pub(super) fn parse(text: &[u8]) -> Result<JsonLine<'_>, &'static str> {
 }
 
 impl JsonLine<'_> {
-    /// Returns the request in the line, if it has one.
+    /// Returns the request in the line, or `None` if the line has none. The error states what was
+    /// expected.
     pub(super) fn hit(&self) -> Result<Option<Hit<'_>>, &'static str> {
         let at_ms = match &self.at {
             Value::Text(text) => time::common_or_iso(text.as_bytes())

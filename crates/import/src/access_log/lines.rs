@@ -8,13 +8,13 @@ use memchr::memchr;
 /// The maximum length of a line in bytes.
 const LINE_BYTES_MAX: usize = 256 << 10;
 
-/// The number of bytes to read at once.
+/// The size in bytes of each read buffer.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The first bytes of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads lines. A line that is too long is truncated.
+/// Reads lines, and truncates each to [`LINE_BYTES_MAX`].
 pub(super) struct Lines<'r> {
     reader: Box<dyn BufRead + 'r>,
     line: Vec<u8>,

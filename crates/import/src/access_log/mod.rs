@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::traffic::{self, Hit, Recorder};
 use lines::Lines;
 
-/// The number of lines that determine the format.
+/// The maximum number of lines from which the format is detected.
 const SAMPLE_LINES: usize = 200;
 
 /// The maximum number of malformed lines that are listed. Their text is not shown, because it may
@@ -30,7 +30,7 @@ const MALFORMED_SHARE_MAX: f64 = 0.01;
 /// The number of lines between two reports of progress.
 const PROGRESS_LINES: u64 = 100_000;
 
-/// A format of lines.
+/// The format of a log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Combined,
@@ -103,7 +103,8 @@ pub struct AccessLog {
     lines: u64,
     bytes: u64,
     malformed: u64,
-    /// The number of well-formed lines without a request, such as TLS on a plaintext port.
+    /// The number of well-formed lines without an HTTP request, such as those that record TLS
+    /// handshakes on a plaintext port.
     without_request: u64,
     examples: Vec<String>,
 }
@@ -125,7 +126,8 @@ impl AccessLog {
     /// Reads a file, plain or compressed with gzip, and reports progress.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or its first lines have no known format.
+    /// Fails if the file cannot be read, or if the first lines of the first file have no known
+    /// format.
     pub fn read(
         &mut self,
         file: &str,
@@ -246,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the method, target, status, sizes and client of a line.
+    /// Returns the time, method, target, status, sizes and client of a line as text.
     fn read(format: Format, line: &str) -> String {
         let mut said = String::new();
         format

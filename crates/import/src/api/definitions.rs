@@ -1,4 +1,4 @@
-//! Moves long definitions in policies to separate files, so that a scenario stays readable.
+//! Moves inline definitions in policies to separate files, to keep the scenario readable.
 
 use gatebench_model::{Policy, Scenario};
 

@@ -31,7 +31,7 @@ pub(crate) struct Api {
     pub(crate) has_tls: bool,
     /// True if the gateway serves its own metrics.
     pub(crate) has_metrics: bool,
-    /// Settings that affect every route but have no corresponding policy.
+    /// Settings that are not specific to one route and have no corresponding policy.
     pub(crate) not_understood: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ApiRoute {
     pub(crate) headers: BTreeMap<String, String>,
     /// The clients that the route accepts; `None` if no access list restricts them.
     pub(crate) clients: Option<BTreeSet<String>>,
-    /// The name of the upstream in the configuration.
+    /// The name of the upstream in the configuration, which may be followed by its address.
     pub(crate) service: String,
     /// Settings that affect this route but have no corresponding policy.
     pub(crate) not_understood: Vec<String>,

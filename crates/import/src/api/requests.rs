@@ -89,7 +89,7 @@ fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
 }
 
 /// Adds the credential that a policy requires: the key or password of the first consumer that has
-/// one.
+/// one, or a signed token.
 fn add_credential(policy: &Policy, consumers: &[&Consumer], request: &mut Request) {
     let key = || consumers.iter().find_map(|consumer| consumer.keys.first());
     match policy {
@@ -178,7 +178,9 @@ fn passes(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> ParityCase {
     }
 }
 
-/// Returns the case that proves that a policy refuses requests, or `None` if there is no such case.
+/// Returns the case that proves that a policy refuses a request without credentials or with a body
+/// that is too large. Returns `None` for other policies, and for size limits of [`PROOF_BYTES_MAX`]
+/// or more.
 fn refuses(
     policy: &Policy,
     route: &ApiRoute,

@@ -63,7 +63,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     Ok(api)
 }
 
-/// Objects that routes refer to.
+/// Objects that can apply to several routes.
 struct Shared<'n> {
     services: BTreeMap<String, &'n Node>,
     configs: BTreeMap<String, &'n Node>,
@@ -154,7 +154,7 @@ fn prefix(path: &str) -> &str {
     without_slash.unwrap_or(prefix)
 }
 
-/// Adds consumers to the API.
+/// Adds the consumers that have a key or a password to the API.
 fn consumers(nodes: &[Node], api: &mut Api, log: &mut Log<'_>) {
     for node in nodes {
         let mut keys = Keys::of(node, "the consumer", log);

@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Text(String),
     /// A template: its literal strings, and the position of each expression between them.
     Template(Vec<String>, Vec<Range<usize>>),
-    /// An operator or a bracket.
+    /// An operator, a bracket or other punctuation.
     Sign,
     /// A regular expression.
     Regex,
@@ -33,7 +33,8 @@ const SIGNS: [&str; 15] = [
 /// Keywords after which a slash begins a regular expression.
 const BEFORE_REGEX: [&str; 5] = ["return", "typeof", "case", "in", "of"];
 
-/// Splits a string into tokens. An unclosed construct extends to the end of the string.
+/// Splits a string into tokens. An unclosed string, template or comment extends to the end of the
+/// input, and an unclosed regular expression to the end of its line.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens_in(text, 0..text.len())
 }

@@ -101,7 +101,7 @@ fn read(
     Ok((script, loads))
 }
 
-/// Imports the options that `k6 inspect` printed, with a single request in place of the script's,
+/// Imports the options that `k6 inspect` printed. A single request replaces those of the script,
 /// which `k6 inspect` does not print.
 fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script, ImportError> {
     let parsed = serde_json::from_str(text).map_err(|error| {

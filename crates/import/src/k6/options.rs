@@ -86,7 +86,7 @@ pub(super) fn loads(
 }
 
 /// Converts the loads to phases if they run the same function one after another. A pause after an
-/// open load becomes a stage without arrivals.
+/// open load becomes a stage without arrivals, and a pause after a closed load is dropped.
 pub(super) fn phases(loads: &[Load]) -> Option<Vec<Phase>> {
     let mut loads: Vec<&Load> = loads.iter().collect();
     loads.sort_by_key(|load| load.begins);

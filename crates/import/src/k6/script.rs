@@ -18,8 +18,8 @@ pub(super) const SOURCE: &str = "value";
 /// The template that inserts a value of [`SOURCE`] into a request.
 pub(super) const COMPUTED: &str = "{{ value }}";
 
-/// The functions of `http` that send requests, each with its method and the index of its
-/// parameters.
+/// The functions of `http` that send requests, each with its HTTP method and the index of its
+/// `params` argument.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -107,7 +107,7 @@ impl Walker<'_> {
             .to_owned()
     }
 
-    /// Processes a token, and returns the index of the next one.
+    /// Processes a token, and returns the index of the next token to process.
     fn step(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let is_call = |at: usize| self.word(at) == "(";
         match self.word(at) {

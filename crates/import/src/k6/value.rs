@@ -59,8 +59,9 @@ impl<'t> Reader<'t> {
         is_it
     }
 
-    /// Parses an expression up to a comma or a closing bracket. If its value is known only when the
-    /// script runs, skips the expression and returns `None`.
+    /// Parses an expression up to a comma, a colon, a semicolon, a closing bracket or the next
+    /// statement. If its value is known only when the script runs, skips the expression and returns
+    /// `None`.
     pub(super) fn expression(&mut self) -> Option<Json> {
         let start = self.at;
         self.depth += 1;
@@ -292,7 +293,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Converts a value to text for a template, or to a placeholder if it is unknown.
+/// Converts a string, number or boolean to text for a template, and any other or unknown value to a
+/// placeholder.
 fn plain(value: Option<&Json>) -> String {
     match value {
         Some(Json::String(text)) => text.clone(),
@@ -309,7 +311,7 @@ fn number(value: f64) -> Option<Json> {
     Number::from_f64(value).map(Json::Number)
 }
 
-/// Adds two numbers, or concatenates other operands as text.
+/// Adds two numbers, or concatenates other operands as text. Returns `None` if both are unknown.
 fn joined(left: Option<Json>, right: Option<Json>) -> Option<Json> {
     if left.is_none() && right.is_none() {
         return None;

@@ -1,4 +1,5 @@
-//! Access lists: the groups that consumers belong to, and the groups that a route accepts.
+//! Access lists: the groups that consumers belong to, and the groups that a route accepts or
+//! rejects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -95,8 +95,8 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
 /// The secrets that consumers sign tokens with, each with the issuer of those tokens.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
-/// Returns the name or identifier in a reference to an entity: a plain name, `{name: ...}` or `{id:
-/// ...}`.
+/// Returns the name or identifier in a reference to an entity: a plain name, `{name: ...}` or
+/// `{id: ...}`.
 pub(crate) fn name_in(node: &Node) -> Option<&str> {
     let named = node.get("name").or_else(|| node.get("id"));
     named.unwrap_or(node).text()

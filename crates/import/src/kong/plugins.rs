@@ -92,7 +92,8 @@ impl<'n> Plugin<'n> {
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
     pub(super) has_metrics: bool,
-    /// The groups that may send requests. No policy corresponds to this restriction.
+    /// The groups that may send requests, or those that may not. No policy corresponds to this
+    /// restriction.
     pub(super) access: Option<AccessList>,
     pub(super) not_understood: Vec<String>,
 }
@@ -110,7 +111,7 @@ impl Effects {
     }
 
     /// Converts limits per consumer to limits per route if no plug-in identifies the consumer. Kong
-    /// then counts per client address, and a load has only one address.
+    /// then counts per client address, and a load from one machine has only one address.
     fn count_together_without_consumers(&mut self) {
         let mut kinds = self.policies.iter().map(Policy::kind);
         if kinds.any(|it| matches!(it, "api_key" | "api_key_query" | "basic_auth" | "jwt")) {
@@ -167,7 +168,7 @@ impl Effects {
         self.not_understood.extend(keys.not_understood(&of, log));
     }
 
-    /// Adds the steps of one direction to the SOAP policy, which covers both.
+    /// Adds the steps of one direction to the SOAP policy, which covers both directions.
     fn add_soap(&mut self, is_request: bool, chain: Option<SoapChain>) {
         let is_soap = |it: &Policy| matches!(it, Policy::Soap(_));
         if !self.policies.iter().any(is_soap) {
@@ -243,7 +244,7 @@ fn rate_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> 
     let per = match keys.text("limit_by", log).as_deref() {
         None | Some("consumer") => RateLimitKey::Consumer,
         Some("header") => RateLimitKey::Header,
-        // A load has only one address.
+        // A load from one machine has only one address.
         Some("ip" | "service" | "route" | "path") => RateLimitKey::Route,
         Some(_) => return None,
     };

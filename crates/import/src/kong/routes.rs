@@ -259,7 +259,7 @@ impl Conditions {
 /// no sample is known.
 fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
     let text = log.text_of(node, "a path")?;
-    // Before format 3.0, only its characters distinguish an expression from a plain path.
+    // Before format 3.0, an expression differs from a plain path only in its characters.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%".contains(c);
     let expression = match text.strip_prefix('~') {
         Some(expression) => expression,

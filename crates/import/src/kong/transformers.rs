@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// Returns the policies for a transformer, or `None` if no policy corresponds to one of its
-/// operations.
+/// Returns the policies for a transformer, or `None` if one of its operations has no corresponding
+/// policy.
 pub(super) fn policies(
     keys: &mut Keys<'_>,
     is_request: bool,

@@ -25,7 +25,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     Ok(nodes)
 }
 
-/// Returns the end of each document, which is the beginning of the next marker.
+/// Returns the end of each document: the beginning of the next marker, or the end of the text.
 fn ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;

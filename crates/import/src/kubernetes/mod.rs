@@ -18,8 +18,8 @@ use crate::options::Options;
 use crate::regex_sample::{self, sample_of};
 use filters::Effects;
 
-/// The gateways of the suite. They support the policies that the core filters of the Gateway API
-/// become.
+/// The gateways of the suite. They support the policies to which the core filters of the Gateway
+/// API are converted.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
 /// Kinds of resources that do not affect requests.
@@ -99,7 +99,7 @@ impl Reader {
         }
     }
 
-    /// Parses a Gateway. Clients use TLS if all of its listeners do.
+    /// Parses a Gateway. Clients use TLS if all of the Gateway's listeners do.
     fn gateway(&mut self, node: &Node) {
         let listeners = node.at(&["spec", "listeners"]).map(Node::items);
         let listeners = listeners.unwrap_or_default();

@@ -50,7 +50,8 @@ fn value(document: &Document, schema: &Value, depth: usize) -> Option<Value> {
     }
 }
 
-/// Returns the schema's type or, if there are several, the first one other than null.
+/// Returns the schema's type or, if there are several, the first one other than null. A missing
+/// type is derived from the other keywords.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,

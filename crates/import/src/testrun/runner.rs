@@ -126,7 +126,8 @@ impl Runner {
     }
 }
 
-/// Returns the taint of a toleration: `KEY=VALUE:EFFECT`.
+/// Returns the taint that a toleration tolerates: `KEY=VALUE:EFFECT`, or `KEY:EFFECT` if it has no
+/// value.
 fn taint(toleration: &Node) -> Option<String> {
     let key = toleration.text_of("key")?;
     let effect = toleration.text_of("effect")?;

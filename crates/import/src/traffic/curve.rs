@@ -57,7 +57,7 @@ impl Curve {
         self.has_fractions |= at_ms % 1_000 != 0;
         if at_ms.div_euclid(self.width_ms) != self.slots.last.0 {
             self.settle();
-            // The slots may have become longer in the meantime.
+            // `settle` may have doubled the length of the slots.
             self.slots.last = (at_ms.div_euclid(self.width_ms), 0);
         }
         self.slots.last.1 += 1;

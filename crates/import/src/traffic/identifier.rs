@@ -7,11 +7,11 @@ pub(super) enum Kind {
     Number,
     /// 8-4-4-4-12 hexadecimal digits.
     Uuid,
-    /// Hexadecimal digits.
+    /// At least [`HASH_CHARS_MIN`] hexadecimal digits.
     Hash,
     /// Year, month and day.
     Date,
-    /// Random letters and digits.
+    /// A string with at least [`DIGITS_MIN`] digits, or a long string of random characters.
     Token,
     /// An email address.
     Mail,

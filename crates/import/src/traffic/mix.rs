@@ -38,7 +38,7 @@ const PROVEN_MAX: usize = 50;
 pub(super) struct Mix {
     /// The requests, most frequent first.
     entries: Vec<Entry>,
-    /// The number of requests in the log that can be replayed.
+    /// The number of replayable requests in the selected part of the log.
     total: u64,
     /// The mean lengths of identifiers, by kind.
     lengths: Vec<(Kind, usize)>,
@@ -166,7 +166,7 @@ impl Mix {
         request
     }
 
-    /// Creates a route for each path prefix that contains no identifier.
+    /// Creates a route for each distinct prefix of the paths (see [`prefix_of`]).
     fn routes(&self) -> Vec<Route> {
         let mut names = Names::default();
         let prefixes = self.entries.iter().map(|it| prefix_of(&it.segments));
@@ -211,8 +211,8 @@ fn name_of(entry: &Entry) -> String {
     format!("{} {path}{status}", METHODS[entry.tally.method])
 }
 
-/// Returns a path's leading names, up to the first with a character that some gateways do not
-/// accept.
+/// Returns a path's leading names, up to the first identifier or the first name with a character
+/// that some gateways do not accept.
 fn prefix_of(segments: &[Segment]) -> String {
     let mut prefix = String::new();
     for segment in segments {

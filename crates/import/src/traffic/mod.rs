@@ -1,8 +1,9 @@
 //! Recorded traffic from any source: the mix of requests, the rate over time, and the clients'
 //! think times.
 //!
-//! A record contains no addresses and no bodies, replaces identifiers in paths, and keeps values in
-//! queries only if the user asks for them.
+//! Bodies are not recorded, and client addresses are kept only as hashes while the log is read.
+//! Identifiers in paths are replaced, and values in queries are kept only if the user asks for
+//! them.
 
 mod curve;
 mod identifier;
@@ -33,7 +34,7 @@ pub(crate) struct Hit<'h> {
     pub(crate) status: u16,
     pub(crate) response_bytes: Option<u64>,
     pub(crate) request_bytes: Option<u64>,
-    /// A string that identifies the client. It is not stored.
+    /// A string that identifies the client. Only its hash is stored.
     pub(crate) client: &'h [u8],
 }
 

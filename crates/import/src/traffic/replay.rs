@@ -25,10 +25,11 @@ const OVER: Duration = Duration::from_secs(60);
 /// The difference between the mix and the log above which a warning is printed.
 const DIFFERENCE_MAX: f64 = 0.01;
 
-/// The shortest stage.
+/// The minimum duration of a stage.
 const STAGE_MIN: Duration = Duration::from_millis(100);
 
-/// The rate for a part of the log without requests.
+/// The minimum rate of a stage, in requests per second. It is also the rate for a part of the log
+/// without requests.
 const RATE_MIN: f64 = 0.001;
 
 /// The number of connections per request per second, enough for responses that take 100 ms.
@@ -105,8 +106,8 @@ pub(crate) fn write(
     }
     let comment = format!(
         "Imported from {file}. The weight of a request is its share of the log in percent. \
-         Identifiers, query values and bodies are made up; the sizes of responses are as in the \
-         log."
+         Identifiers and bodies are made up, and so are query values unless --query-values kept \
+         them. The sizes of responses are as in the log."
     );
     folder.add_scenario("scenario.yaml", &[comment], &scenario)?;
     let rates = open(&mut traffic, &covered, options.replay.times);
@@ -146,7 +147,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
     if traffic.skipped > 0 {
         let count = traffic.skipped;
         facts.push(format!(
-            "requests left out because they have no path, such as CONNECT: {count}"
+            "requests left out because their method or path cannot be replayed, such as CONNECT: {count}"
         ));
     }
     facts

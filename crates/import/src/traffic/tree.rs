@@ -6,14 +6,15 @@ use super::Hit;
 use super::identifier::{Kind, kind_of};
 use super::sizes::Sizes;
 
-/// The maximum number of names in one position. If there are more, they are treated as identifiers.
+/// The maximum number of names in one position, and of queries after one path. If there are more
+/// names, they are treated as identifiers; further queries are dropped.
 pub(super) const NAMES_MAX: usize = 100;
 
 /// The maximum number of segments in a path. The last segment contains the rest of a longer path.
 const DEPTH_MAX: usize = 16;
 
-/// The maximum number of nodes in a tree. In a tree with this many nodes, new names are treated as
-/// identifiers.
+/// The number of nodes at which a tree begins to treat new names as identifiers and to drop new
+/// queries.
 const NODES_MAX: usize = 20_000;
 
 const ROOT: usize = 0;
@@ -52,7 +53,7 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// The total length and the number of identifiers, by kind.
+    /// The total length in bytes and the number of identifiers, by kind.
     lengths: [(u64, u64); Kind::ALL.len()],
 }
 
@@ -65,7 +66,7 @@ impl Default for Tree {
     }
 }
 
-/// A path with everything that was recorded for it.
+/// A path, with the requests of one method and status that were recorded for it.
 pub(super) struct Entry {
     pub(super) segments: Vec<Segment>,
     pub(super) tally: Tally,
@@ -229,8 +230,8 @@ impl Tree {
         }
     }
 
-    /// From the leaves up, merges the names of every node that has more than `names_max` names, and
-    /// removes the queries of every node that has more than `names_max` queries.
+    /// Merges the names of every node that has more than `names_max` names, and removes the queries
+    /// of every node that has more than `names_max` queries.
     pub(super) fn coarsen(&mut self, names_max: usize) {
         // A merge may leave another node with too many names.
         while self.coarsen_once(names_max) {}
@@ -293,8 +294,8 @@ impl Tree {
     }
 }
 
-/// Returns the parameters of a query with made-up values, without parameters whose names look like
-/// values.
+/// Returns the parameters of a query with made-up values. Omits parameters without a value, and
+/// those whose names look like values.
 fn names_of(query: &str) -> String {
     let is_plain = |name: &str| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-[]".contains(&byte);

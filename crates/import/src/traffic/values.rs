@@ -7,7 +7,7 @@ use gatebench_model::data::{List, Pick, Rows, Uniform};
 
 use super::identifier::Kind;
 
-/// The number of values in a source.
+/// The number of values in a generated list. Numbers are drawn from a range instead.
 const VALUES: u64 = 200;
 
 /// The maximum length of a value.

@@ -12,7 +12,7 @@ pub struct Change {
     pub file: String,
     /// The line number, from 1.
     pub line: usize,
-    /// The line as the user wrote it, without secrets.
+    /// The line as the user wrote it, without secrets; empty if the line is new.
     pub before: String,
     /// The line in the template, without secrets; empty if the line is removed.
     pub after: String,

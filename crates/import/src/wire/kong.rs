@@ -28,7 +28,7 @@ const OF_TLS: [&str; 4] = [
     "client_certificate",
 ];
 
-/// The upstream that plug-ins route requests to by content.
+/// The template for the address of the upstream that plug-ins route requests to by content.
 const OTHER_TARGET: &str = "{{ (upstreams | last).targets[0] | endpoint }}";
 
 pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
@@ -160,7 +160,7 @@ fn plugin_addresses(config: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Reports whether a setting is the address of a server.
+/// Reports whether a setting is the URL of a server.
 fn is_address(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let words = ["url", "endpoint", "uri"];

@@ -52,7 +52,8 @@ const OWN_PROCESS: &str = "each trial has its own process, cores and files";
 /// A word of a configuration, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
-    /// The text without quotes and escapes.
+    /// The text without quotes. Escapes are resolved in HAProxy words; in nginx words, only those of
+    /// the enclosing quote are.
     text: String,
     span: Range<usize>,
 }
@@ -135,11 +136,12 @@ pub struct OwnConfig {
     pub environment: BTreeMap<String, String>,
     /// True if clients must use TLS.
     pub has_tls: bool,
-    /// A scenario with a request for each route.
+    /// A scenario with a request for each imported route; `None` if there is no route.
     pub scenario: Option<Scenario>,
 }
 
-/// Reports whether a document is already a template that refers to the ports of a trial.
+/// Reports whether a document is already a template that refers to the listeners or upstreams of a
+/// trial.
 fn is_template(text: &str) -> bool {
     let mut expressions = text.split("{{").skip(1).map(str::trim_start);
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
@@ -149,8 +151,9 @@ fn is_template(text: &str) -> bool {
 /// the configuration is already a template, which is used unchanged.
 ///
 /// # Errors
-/// Returns all mistakes in the text and all parts that cannot run in a trial, each with its line
-/// and remedy.
+/// Returns the mistakes in the text or in an included file, each with its line and remedy. Also
+/// fails if nginx, HAProxy or Envoy has no route to an upstream, or if Envoy gets its resources
+/// from a control plane.
 pub fn wire(
     file: &str,
     text: &str,

@@ -8,7 +8,7 @@ use crate::log::Log;
 use crate::name::slug;
 use crate::regex_sample;
 
-/// The maximum number of routes that get requests. The first ones are enough to measure a gateway.
+/// The maximum number of hints that become routes. The first ones are enough to measure a gateway.
 const ROUTES_MAX: usize = 50;
 
 /// A route of a configuration.

@@ -1,5 +1,6 @@
-//! Tests that a scenario stays the same when a gateway's folder renders it and the result is
-//! imported again, for every scenario in the repository that the folder supports.
+//! Tests that the routes and policies of a scenario stay the same when a gateway's folder renders
+//! the scenario and the result is imported again. The tests use every scenario in the repository
+//! that the folder supports.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -14,11 +14,11 @@ const ENDS: usize = 2;
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
 /// every component gets at least one.
 ///
-/// If the machine has enough cores, the gateway does not share a core. Each component then gets one
-/// thread of each of its cores, because two threads of a core slow each other down. All components
-/// are on one NUMA node and on the fastest kind of core, if there are enough such cores for all,
-/// and the gateway's cores are of one kind. The gateway gets the last cores, because most kernels
-/// put interrupts and housekeeping on the first.
+/// If the machine has enough cores, the gateway does not share a core. It then gets one thread of
+/// each of its cores, because two threads of a core slow each other down. All components are on the
+/// fastest kind of core, and on one NUMA node, if there are enough such cores for all. Otherwise,
+/// the gateway's cores are at least of one kind, if a kind has enough of them. The gateway gets the
+/// last cores, because most kernels put interrupts and housekeeping on the first.
 pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);
@@ -45,7 +45,7 @@ pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>,
 
 /// Returns the cores of the fastest kind that has at least `at_least` cores. If a single node has
 /// enough of them, returns only the cores on the last such node. Kinds that are slower than
-/// `kind_max` are not considered.
+/// `kind_max` are not considered. Returns `None` if no kind has enough cores.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();

@@ -229,7 +229,8 @@ fn is_inside(path: &str) -> bool {
     parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Checks the names of features and parts, and that no feature is listed twice.
+/// Checks the names of features and parts, and that no feature is stated twice. Except for
+/// `access_log`, a feature that has its own section must be claimed by that section.
 fn features(root: &Node, problems: &mut Vec<Problem>) {
     let all = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_FEATURES].concat();
     let words = Words {

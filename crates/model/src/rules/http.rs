@@ -67,7 +67,7 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
 pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     let Some(name) = node.text() else { return };
     if is_fixed(name) {
-        let message = format!("the header `{name}` cannot carry a key");
+        let message = format!("no policy can use the header `{name}`");
         problems.push(node.problem(message, "name another header, such as X-Api-Key"));
     }
 }

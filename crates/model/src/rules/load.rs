@@ -129,8 +129,8 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     }
 }
 
-/// Checks that a failure lasts at least a second, and that the measurement continues for at least a
-/// second before and after it.
+/// Checks the kind of a failure. Also checks that the failure begins at least a second after the
+/// start of the measurement, lasts at least a second, and ends at least a second before the end.
 fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;

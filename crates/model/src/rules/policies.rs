@@ -229,7 +229,7 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that all gateways accept the passwords.
+/// Checks that passwords consist of printable ASCII, because gateways treat others differently.
 pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
     let consumers = root.list("consumers").iter();
     for password in consumers.filter_map(|consumer| consumer.get("password")) {
@@ -237,8 +237,8 @@ pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
             continue;
         };
         if text.is_empty() || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-            let message = "the password is empty or not ASCII; gateways treat such passwords \
-                           differently";
+            let message = "the password is empty or not printable ASCII; gateways treat such \
+                           passwords differently";
             problems.push(password.problem(message, "write ASCII letters, digits and punctuation"));
         }
     }

@@ -117,7 +117,7 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Requires whole seconds between fetches, because metrics are shown per second.
+/// Requires whole seconds between fetches, because fetches are recorded by second.
 fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
     let every = root.at(&["metrics", "scrape_every"]);
     if let Some((node, span)) = every.zip(span(every))
@@ -128,7 +128,7 @@ fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Requires TLS for HTTP/2: no browser, and not every gateway, supports HTTP/2 without it.
+/// Requires TLS for HTTP/2, because browsers and some gateways support HTTP/2 only over TLS.
 fn transport(root: &Node, problems: &mut Vec<Problem>) {
     let Some(transport) = root.get("transport") else {
         return;

@@ -69,7 +69,7 @@ pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that only one policy of a route edits bodies.
+/// Checks that a route with `soap` has only one `soap`, and no other policy that edits bodies.
 pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
     let mut soap = policies.iter().filter(|entry| entry.key == "soap");
     if soap.next().is_none() {

@@ -26,7 +26,8 @@ fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports loads that would silently never be sent, because no run length uses them.
+/// Reports loads that would silently never be sent, because no run length uses them. Also reports
+/// scenarios that are mappings but have no load.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
@@ -46,6 +47,7 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
 }
 
 /// Checks that each load belongs to a size of the suite, and that each size has at most one load.
+/// The loads of scenarios must belong to scenarios of the suite.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
     let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes contain", once, problems);

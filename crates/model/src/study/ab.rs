@@ -17,8 +17,8 @@ pub struct AbTest {
     pub again: String,
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// The maximum number of blocks. A test ends as soon as it is decided. The error rate of the
-    /// verdict is valid for this number of interim analyses.
+    /// The maximum number of deciding blocks. They end as soon as the test is decided. The error
+    /// rate of the verdict is valid for this number of interim analyses.
     pub blocks_max: u32,
     /// True if blocks up to `blocks_max` have only the deciding phases, and later blocks only the
     /// others.
@@ -47,7 +47,7 @@ pub enum DecisiveMetric {
 
 impl DecisiveMetric {
     /// Reports whether a phase is the preferred source of this metric. Returns false for memory,
-    /// which comes from all phases.
+    /// which every phase measures.
     pub fn is_taken_from(self, phase: &Phase) -> bool {
         match self {
             Self::Cpu => phase.side_by_side,

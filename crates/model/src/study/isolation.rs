@@ -45,7 +45,7 @@ impl Isolation {
     /// first group.
     ///
     /// # Errors
-    /// The scenario has only one group, or none with that name.
+    /// The scenario has fewer than two groups, or none with the given name.
     pub fn of(
         failing: &Scenario,
         group: Option<&str>,

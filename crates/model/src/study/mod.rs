@@ -1,7 +1,7 @@
 //! The studies that a run can have, and their settings. Settings with methods are in separate
 //! modules.
 //!
-//! Callers use the methods of [`Study`] and do not match on its kind. `gatebench_studies` has a
+//! Callers use the methods of [`Study`]. Only `gatebench_studies` matches on its kind: it has a
 //! folder for each study, with everything that follows from the settings.
 
 pub mod ab;

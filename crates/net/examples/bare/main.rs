@@ -1,6 +1,6 @@
-//! Measures the lowest cost of a request, with a client that parses nothing, checks nothing and
-//! records only a count. The benchmarks run it next to the engine; the difference is the cost of
-//! correct measurement.
+//! Measures the lowest cost of a request, with a client that does not parse or check responses, but
+//! only counts their bytes. The benchmarks run it as well as the engine; the difference is the cost
+//! of correct measurement.
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
@@ -106,7 +106,7 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Returns the size of the response: all bytes that arrive before a pause.
+/// Returns the size of the response: all bytes that arrive before a pause of [`QUIET`].
 fn first_response(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
     let mut stream = connect(address)?;
     stream.write_all(request)?;

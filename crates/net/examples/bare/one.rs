@@ -15,8 +15,8 @@ pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
     let began = Instant::now();
     let mut sent = began;
     while sent - began < work.length {
-        // A request this small fits in the socket's buffer, which is empty: it is never sent in
-        // parts.
+        // The socket's send buffer is empty and takes a small request at once. With `spin`, a
+        // request that does not fit fails with EAGAIN.
         stream.write_all(&work.request)?;
         let mut missing = work.response_bytes;
         while missing > 0 {

@@ -96,7 +96,8 @@ impl<'a> Client<'a> {
         // SAFETY: a receive entry points to no memory; a send entry points to the request, which
         // outlives the ring, because `work` outlives this client.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The queue is full, so it is submitted now. The next wait reports an error again.
+            // The queue is full, so it is submitted now. If this fails, it is tried again until the
+            // queue has room.
             let _ = self.ring.submit();
         }
     }
@@ -110,7 +111,7 @@ impl<'a> Client<'a> {
         );
     }
 
-    /// Sends the next request on a connection. Only a failed send has a completion.
+    /// Queues the next request on a connection. Only a failed or incomplete send has a completion.
     fn send(&mut self, index: usize) {
         let request = &self.work.request;
         let fd = Fd(self.conns[index].socket.as_raw_fd());
@@ -137,8 +138,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Processes the completions, sends the next requests, and returns the number of responses that
-    /// were completed.
+    /// Processes the completions, queues the next requests, and returns the number of responses
+    /// that were completed.
     fn reap(&mut self) -> Result<u64, Failure> {
         let mut completions = std::mem::take(&mut self.completions);
         completions.extend(self.ring.completion());

@@ -18,7 +18,8 @@ pub(super) struct ChunkDecoder {
 enum Phase {
     SizeFirst,
     Size,
-    /// White space after the size, which is not allowed but harmless (RFC 9112 7.1.1).
+    /// White space after the size, which senders must not write, but which is harmless (RFC 9112
+    /// 7.1.1).
     Padding,
     Extension,
     SizeLf,
@@ -33,7 +34,7 @@ enum Phase {
     Ended,
 }
 
-/// The result of one step.
+/// The result of [`ChunkDecoder::next`].
 #[derive(Debug)]
 pub(super) enum ChunkStep<'i> {
     NeedMore,

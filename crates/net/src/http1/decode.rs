@@ -19,11 +19,11 @@ pub enum Role {
 /// The next event in the bytes of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The head of a 1xx response was ignored; the final response follows.
+    /// The head of a 1xx response was skipped; another response follows.
     Informational(u16),
     /// A message begins.
     Head(Head<'a>),
-    /// Bytes of the body, decoded from chunks; never empty.
+    /// Bytes of the body, without chunk framing; never empty.
     Body(&'a [u8]),
     /// The message is complete.
     End,

@@ -32,7 +32,7 @@ pub enum ProtocolError {
     /// A field name that is not a token; white space before the colon; a folded line (RFC 9112 5).
     #[error("a field name is not a token followed by a colon")]
     FieldName,
-    /// A control character, CR included, in a field value (RFC 9110 5.5).
+    /// A control character other than the tab, CR included, in a field value (RFC 9110 5.5).
     #[error("a field value contains a control character")]
     FieldValue,
     /// The request line alone exceeds [`super::Limits::head_bytes`].
@@ -53,8 +53,8 @@ pub enum ProtocolError {
     /// A Host value that is not `host[:port]` (RFC 9112 3.2).
     #[error("the value of Host is not a host with an optional port")]
     Host,
-    /// A Content-Length that contains characters other than digits, or exceeds 64 bits (RFC 9112
-    /// 6.3 item 5).
+    /// A Content-Length, or a list element in it, that is empty, contains characters other than
+    /// digits, or exceeds 64 bits (RFC 9112 6.3 item 5).
     #[error("the value of Content-Length is not a 64-bit decimal number")]
     ContentLength,
     /// Content-Length fields with different values (RFC 9112 6.3 item 5).
@@ -93,7 +93,8 @@ pub enum ProtocolError {
     /// A chunk's data is not followed by CRLF, so the stated size is wrong (RFC 9112 7.1).
     #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
     ChunkEnd,
-    /// The last chunk is followed by neither a field line nor the empty line (RFC 9112 7.1.2).
+    /// The last chunk is followed by something other than valid field lines and the empty line (RFC
+    /// 9112 7.1.2).
     #[error("the last chunk is followed by neither a trailer field nor an empty line")]
     Trailer,
     /// The trailer section exceeds [`super::Limits::trailer_bytes`].
@@ -105,7 +106,7 @@ pub enum ProtocolError {
     /// The peer closed the connection within a head, or after a 1xx response (RFC 9112 8).
     #[error("the connection was closed before a complete head")]
     TruncatedHead,
-    /// The peer closed the connection within a body whose length was announced (RFC 9112 8).
+    /// The peer closed the connection within a body that has a length or is chunked (RFC 9112 8).
     #[error("the connection was closed before the end of the body")]
     TruncatedBody,
 }

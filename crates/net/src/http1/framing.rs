@@ -141,7 +141,8 @@ impl FieldFacts {
         Ok(())
     }
 
-    /// The framing of a request (RFC 9112 6.3 items 3 to 7).
+    /// The framing of a request (RFC 9112 6.3 items 3 to 7). An HTTP/1.1 request without Host is an
+    /// error.
     pub(super) fn request_framing(&self, version_minor: u8) -> Result<Framing, ProtocolError> {
         if version_minor == 1 && !self.host {
             return Err(ProtocolError::HostMissing);
@@ -200,11 +201,11 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Reports whether this is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address, or
-/// an IPv6 address in brackets. Names consist of unreserved characters. The other characters that
-/// RFC 3986 3.2.2 allows in them (percent-encodings, commas and other delimiters) occur in no name
-/// that can be looked up, and other programs may read a name with them as several hosts or as
-/// another host.
+/// Reports whether `value` is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address,
+/// or an IPv6 address in brackets. Names may contain only unreserved characters. The other
+/// characters that RFC 3986 3.2.2 allows (percent-encodings, commas and other delimiters) occur in
+/// no name that can be looked up, and other programs may read a name with them as several hosts or
+/// as another host.
 pub fn is_host(value: &[u8]) -> bool {
     let port = match value.strip_prefix(b"[") {
         Some(rest) => {

@@ -1,10 +1,10 @@
 //! Bounds on the bytes that a peer can cause a decoder to hold or read.
 
-/// Limits of one decoder, which holds at most `head_bytes` of any input.
+/// Limits of one decoder, which buffers at most `head_bytes` of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of a head in bytes, from the start line through the empty line. Default 64 KiB; at most
-    /// 4 GiB.
+    /// Size of a head in bytes, from the start line through the empty line. Default 64 KiB; always
+    /// less than 4 GiB.
     pub head_bytes: usize,
     /// Number of field lines in a head. Default 128; at most [`Limits::FIELDS_MAX`].
     pub fields: usize,

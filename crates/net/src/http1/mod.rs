@@ -27,14 +27,15 @@
 //! contain its first bytes (pipelining). However the bytes are split, the events and the error are
 //! the same, except for the places where bodies are split.
 //!
-//! A head in a single input is parsed in place, without a copy; only a head split across inputs is
-//! collected first. In steady state a decoder allocates nothing.
+//! A head in a single input is parsed in place, without a copy; only a head that is split across
+//! inputs or invalid is collected first. In steady state a decoder allocates nothing.
 //!
-//! A [`ResponseReader`] reads one response from a blocking stream, for clients outside a load.
+//! A [`ResponseReader`] reads one response from a blocking stream, for clients that are not load
+//! generators.
 //!
 //! Reading is strict where leniency lets two parties see different messages (request smuggling): a
-//! bare CR or LF, white space before a colon, folded lines, and every contradiction in the length
-//! of a body are errors.
+//! bare CR or LF, white space before a colon, folded lines, and contradictions in the length of a
+//! body are errors.
 
 mod chunked;
 mod decode;

@@ -1,4 +1,4 @@
-//! One request and its response on a blocking stream, for clients outside a load.
+//! One request and its response on a blocking stream, for clients that are not load generators.
 
 use std::io::{self, Read, Write};
 
@@ -34,7 +34,7 @@ pub struct ResponseReader<S> {
     status: u16,
     /// Bytes of the body from the last read.
     piece: Vec<u8>,
-    /// The number of these bytes that have been taken.
+    /// The number of bytes in `piece` that have been taken.
     taken: usize,
     is_whole: bool,
 }
@@ -70,8 +70,8 @@ impl<S: Read> ResponseReader<S> {
         self.status
     }
 
-    /// Reads from the stream once, and returns whether the response is complete. Bytes of the body
-    /// that have not been taken are dropped.
+    /// Reads from the stream once, unless the response is already complete, and returns whether it
+    /// is complete now. Bytes of the body that have not been taken are dropped.
     ///
     /// # Errors
     /// Every error that the stream reports, including [`io::ErrorKind::WouldBlock`] and
@@ -111,8 +111,8 @@ impl<S: Read> ResponseReader<S> {
         Ok(self.is_whole)
     }
 
-    /// The bytes of the body that the last [`advance`](Self::advance) read and that have not been
-    /// taken yet.
+    /// Takes the bytes of the body that the last [`advance`](Self::advance) read and that have not
+    /// been taken yet.
     pub fn take_piece(&mut self) -> &[u8] {
         let from = std::mem::replace(&mut self.taken, self.piece.len());
         &self.piece[from..]

@@ -1,8 +1,8 @@
-//! Finds the end of a head that is split across inputs, examining each byte once.
+//! Finds the end of a head that is split across inputs or invalid, examining each byte once.
 
 use super::{ProtocolError, Role};
 
-/// The state of the search.
+/// The state of a search for the end of a head across inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadScan {
     bytes: usize,

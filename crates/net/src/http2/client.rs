@@ -24,7 +24,8 @@ impl Client {
         }
     }
 
-    /// Writes the bytes that must be sent first. Requests may follow at once.
+    /// Writes the bytes that must be sent first: the preface, SETTINGS, and a WINDOW_UPDATE if the
+    /// connection's window is not the initial one. Requests may follow at once.
     pub fn preface(&self, out: &mut Vec<u8>) {
         self.connection.write_preface(out);
     }
@@ -85,7 +86,7 @@ impl Client {
         Some(id)
     }
 
-    /// Cancels a request; no event for it follows. Does nothing if the request is complete.
+    /// Cancels a request; no event for it follows. Does nothing if its stream is already closed.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }

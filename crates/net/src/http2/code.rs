@@ -5,7 +5,7 @@ use std::fmt;
 /// The reason that a stream or a connection ended, as RST_STREAM and GOAWAY state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(
-    /// The number on the wire, which may be unknown.
+    /// The number on the wire, which may be one that RFC 9113 does not define.
     pub u32,
 );
 
@@ -24,7 +24,7 @@ impl ErrorCode {
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
     /// The request was not processed; it may be sent again.
     pub const REFUSED_STREAM: Self = Self(0x7);
-    /// The stream is canceled.
+    /// The sender no longer needs the stream.
     pub const CANCEL: Self = Self(0x8);
     /// A header block could not be decoded.
     pub const COMPRESSION_ERROR: Self = Self(0x9);

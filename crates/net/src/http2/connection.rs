@@ -40,7 +40,7 @@ pub(super) struct Connection {
     /// The highest stream number so far. On a client, this side opened that stream; on a server,
     /// the peer did.
     pub(super) last_stream: u32,
-    /// No more streams are opened: this side has announced its end or, on a client, the peer has.
+    /// No more streams are opened: a server has sent its last GOAWAY, or a client has received one.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// Writes the bytes that must be sent first.
+    /// Writes the bytes that must be sent first; see [`super::Client::preface`].
     pub(super) fn write_preface(&self, out: &mut Vec<u8>) {
         let streams = match self.role {
             Role::Client => {
@@ -238,7 +238,7 @@ impl Connection {
         }
     }
 
-    /// Returns events that remain from the previous frame.
+    /// Returns the next event that remains from the previous frame.
     #[inline]
     fn take_queued(&mut self, out: &mut Vec<u8>) -> Option<Step<'static>> {
         match self.queued {

@@ -91,7 +91,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Priorities are ignored (RFC 9113 5.3.2).
+    /// Checks a PRIORITY frame, whose content is otherwise ignored (RFC 9113 5.3.2).
     fn on_priority(&mut self, header: &FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.budgets.spend(Flood::IdleFrames)?;
         header.names_stream(true)?;

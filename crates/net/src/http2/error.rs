@@ -75,13 +75,14 @@ pub enum ProtocolError {
     /// A setting has an invalid value (RFC 9113 6.5.2).
     #[error("setting {id:#x} has the invalid value {value}")]
     SettingValue { id: u16, value: u32 },
-    /// An acknowledgement of settings that were not sent.
+    /// An acknowledgment of settings that were not sent, or that were already acknowledged.
     #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
     /// A WINDOW_UPDATE of 0 bytes for the connection (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE for the connection adds nothing")]
     WindowIncrementZero,
-    /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
+    /// The connection's send window exceeds 2³¹−1, or a stream's does because of a new initial size
+    /// (RFC 9113 6.9.1, 6.9.2).
     #[error("a WINDOW_UPDATE or setting raises a window above 2^31-1")]
     WindowOverflow,
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
@@ -112,7 +113,7 @@ impl ProtocolError {
     }
 }
 
-/// A peer violated HTTP/2 or exceeded a limit on one stream, which was reset (RFC 9113 5.4.2).
+/// A peer violated HTTP/2 or exceeded a limit on one stream, which is then reset (RFC 9113 5.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StreamError {
     /// The message is malformed (RFC 9113 8.1.1).
@@ -145,7 +146,7 @@ pub enum StreamError {
     /// A WINDOW_UPDATE of 0 bytes for the stream (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE for the stream adds nothing")]
     WindowIncrementZero,
-    /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
+    /// The stream's send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]
     WindowOverflow,
     /// A PRIORITY frame whose length is not five bytes (RFC 9113 6.3).
@@ -202,7 +203,7 @@ pub enum Malformed {
     /// 9113 8.3.1, 8.3.2, 8.5).
     #[error("a pseudo-header field is missing or empty, or CONNECT has :scheme or :path")]
     PseudoFieldMissing,
-    /// A status that is not three digits (RFC 9113 8.3.2).
+    /// A status that is not a number of three digits, at least 100 (RFC 9113 8.3.2).
     #[error("the status code is not a number from 100 to 999")]
     Status,
     /// Status 101, which HTTP/2 does not define (RFC 9113 8.6).

@@ -55,9 +55,9 @@ pub enum Event<'a> {
         /// [`ErrorCode::REFUSED_STREAM`]).
         error: Option<StreamError>,
     },
-    /// The peer's settings changed; a client may now open more streams, or fewer.
+    /// SETTINGS arrived from the peer; a client may now open more streams, or fewer.
     Settings,
-    /// The peer will accept no more streams. Those up to `last_stream` continue, because the peer
-    /// may have processed them; for each of the others [`Event::Reset`] follows.
+    /// The peer will accept no more streams. On a client, those up to `last_stream` continue,
+    /// because the server may have processed them; for each of the others [`Event::Reset`] follows.
     GoAway { last_stream: u32, code: ErrorCode },
 }

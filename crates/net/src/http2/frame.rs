@@ -1,4 +1,5 @@
-//! Parses the headers of frames, and writes all frames except SETTINGS (RFC 9113 4.1 and 6).
+//! Parses the headers of frames, and writes frames (RFC 9113 4.1 and 6). Our own SETTINGS are
+//! written in `settings.rs`.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub(super) const PRIORITY: u8 = 0x20;
 /// The type of a frame (RFC 9113 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameType(
-    /// The number on the wire, which may be unknown.
+    /// The number on the wire, which may be one that RFC 9113 does not define.
     pub u8,
 );
 
@@ -141,7 +142,7 @@ pub(super) fn write_header(
     out.extend_from_slice(&[l0, l1, l2, frame.0, flags, s0, s1, s2, s3]);
 }
 
-/// Writes a header block in as many frames as it needs, each of at most `frame_bytes`.
+/// Writes a header block in as many frames as it needs, with at most `frame_bytes` of it in each.
 pub(super) fn write_block(
     out: &mut Vec<u8>,
     stream: u32,

@@ -5,7 +5,8 @@
 /// probes instead of blocking the ring.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A power of two, at least twice the number of entries; number 0 marks a free place.
+    /// The length is a power of two, at least twice the number of entries. Number 0 marks a free
+    /// place.
     places: Vec<Entry>,
     entries: usize,
 }

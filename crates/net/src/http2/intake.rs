@@ -3,8 +3,8 @@
 use super::ProtocolError;
 use super::frame::{FrameHeader, FrameType, HEADER_BYTES, PADDED};
 
-/// Keeps the beginning of a frame whose rest has not arrived. DATA is never kept: its payload is
-/// passed on as it arrives.
+/// Keeps the beginning of a frame whose rest has not arrived. Only the payload of DATA is never
+/// kept: it is passed on as it arrives.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     held: Vec<u8>,
@@ -27,8 +27,8 @@ pub(super) enum Taken<'i> {
 }
 
 impl Intake {
-    /// Removes a frame from the front of `input`. `check` is called with each header before its
-    /// payload has arrived.
+    /// Removes a frame from the front of `input`. `check` is called as soon as the frame's header
+    /// has arrived, perhaps repeatedly.
     #[inline]
     pub(super) fn take<'i>(
         &mut self,

@@ -56,7 +56,7 @@ pub enum Flood {
     /// DATA frames without data.
     #[error("empty DATA frames")]
     EmptyData,
-    /// Streams that the peer opens and resets, or opens so that they must be reset or refused.
+    /// Streams that the peer opens and then resets, or that must be reset or refused because of it.
     #[error("streams that were reset")]
     Resets,
 }
@@ -93,7 +93,7 @@ impl Budgets {
         Ok(())
     }
 
-    /// Refills the budgets after a stream that ended normally.
+    /// Refills the budgets partly after a stream that ended normally.
     #[inline]
     pub(super) fn stream_finished(&mut self) {
         for ((left, limit), refill) in self.left.iter_mut().zip(self.limits).zip(REFILL_PER_STREAM)

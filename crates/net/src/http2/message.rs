@@ -8,8 +8,8 @@ use super::streams::{Closed, Incoming};
 use super::{ErrorCode, Flood, Malformed, ProtocolError, StreamError};
 
 impl Connection {
-    /// Handles a complete header block. It is always decoded, because the dynamic table must stay
-    /// in step with the peer's.
+    /// Handles a complete header block. It is decoded even if its stream is closed, because the
+    /// dynamic table must stay in step with the peer's.
     pub(super) fn on_block(
         &mut self,
         number: u32,

@@ -18,7 +18,7 @@ pub(super) struct Sending {
     pub(super) peer: PeerSettings,
     /// DATA bytes that the connection's window still allows.
     pub(super) window: i64,
-    /// DATA bytes of all streams so far.
+    /// DATA bytes sent so far on all streams.
     pub(super) sent_bytes: u64,
     /// Slots whose bodies wait for a window, in queue order.
     waiting: VecDeque<u32>,
@@ -80,7 +80,7 @@ impl Sending {
 }
 
 impl Connection {
-    /// Writes a header block and, if nothing follows, the end of the stream.
+    /// Writes a header block, which also ends the stream if `ends`.
     #[inline]
     pub(super) fn send_block(
         &mut self,
@@ -173,7 +173,7 @@ impl Connection {
         }
     }
 
-    /// Continues the body of a stream whose window has grown.
+    /// Continues the body of a stream after its window or the connection's has grown.
     pub(super) fn resume(&mut self, id: StreamId, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
             return;

@@ -34,7 +34,8 @@ impl Server {
         }
     }
 
-    /// Writes the bytes that must be sent first.
+    /// Writes the bytes that must be sent first: SETTINGS, and a WINDOW_UPDATE if the connection's
+    /// window is not the initial one.
     pub fn preface(&self, out: &mut Vec<u8>) {
         self.connection.write_preface(out);
     }
@@ -98,7 +99,7 @@ impl Server {
         self.connection.streams.oldest_unsent()
     }
 
-    /// The number of body bytes that the client's windows have allowed since the connection began.
+    /// The number of body bytes sent since the connection began, within the client's windows.
     pub fn sent_bytes(&self) -> u64 {
         self.connection.sending.sent_bytes
     }

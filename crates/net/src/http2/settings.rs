@@ -23,11 +23,11 @@ const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
 /// [`super::Limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The number of DATA bytes that the peer may send on one stream before a WINDOW_UPDATE.
-    /// Default 1 GiB, so that the windows do not delay the peer; at most 2³¹−1.
+    /// The number of DATA bytes that the peer may send on one stream before a WINDOW_UPDATE, 1 to
+    /// 2³¹−1. Default 1 GiB, so the windows do not delay the peer.
     pub stream_window_bytes: u32,
     /// The number of DATA bytes that the peer may send on all streams together before a
-    /// WINDOW_UPDATE, at least 65,535. Default 1 GiB; at most 2³¹−1.
+    /// WINDOW_UPDATE, 65,535 to 2³¹−1. Default 1 GiB.
     pub connection_window_bytes: u32,
     /// The maximum payload of a frame in bytes, 16,384 to 2²⁴−1. Default 16,384.
     pub frame_bytes: u32,

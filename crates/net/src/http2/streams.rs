@@ -29,7 +29,7 @@ pub(super) struct Stream {
     pub(super) informational: u32,
     /// The number of bytes that the body still lacks, if its length is known.
     pub(super) body_left: Option<u64>,
-    /// DATA bytes received since the window was last increased.
+    /// Bytes of DATA payloads, including padding, since the stream's window was last increased.
     pub(super) received: u32,
     /// The window is not increased, because the user has paused the peer.
     pub(super) is_held: bool,
@@ -44,7 +44,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
-    /// The number of these bytes that have been sent since.
+    /// The number of bytes at the front of `bytes` that have been sent since.
     pub(super) sent: usize,
     /// The stream ends after these bytes.
     pub(super) ends: bool,
@@ -64,7 +64,7 @@ impl Unsent {
         self.bytes.len() - self.sent
     }
 
-    /// Appends bytes that must wait too.
+    /// Appends bytes that must wait behind those already here.
     pub(super) fn append(&mut self, bytes: &[u8], ends: bool) {
         if self.sent >= UNSENT_KEPT_BYTES {
             self.bytes.drain(..self.sent);

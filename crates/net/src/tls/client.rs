@@ -31,7 +31,7 @@ pub enum Verify {
 pub struct ClientSettings {
     /// How the server's certificate is verified.
     pub verify: Verify,
-    /// The name for SNI and certificate verification (the host by default).
+    /// The name for SNI and certificate verification; `None` for the host.
     pub server_name: Option<String>,
     /// The offered protocols in order of preference, for example `http/1.1`; none if empty.
     pub alpn: Vec<Vec<u8>>,
@@ -41,7 +41,7 @@ pub struct ClientSettings {
     pub max: Version,
     /// The certificate that the client sends when the server requests one.
     pub identity: Option<Identity>,
-    /// True if later connections resume the session of earlier ones.
+    /// True if later connections may resume the sessions of earlier ones.
     pub resumption: bool,
 }
 
@@ -59,9 +59,9 @@ impl Default for ClientSettings {
     }
 }
 
-/// The TLS configuration of a client's connections to one server. Cloning is cheap; clones share
-/// the sessions that may be resumed, and therefore a lock, which is taken only in handshakes. A
-/// worker gets its own context from [`ClientContext::separate`].
+/// The TLS configuration of a client's connections to one server. Cloning is cheap. Clones share
+/// the sessions that may be resumed, and therefore a lock, which is taken only in handshakes and
+/// when a session ticket arrives. A worker gets its own context from [`ClientContext::separate`].
 #[derive(Clone, Debug)]
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,

@@ -31,7 +31,7 @@ pub enum SettingsError {
     ServerName(String),
     /// The minimum version is above the maximum.
     Versions { min: Version, max: Version },
-    /// rustls refuses the combination of settings.
+    /// rustls refuses the combination of settings, or rcgen refuses a name.
     Refused(String),
 }
 
@@ -52,8 +52,8 @@ pub enum SessionError {
     Incompatible(String),
     /// The peer violated the protocol, or its bytes were altered in transit.
     Protocol(String),
-    /// Under TLS 1.2 keys cannot be renewed, and may protect only a limited number of records (2^24
-    /// with AES-GCM).
+    /// The keys have protected as many records as they may. This happens only under TLS 1.2, where
+    /// keys cannot be renewed and AES-GCM allows 2^24 records.
     KeysUsedUp,
     /// The connection ended before the handshake was complete.
     ClosedInHandshake,
@@ -182,7 +182,7 @@ impl From<Error> for SessionError {
             }
             Error::NoCertificatesPresented => Self::Certificate {
                 fault: CertificateFault::Missing,
-                reason: "it sent none".to_owned(),
+                reason: "the peer sent none".to_owned(),
             },
             Error::PeerIncompatible(_) | Error::NoApplicationProtocol => {
                 Self::Incompatible(error.to_string())
@@ -227,7 +227,8 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
-/// Returns the kind of mistake in a certificate, and a description that includes the wrong values.
+/// Returns the kind of mistake in a certificate, and a description with the wrong values if rustls
+/// reports them.
 fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     use CertificateError as E;
     use CertificateFault as Fault;

@@ -1,9 +1,9 @@
 //! TLS 1.2 and 1.3 without I/O, on rustls with the ring provider.
 //!
-//! Contexts ([`ClientContext`], [`ServerContext`]) are made from settings once, before the loop.
-//! Mistakes in the settings are reported as text. A [`Session`] is one connection's TLS: it takes
-//! the bytes that arrived, returns their plaintext, and appends the bytes to send to a vector of
-//! the caller.
+//! Contexts ([`ClientContext`], [`ServerContext`]) are made from settings once, before the loop,
+//! and a mistake in the settings is a [`SettingsError`]. A [`Session`] is one connection's TLS: it
+//! takes the bytes that arrived, passes their plaintext to a function, and appends the bytes to
+//! send to a vector of the caller.
 //!
 //! # Which rustls interface
 //! rustls can keep the buffers itself or leave them to its user (`rustls::unbuffered`). Measured in
@@ -31,7 +31,7 @@ pub use pem::{Identity, Pem, self_signed};
 pub use server::{ServerContext, ServerSettings};
 pub use session::Session;
 
-/// A version of the protocol, ordered by age.
+/// A version of TLS; an older version is less than a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// TLS 1.2 (RFC 5246).
@@ -44,7 +44,7 @@ impl Version {
     /// Every version, the oldest first.
     pub const ALL: [Self; 2] = [Self::Tls12, Self::Tls13];
 
-    /// The number a user types and reads: `1.2` or `1.3`.
+    /// The version number in options and output: `1.2` or `1.3`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tls12 => "1.2",
@@ -52,7 +52,7 @@ impl Version {
         }
     }
 
-    /// Parses a number that [`Version::as_str`] returns.
+    /// Parses a number as [`Version::as_str`] returns it; `None` for any other text.
     pub fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == number)
     }

@@ -28,7 +28,7 @@ impl Pem {
         }
     }
 
-    /// Reads a file.
+    /// Reads PEM text from a file and names it after the path.
     ///
     /// # Errors
     /// The file cannot be read. Its contents are checked when a context is made.

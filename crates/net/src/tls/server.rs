@@ -27,7 +27,7 @@ pub struct ServerSettings {
 }
 
 impl ServerSettings {
-    /// Settings with both versions and resumption, but without ALPN and client certificates.
+    /// Settings with both versions and resumption, but without ALPN or client certificates.
     pub fn new(identity: Identity) -> Self {
         Self {
             identity,
@@ -47,7 +47,7 @@ pub struct ServerContext {
 }
 
 impl ServerContext {
-    /// Makes a context.
+    /// Makes a context for connections with these settings.
     ///
     /// # Errors
     /// One of the settings cannot be used; the error names it.

@@ -1,4 +1,4 @@
-//! One connection's TLS.
+//! The TLS state of one connection.
 
 use std::io::{BufRead as _, Write as _};
 use std::sync::Arc;
@@ -59,8 +59,9 @@ impl Session {
     /// to `out`.
     ///
     /// # Errors
-    /// The peer sent an alert or violated the protocol, or its certificate is not accepted. In that
-    /// case, `on_plain` has received everything that came before, and the session is over.
+    /// The peer sent a fatal alert or violated the protocol, its certificate is not accepted, or
+    /// the two sides have nothing in common. In these cases, `on_plain` has received everything
+    /// that came before, and the session is over.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -97,8 +98,8 @@ impl Session {
         Ok(())
     }
 
-    /// Appends `plain`, encrypted, to `out`. During the handshake it is kept and sent as soon as
-    /// possible. After [`Session::close`] it is dropped.
+    /// Appends `plain`, encrypted, to `out`. Until the handshake allows this, `plain` is kept, and
+    /// [`Session::receive`] appends it later. After [`Session::close`], `plain` is dropped.
     ///
     /// # Errors
     /// [`SessionError::KeysUsedUp`]. In this case, `out` contains close_notify.

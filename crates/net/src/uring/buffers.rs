@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::buffer::Pool;
 
-/// The buffer group of the loop; it needs only one.
+/// The ID of the loop's only buffer group.
 pub(super) const GROUP: u16 = 0;
 
 /// A ring of buffers shared with the kernel (`io_uring_register_buf_ring(3)`).

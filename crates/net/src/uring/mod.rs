@@ -1,10 +1,10 @@
 //! The loop on io_uring.
 //!
 //! Receiving is multishot into a ring of buffers: one submission usually serves a connection until
-//! it ends. Submissions are collected in the queue and submitted with the one `io_uring_enter` that
-//! also waits. Only the thread that made the loop submits, and completions are processed only when
-//! it requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock, and completions
-//! never interrupt the worker.
+//! it ends. Submissions are collected in the queue and, unless it fills up earlier, submitted with
+//! the one `io_uring_enter` that also waits. Only the thread that made the loop submits, and
+//! completions are processed only when it requests them (SINGLE_ISSUER, DEFER_TASKRUN), so nothing
+//! here needs a lock, and completions never interrupt the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
 //! to) until the operation's completion has been reaped. A [`Conn`] owns such memory, and is
@@ -37,7 +37,7 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// The number of submissions that fit in the queue before it is flushed early.
+/// The number of submissions that fit in the queue; a full queue is submitted before the next poll.
 const SUBMISSIONS: u32 = 1024;
 /// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
@@ -100,7 +100,7 @@ impl Uring {
         })
     }
 
-    /// Queues a submission whose completion names `conn`.
+    /// Queues a submission; if the queue is full, submits its contents first.
     ///
     /// # Safety
     /// The memory that the entry points to stays valid until its last completion has been reaped.
@@ -111,8 +111,8 @@ impl Uring {
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // The queue is full, so it is submitted now. If this fails (for lack of memory), the
-            // next poll reports the error again; the queue drains as soon as the cause is gone.
+            // The queue is full, so it is submitted now. If this fails, for example for lack of
+            // memory, it is tried again until the queue has room.
             let _ = self.ring.submit();
         }
     }
@@ -312,7 +312,7 @@ impl Uring {
         }
     }
 
-    /// Takes back the vector of a finished send.
+    /// Takes back the vector of a finished send, and sends FIN if requested.
     fn send_finished(&mut self, conn: ConnId) -> Option<Vec<u8>> {
         let entry = self.conns.get_mut(conn)?;
         let sending = entry.sending.take()?;
@@ -433,8 +433,8 @@ impl Io for Uring {
         let entry = self.conns.get_mut(conn).filter(|entry| !entry.closed)?;
         debug_assert!(entry.sending.is_none(), "one send at a time");
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        // The rest of the bytes, or an error, is left to the submission, so that one path handles
-        // both.
+        // The submission below sends the bytes that this call did not, and its completion reports
+        // any error, so there is only one path for errors.
         let done = rustix::net::send(&entry.socket, &bytes, flags).unwrap_or(0);
         let is_whole = done == bytes.len();
         let is_small = bytes.len() <= SMALL_BYTES;

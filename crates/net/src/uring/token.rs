@@ -2,7 +2,7 @@
 
 use crate::ConnId;
 
-/// The kinds of operations.
+/// The kind of the operation that a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Accept,

@@ -1,4 +1,4 @@
-//! Tests that every format contains every request.
+//! Tests that the Prometheus, OpenMetrics and JSON formats contain every request.
 
 use gatebench_outputs::{Duration, Encoder, Fact, Format, OpenMetrics, Stat, What};
 

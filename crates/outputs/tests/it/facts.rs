@@ -37,7 +37,8 @@ pub fn fact(load: &Arc<Load>, second: Second) -> Fact {
     }
 }
 
-/// A second with these numbers of responses and errors, all with the same times.
+/// A second with these numbers of responses and errors. In each trend, the times of a class are
+/// 1 µs, 2 µs and so on.
 pub fn second(number: u32, statuses: &[(u16, u64)], errors: &[(&str, u64)]) -> Second {
     let mut second = Second {
         number,

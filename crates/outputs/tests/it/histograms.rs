@@ -90,7 +90,7 @@ proptest! {
         }
     }
 
-    /// Tests that OTLP's buckets, whose values are in milliseconds, contain every value.
+    /// Tests that OTLP's buckets, whose bounds are in milliseconds, contain every value.
     #[test]
     fn otlp_keeps_every_value(values in vec(0_u64..60_000_000_000, 1..100)) {
         let mut hdr = Hdr::<u64>::new(3).unwrap();

@@ -47,10 +47,11 @@ pub trait Report {
     fn document(&self, form: Forms) -> Document;
 }
 
-/// A report's chapters, with its title and the other text around them.
+/// The chapters of a report, its title and the text around the chapters.
 #[derive(Default, Serialize)]
 pub struct Document {
-    /// The text that follows the program's name in the page header.
+    /// The text that follows the program's name in the page header and in the name of the JUnit
+    /// test suites.
     pub brand: String,
     /// The title of the page.
     pub title: String,
@@ -59,20 +60,20 @@ pub struct Document {
     /// Names and values below the title.
     pub facts: Vec<[String; 2]>,
     pub chapters: Vec<Chapter>,
-    /// The sections of docs/METHOD.md that the page appends.
+    /// The headings of the sections of docs/METHOD.md that the page appends.
     #[serde(skip)]
     pub methods: Vec<&'static str>,
     /// The number of chapters that a pull-request comment shows before it folds the rest; `None` if
     /// it shows all.
     #[serde(skip)]
     pub unfolded: Option<usize>,
-    /// The last line of the report; may be empty.
+    /// The last line of the page and of the Markdown; may be empty.
     pub foot: Text,
-    /// The version of gatebench that wrote the report.
+    /// The gatebench version that the page states in its metadata.
     pub gatebench: String,
 }
 
-/// The chapter of one study.
+/// A chapter of a report, such as the findings or the results of one study.
 #[derive(Default, Serialize)]
 pub struct Chapter {
     /// The chapter's anchor on the page.
@@ -85,7 +86,7 @@ pub struct Chapter {
     /// True if a terminal shows the chapter before the results of the scenarios, and even in a
     /// smoke run.
     pub leads: bool,
-    /// The sections of docs/METHOD.md that the page appends for the chapter.
+    /// The headings of the sections of docs/METHOD.md that the page appends for the chapter.
     pub methods: &'static [&'static str],
     pub blocks: Vec<Block>,
 }
@@ -102,7 +103,7 @@ pub struct Block {
 #[derive(Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Part {
-    /// The title of the document; the page shows it in its header.
+    /// The title of the document. The page shows [`Document::title`] in its header instead.
     Title(Text),
     /// A heading within the chapter.
     Heading(Heading),
@@ -282,14 +283,14 @@ impl Block {
         Part::Row { class, blocks }.into()
     }
 
-    /// Creates the explanation of the chapter or card, with a link to the section of docs/METHOD.md
-    /// that describes its method.
+    /// Creates the explanation of the chapter or card. `method` is the heading of the section of
+    /// docs/METHOD.md to link to, or empty for no link.
     pub fn lead(words: impl Into<Text>, method: &str) -> Self {
         Part::Lead(words.into().computed_as(method)).into()
     }
 
-    /// Returns the explanation as two blocks: one for the page, and one for Markdown, which names
-    /// the section in its text instead of linking to it.
+    /// Returns the explanation as two blocks: one for the page, with a link to a section of
+    /// docs/METHOD.md, and one for Markdown, which names the section instead.
     pub fn explanation(words: &str, method: &str) -> [Self; 2] {
         let written = format!("{words} How this is computed: docs/METHOD.md, {method}.");
         [
@@ -303,7 +304,8 @@ impl Block {
         Part::Sentence(words.into()).into()
     }
 
-    /// Creates a sentence below a table.
+    /// Creates a sentence below a table. `method` is the heading of the section of docs/METHOD.md
+    /// to link to, or empty for no link.
     pub fn foot(words: impl Into<Text>, method: &str) -> Self {
         Part::Foot(words.into().computed_as(method)).into()
     }

@@ -29,7 +29,7 @@ pub enum Tone {
     Alarm,
 }
 
-/// A separate sentence.
+/// A sentence that stands alone: a headline or an item of a list.
 #[derive(Serialize)]
 pub struct Fact {
     pub text: Text,
@@ -44,7 +44,7 @@ pub struct Note {
     pub word: &'static str,
     /// The observations, each with the place where it was made.
     pub places: Vec<Place>,
-    /// The output of a failed trial; `None` for a limit.
+    /// The reason for a failed trial, which may contain a gateway's output; `None` for a limit.
     pub reason: Option<String>,
     pub remedy: String,
 }
@@ -73,7 +73,7 @@ impl Place {
         }
     }
 
-    /// Returns the observation after its place, such as `nginx, latency: it was late`.
+    /// Returns the observation, preceded by its place if it has one: `nginx, latency: it was late`.
     pub fn sentence(&self) -> String {
         match self.subject.is_empty() {
             true => self.message.clone(),
@@ -88,7 +88,7 @@ pub struct Code {
     /// The caption, or empty.
     pub caption: Text,
     pub text: String,
-    /// True if the text is a command line; the page wraps its lines.
+    /// True if the text is a command line, which the page wraps.
     pub is_command: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct Case {
 pub enum Outcome {
     Passed,
     Failed,
-    /// The test has no result.
+    /// The test has no clear result.
     Skipped,
 }
 
@@ -131,7 +131,8 @@ pub struct TableBlock {
     /// The table's name for screen readers.
     label: String,
     class: &'static str,
-    /// The meaning of the mark of a limited cell, or empty for the usual meaning.
+    /// The page's explanation of the mark of limited cells. If it is empty, the page refers to the
+    /// findings.
     limits: &'static str,
     /// True if the sentences above the table explain its symbols. If the lines fit, a terminal then
     /// prints each row on one line.
@@ -182,7 +183,7 @@ pub struct Chart {
 /// Blocks that are hidden until they are unfolded. A terminal always shows them.
 #[derive(Default, Serialize)]
 pub struct Fold {
-    /// The line that is shown while the blocks are hidden.
+    /// The line that the page shows even while the blocks are hidden.
     pub summary: String,
     /// The remark after the summary.
     pub aside: String,
@@ -197,7 +198,7 @@ pub struct Fold {
     pub is_open: bool,
     /// True if the fold is a card itself.
     pub is_card: bool,
-    /// The blocks, which must not be cards or folds.
+    /// The blocks, which must not be cards, rows or folds.
     pub blocks: Vec<Block>,
 }
 
@@ -216,12 +217,12 @@ impl TableBlock {
         }
     }
 
-    /// Makes the rows wide.
+    /// Gives the table a minimum width and more space between its rows.
     pub fn wide(self) -> Self {
         self.kind("")
     }
 
-    /// Sets the CSS classes of the table's layout.
+    /// Sets the CSS classes of the table's layout. `class` must be empty or begin with a space.
     pub fn kind(mut self, class: &'static str) -> Self {
         self.class = class;
         self

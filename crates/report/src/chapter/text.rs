@@ -33,7 +33,8 @@ pub struct Lines {
     /// The column headers. The first is the header of the names.
     pub heads: Vec<Head>,
     pub lines: Vec<Line>,
-    /// The index of the column with plots, and the axis below it; `None` if there are no plots.
+    /// The index of the column with plots, and the axis below it as an SVG element; `None` if there
+    /// are no plots.
     pub axis: Option<(usize, String)>,
 }
 
@@ -41,7 +42,7 @@ pub struct Lines {
 #[derive(Serialize)]
 pub struct Head {
     pub words: String,
-    /// True for text, false for numbers.
+    /// True for a column of text, false for a column of numbers.
     pub is_text: bool,
     /// The CSS class of the color of the mark before the text, or empty for no mark.
     pub class: String,
@@ -60,11 +61,11 @@ pub struct Line {
     /// True if the verdict is based on the line.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells that a terminal shows instead of the headers and the other cells. If empty, the
-    /// terminal shows the headers and the other cells.
+    /// The cells that a terminal shows instead of the headers and the other cells. If they are
+    /// empty in all lines, the terminal shows the headers and the other cells.
     #[serde(skip)]
     pub brief: Vec<Text>,
-    /// The cells that a terminal shows on separate lines.
+    /// Cells that a terminal shows on separate lines after the `brief` cells.
     #[serde(skip)]
     pub more: Vec<String>,
 }
@@ -197,7 +198,7 @@ impl Text {
         Self::default().and_styled(class, words)
     }
 
-    /// Creates a verdict in the color of its CSS class.
+    /// Creates a short result, such as a verdict, in the color of its CSS class.
     pub fn chip(class: &str, words: &str) -> Self {
         Self::styled(&format!("chip {class}"), words)
     }
@@ -241,7 +242,8 @@ impl Text {
         self
     }
 
-    /// Adds a link to a section of docs/METHOD.md.
+    /// Adds a link to the section of docs/METHOD.md with this heading. An empty heading adds no
+    /// link.
     pub fn computed_as(mut self, method: &str) -> Self {
         if !method.is_empty() {
             self.method = anchor(method);

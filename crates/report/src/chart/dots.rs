@@ -1,5 +1,5 @@
-//! Draws values as points and their median as a tick, with one row per subject. The axis begins at
-//! zero.
+//! Draws values as points and their median as a tick, with one row per subject. The caller must
+//! pass an axis that begins at zero.
 
 use super::{BELOW, GAP, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;

@@ -33,8 +33,9 @@ pub struct Point<'a> {
 }
 
 impl Forest {
-    /// Returns an axis that covers the ratios and intervals of these results. `effect` is the
-    /// smallest effect that matters.
+    /// Returns an axis that covers the intervals of these results, or the ratio of a result without
+    /// an interval, and the band of effects that do not matter. `effect` is the smallest effect
+    /// that matters.
     pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
         let ends = results.flat_map(|result| {

@@ -22,7 +22,7 @@ pub struct Lines<'a> {
     pub class: &'a str,
     /// The horizontal axis that the panels share.
     pub across: Ticked,
-    /// Ranges of that axis that are shaded in all panels.
+    /// Ranges of the horizontal axis that are shaded in all panels.
     pub bands: Vec<(f64, f64)>,
     /// The vertical lines that cross all panels, each with its CSS class and position.
     pub rules: Vec<(&'static str, f64)>,

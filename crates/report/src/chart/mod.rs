@@ -1,6 +1,6 @@
-//! The charts of the page. Each of the five kinds draws its data as one SVG element and is
-//! independent of the study. Margins adapt to the labels. Long names are shortened, and axis labels
-//! that would overlap are left out.
+//! The charts of the page. Each of the five kinds draws its data as SVG and is independent of the
+//! study. In charts of bars, dots and lines, the margins adapt to the labels, long names are
+//! shortened, and axis labels that would overlap are left out.
 
 pub mod bars;
 pub mod dots;
@@ -18,7 +18,7 @@ pub const WIDE: f64 = 520.0;
 /// The width of charts that are shown three to a row.
 pub const NARROW: f64 = 350.0;
 
-/// The width of a label character, in pixels.
+/// The approximate width of a label character, in pixels.
 const GLYPH: f64 = 6.2;
 /// The pixels between a label and the chart.
 const GAP: f64 = 8.0;
@@ -41,7 +41,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Takes an id that is unique on the page, the title, and the figures as sentences.
+    /// Names a chart. `id` must be unique on the page, and `description` contains the figures as
+    /// sentences.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -88,7 +89,7 @@ impl Ticked {
         Self::new(axis, |tick| scale.tick(tick))
     }
 
-    /// Creates an axis of times on which each tick has its own unit.
+    /// Creates a logarithmic axis of times in nanoseconds on which each tick has its own unit.
     pub fn times(values: impl IntoIterator<Item = f64>) -> Self {
         let unit = Unit::Nanoseconds;
         let label = |tick| UnitScale::of(tick, unit).tick(tick);
@@ -124,7 +125,7 @@ impl Ticked {
     }
 }
 
-/// Returns the width of the longest label in pixels.
+/// Returns the approximate width of the longest label in pixels.
 fn room<'a>(labels: impl IntoIterator<Item = &'a str>) -> f64 {
     let columns = labels.into_iter().map(text::width).max();
     GLYPH * columns.unwrap_or(0) as f64

@@ -30,7 +30,7 @@ pub fn grouped(value: f64) -> String {
 }
 
 /// Formats the value with three significant digits, or more if its integer part has more: `0.412`,
-/// `41.2`, `2,400`. A value below 1 has three decimals.
+/// `41.2`, `2,400`. A nonzero value below 1 has three decimals.
 pub fn three_figures(value: f64) -> String {
     let decimals = match round_to_three(value).abs() {
         size if size >= 100.0 || size == 0.0 => return grouped(value),
@@ -41,7 +41,7 @@ pub fn three_figures(value: f64) -> String {
     format!("{value:.decimals$}").replace('-', MINUS)
 }
 
-/// Joins the ends of a range: `1.10–1.38`, or `−0.100 to 0.200` if one of them is negative.
+/// Joins the ends of a range: `1.10–1.38`, or `−0.100 to 0.200` if either is negative.
 pub fn ends(low: &str, high: &str) -> String {
     match low.starts_with(MINUS) || high.starts_with(MINUS) {
         true => format!("{low} to {high}"),
@@ -167,8 +167,8 @@ pub fn capitalized(text: &str) -> String {
     first.collect::<String>() + letters.as_str()
 }
 
-/// Formats a UTC time that displays in RFC 3339 format, without fractions of a second: `2026-11-21
-/// 10:07:42 UTC`.
+/// Formats a UTC time, whose `Display` form must be RFC 3339, without fractions of a second:
+/// `2026-11-21 10:07:42 UTC`.
 pub fn instant(moment: &impl Display) -> String {
     let text = moment.to_string();
     let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);

@@ -29,9 +29,10 @@ pub enum Unit {
 pub struct UnitScale {
     /// The number by which a value is divided before it is written.
     pub divisor: f64,
-    /// The letter directly after the number, like the `k` in `41.2k`.
+    /// The letter or symbol directly after the number, like the `k` in `41.2k` or the `×` in
+    /// `0.412×`; may be empty.
     pub letter: &'static str,
-    /// The unit, for the header of the column; empty for a plain count.
+    /// The unit, for the header of the column; empty for a count or a ratio.
     pub unit: &'static str,
     /// The smallest value to which the scale applies.
     from: f64,
@@ -96,7 +97,7 @@ impl Unit {
 }
 
 impl UnitScale {
-    /// Returns the most readable scale for a value.
+    /// Returns the coarsest scale that applies to a value.
     pub fn of(value: f64, unit: Unit) -> Self {
         let steps = unit.scales();
         // The scale is chosen after rounding, so 999.6 µs is written as 1.00 ms, not as 1,000 µs.

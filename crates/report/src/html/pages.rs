@@ -24,11 +24,12 @@ const TEMPLATES: [(&str, &str); 5] = templates!(
 /// The style sheet of every page.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// Fills in a template of the report or one of the `further` templates, given as pairs of name and
-/// text, which may include templates of the report. Templates refer to the view as `page`.
+/// Fills in a template of the report or one of the `further` templates, which are pairs of name and
+/// text and may include templates of the report. In a template, the view is `page`, and the style
+/// sheet is `style`.
 ///
 /// # Panics
-/// Panics if a template is invalid or uses a field that the view lacks.
+/// Panics if a template is invalid or missing, or uses a field that the view lacks.
 pub fn fill(
     further: &[(&'static str, &'static str)],
     template: &str,

@@ -88,7 +88,7 @@ impl Sheet {
         let places = note.places.iter().map(Place::sentence);
         if let Some(reason) = &note.reason {
             places.for_each(|words| self.item("  ✗ ", Style::Bad, &words));
-            // The reason may be a gateway's output of several lines.
+            // The reason may contain several lines of a gateway's output.
             for line in reason.lines() {
                 self.item("    ", Style::Plain, line);
             }
@@ -148,8 +148,8 @@ impl Sheet {
         }
     }
 
-    /// Writes colored text in columns of the same width. If the columns do not fit and there are
-    /// fewer lines than columns, each column becomes a line.
+    /// Writes colored text in columns of the same width. If the columns do not fit, but would fit
+    /// as lines, and there are fewer lines than columns, each column becomes a line.
     fn marks(&mut self, table: &Lines) {
         let heads = table.heads[1..].iter().map(|it| it.words.clone());
         let heads = std::iter::once(String::new()).chain(heads);
@@ -203,7 +203,7 @@ fn marked(line: &Line) -> Vec<Cell> {
     std::iter::once(name).chain(cells).collect()
 }
 
-/// Returns the style of the first span.
+/// Returns the terminal style of the first span, or the plain style if it has no CSS class.
 fn style_of_first(spans: &[Span]) -> Style {
     match spans.first().map_or("", |it| &*it.class) {
         "" => Style::Plain,
@@ -224,7 +224,7 @@ fn column_width(rows: &[Vec<Cell>]) -> usize {
     widths.max().unwrap_or(0) + GAP
 }
 
-/// Returns the name and the cells of a line.
+/// Returns the name and the cells of a line as plain text.
 fn cells(line: &Line) -> Vec<String> {
     let cells = line.cells.iter().map(Entry::plain);
     std::iter::once(line.name.plain()).chain(cells).collect()

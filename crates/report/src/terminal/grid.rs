@@ -1,6 +1,6 @@
-//! Lays out a table of results within a limited width. Each cell takes two lines: the median, and
-//! the range below it. Columns that do not fit side by side are printed in several parts, one below
-//! the other.
+//! Lays out a table of results within a limited width. Each cell takes up to two lines: the median,
+//! and the range below it. Columns that do not fit side by side are printed in several parts, one
+//! below the other.
 
 use super::style::{Paint, Style};
 use crate::table::{Cell, Column, Row, Table};
@@ -26,7 +26,8 @@ struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// Right-aligns the text in the slot, after `gap` spaces and before the space for symbols.
+    /// Right-aligns the text before the space that is reserved for symbols. `gap` spaces precede
+    /// the slot.
     fn place(&self, content: &str, signs: &str, gap: usize) -> String {
         let signs = text::pad_end(signs, self.signs);
         text::pad_start(&format!("{content}{signs}"), gap + self.width)
@@ -65,7 +66,7 @@ pub fn style_of(cell: &Cell) -> Style {
 }
 
 /// Splits the columns into parts that fit the width: one part if all columns fit, otherwise one for
-/// each group, or several if not even the group fits.
+/// each group, or several for a group that does not fit.
 fn parts(table: &Table, room: usize) -> Vec<Vec<Slot<'_>>> {
     let all = slots(table);
     if total_width(&all) <= room {
@@ -155,7 +156,8 @@ impl Part<'_> {
         lines
     }
 
-    /// Returns the line with each group's load above the group's columns.
+    /// Returns the line with each group's label, or its phase if the label is empty, above the
+    /// group's columns.
     fn loads(&self) -> String {
         let mut line = " ".repeat(self.name_width);
         for slots in self.slots.chunk_by(|a, b| a.group == b.group) {

@@ -16,7 +16,7 @@ struct Slot<'a> {
     range: usize,
 }
 
-/// Returns the lines of the table; `None` if they are too wide.
+/// Returns the lines of the table; `None` if they are too wide or the table has no rows.
 pub fn lines(table: &Table, columns: usize, paint: Paint) -> Option<Vec<String>> {
     let names: Vec<String> = table.rows.iter().map(|it| text::clean(&it.name)).collect();
     let name_width = names.iter().map(|it| text::width(it)).max()?;

@@ -1,4 +1,4 @@
-//! Builds the lines for a terminal: headings, wrapped sentences and small tables.
+//! Builds the lines for a terminal: headings, wrapped sentences and tables.
 
 use super::style::{Paint, Style};
 use super::{COLUMNS_MAX, COLUMNS_MIN, TerminalOptions};

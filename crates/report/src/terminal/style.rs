@@ -11,9 +11,9 @@ pub enum Style {
     Soft,
     /// A remedy or a good result.
     Good,
-    /// A limited figure.
+    /// A limited figure, a caution or an open verdict.
     Fair,
-    /// An invalid figure or a failure.
+    /// An invalid figure, a failure or a verdict of worse.
     Bad,
 }
 

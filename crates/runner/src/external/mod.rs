@@ -1,5 +1,5 @@
 //! Finds an external load generator that replaces the built-in one, and checks that it supports the
-//! plan, before anything starts.
+//! plan, before the first trial.
 //!
 //! This module must not run a load generator; [`crate::phase::external`] does.
 

@@ -124,11 +124,11 @@ fn script_of(path: &Path) -> Result<FileDigest, RunnerError> {
     read.map_err(|error| RunnerError::File {
         path: path.into(),
         message: format!("cannot read the script: {error}"),
-        remedy: "check the path given with --script".into(),
+        remedy: "check the path given with --script or in the specification".into(),
     })
 }
 
-/// Reports whether a script sets its own load, which then becomes the plan's only phase.
+/// Reports whether a script sets its own load. If it does, the load becomes the plan's only phase.
 fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool, RunnerError> {
     let wrong = |error: ScriptError| wrong_script(script, error.to_string());
     if !has_own_load(&inspect(program, script, &[])?).map_err(wrong)? {

@@ -156,8 +156,8 @@ impl Client {
     }
 }
 
-/// Creates a file. For `-`, duplicates the descriptor of standard output, so that both share one
-/// position.
+/// Creates or truncates a file. For `-`, duplicates the descriptor of standard output, so that both
+/// share one position.
 fn open(path: &Path) -> io::Result<File> {
     match path == Path::new("-") {
         true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),

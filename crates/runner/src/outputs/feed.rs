@@ -147,7 +147,7 @@ pub struct LoadFeed<'a> {
     load: Arc<Load>,
 }
 
-/// The time span of a load.
+/// The time span of a measurement.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     /// Start of the measurement on `CLOCK_MONOTONIC`.

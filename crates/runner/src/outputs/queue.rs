@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::refusal::{Refusal, Then};
 use super::target::Target;
 
-/// The age at which a body is dropped.
+/// The age beyond which a waiting body is dropped.
 const KEPT_FOR: Duration = Duration::from_secs(120);
 /// The maximum number of waiting bytes.
 const BYTES_MAX: usize = 64 << 20;
-/// The target size of a push that combines several bodies.
+/// The maximum size of a push that combines several bodies.
 const PUSH_BYTES: usize = 4 << 20;
 /// The maximum number of attempts to send a body that the server may already have received.
 const ATTEMPTS_MAX: u32 = 4;
@@ -31,7 +31,7 @@ struct State {
     waiting: VecDeque<Body>,
     /// The number of bodies that are being sent.
     under_way: usize,
-    /// True if each push has only one body, because the server accepts no larger one.
+    /// True if each push has only one body, because the server refused a larger push.
     one_at_a_time: bool,
     delivered: u64,
     dropped: u64,
@@ -94,8 +94,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a body. `cpu_ns` is the CPU time of its encoding. The oldest bodies are dropped if
-    /// there are too many.
+    /// Adds a body. `cpu_ns` is the CPU time of its encoding. The oldest bodies are dropped if they
+    /// are too old or too many bytes are waiting.
     pub(super) fn add(&self, body: Body, cpu_ns: u64) {
         let mut state = self.state();
         state.encoding_ns += cpu_ns;
@@ -132,7 +132,6 @@ impl Queue {
         loop {
             let now = Instant::now();
             let end = state.until.map_or(end, |until| end.min(until));
-            // Once the queue is closed, there is a pause only after a failure.
             let is_idle = state.until.is_some() && state.failures_in_a_row == 0;
             if now >= end || is_idle {
                 return;

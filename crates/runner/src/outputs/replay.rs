@@ -28,7 +28,7 @@ pub(crate) const JUDGED: [(CurveMetric, Metric); 3] = [
     (CurveMetric::Lateness, Metric::Lateness),
 ];
 
-/// Passes the facts of a run to `take`, trial by trial and in chronological order.
+/// Passes the facts of a run to `take`, trial by trial, in chronological order within each trial.
 ///
 /// # Errors
 /// A file of the run cannot be read.

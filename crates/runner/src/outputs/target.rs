@@ -54,7 +54,6 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// Returns the remedy.
     pub fn remedy(&self) -> String {
         match self {
             Self::Kind(_) => "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE".into(),

@@ -18,7 +18,8 @@ const SECRETS: [&str; 8] = [
     "apikey",
 ];
 const MASK: &str = "...";
-/// The bytes of a component that are percent-encoded (RFC 3986 2.3).
+/// The bytes of a component that are percent-encoded: all except the unreserved characters of RFC
+/// 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -93,7 +94,7 @@ impl Url {
     }
 }
 
-/// Omits secrets.
+/// Omits the user and the password, and masks the values of secret parameters.
 impl std::fmt::Display for Url {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = if self.is_tls { "https" } else { "http" };

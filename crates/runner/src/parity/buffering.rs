@@ -16,7 +16,7 @@ use crate::ledger;
 
 /// The pause in the middle of a response, and the delay of the last byte of a request.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The minimum time between the arrivals of the first and the last part of a message that is
+/// The minimum time between the arrivals of the first and the last part of a response that is
 /// forwarded in parts: half of the pause, because the machine may be busy.
 const AHEAD: Duration = Duration::from_millis(50);
 /// The timeout of each operation.

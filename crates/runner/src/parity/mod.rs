@@ -156,9 +156,9 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     proof("HTTP/2 is negotiated by ALPN", false, failure)
 }
 
-/// Sends a sample of each of the load's requests directly to the upstream. There are no policies to
-/// prove, but the responses must be correct, because the responses through gateways are compared
-/// with them.
+/// Sends a sample of each of the load's requests to the upstream, directly or through the null
+/// gateway. There are no policies to prove, but the responses must be correct, because the
+/// responses through gateways are compared with them.
 pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();

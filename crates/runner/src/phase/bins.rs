@@ -16,8 +16,8 @@ pub(crate) struct Glance {
     /// The time on `CLOCK_MONOTONIC`.
     pub(crate) at_ns: u64,
     pub(crate) responses: u64,
-    /// `None` for the direct variant, and for a gateway on another host, which cannot be read that
-    /// often.
+    /// `None` for the direct variant, for an attached gateway whose process is unknown, and for a
+    /// gateway on another host, whose CPU time cannot be read that often.
     pub(crate) gateway_cpu_ns: Option<u64>,
     /// `None` if the upstream has several targets, or is not started by gatebench on this machine.
     pub(crate) upstream_cpu_ns: Option<u64>,
@@ -34,7 +34,8 @@ pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
 }
 
 /// Returns the bins between the glances. The first glance is taken at the start of the measurement.
-/// If a glance was so late that the following glance was skipped, the bin before it is longer.
+/// If a glance was so late that the following glance was skipped, the bin that ends with the late
+/// glance is longer.
 pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
     let begin_ns = glances.first()?.at_ns;
     let between = |pick: fn(&Glance) -> Option<u64>| {

@@ -18,13 +18,13 @@ const MEASURE_MAX: Duration = Duration::from_secs(2);
 const WARM_UP_MAX: Duration = Duration::from_millis(200);
 /// The length of the measurement in a smoke run.
 const SMOKE: Duration = Duration::from_millis(50);
-/// The worker number in the nonce of the request that determines the sizes. No load generator has
-/// this many workers.
+/// The worker number in the nonce of the request that determines the sizes. Only the last worker of
+/// a load generator with 256 workers would have the same number.
 const NOBODY: u8 = u8::MAX;
 
 /// Measures the rate if the plan requires it, with messages as large as the load's first request
-/// and the response to it. Returns `None` for encrypted loads, for loads without a fixed number of
-/// connections, and after an error, which only causes a warning.
+/// and the response to it. Returns `None` for gateways, for encrypted loads, for loads without a
+/// fixed number of connections, and after an error, which only causes a warning.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &Running,

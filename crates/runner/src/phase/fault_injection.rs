@@ -29,7 +29,7 @@ pub(crate) struct FaultInjection<'a> {
 }
 
 impl<'a> FaultInjection<'a> {
-    /// Prepares a failure before the load.
+    /// Prepares a failure, and reads the ledgers before the load.
     pub(crate) fn new(
         failure: &'a PartFailure,
         running: &Running,
@@ -77,7 +77,7 @@ impl<'a> FaultInjection<'a> {
         self.failure.part == FailingPart::Target && self.failure.how == Ill::Refusing
     }
 
-    /// Starts the failure.
+    /// Kills the failing part, or makes the first target slow or reset connections.
     fn start(&mut self, running: &mut Running) -> Result<(), Abort> {
         if self.failure.part == FailingPart::ControlPlane {
             running.kill_control_plane();
@@ -99,7 +99,7 @@ impl<'a> FaultInjection<'a> {
         }
     }
 
-    /// Ends the failure.
+    /// Starts the killed part again, or makes the first target healthy.
     fn end(&self, running: &mut Running) -> Result<(), Abort> {
         if self.failure.part == FailingPart::ControlPlane {
             return Ok(running.start_control_plane_again()?);

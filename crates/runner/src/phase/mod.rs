@@ -166,7 +166,7 @@ pub(crate) fn measure(
     let abort = loss(&mut sent, &run.watched, phase)?.or(early);
     let after = match &abort {
         None => ledger_after(context, running, &run.watched)?,
-        // An interrupted load has not received all responses.
+        // A load that ended early has not received all responses.
         Some(_) => None,
     };
     let raw = Raw {

@@ -101,7 +101,7 @@ impl<'a> Reconfiguration<'a> {
     /// Returns the record after the load; `None` if the load ended before the first change.
     pub(crate) fn record(mut self, running: &Running) -> Result<Option<ChangeRecord>, Abort> {
         let weighed = self.weigh(running);
-        // The test requests end here, regardless of later errors.
+        // The test requests must end even if the ledgers could not be read.
         let effective_ns = self.propagation.take().and_then(Propagation::end);
         weighed?;
         let (weighed, record) = (self.weighed, self.record);

@@ -1,7 +1,7 @@
 //! Samples the usage of each component at the start and the end of the measurement, and at each of
 //! its seconds.
 //!
-//! The load generator publishes the time of its first request, so the edges are known in advance.
+//! The start of the measurement is decided before it is reached, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
 //! 0.1 ms late, or a few milliseconds late on a busy core. Each usage covers the time between its
 //! own samples, so the only error is a shift of the window by this delay.

@@ -54,7 +54,7 @@ impl<'a> Warming<'a> {
         }
     }
 
-    /// The length of the warm-up, unless it ends earlier.
+    /// The maximum length of the warm-up.
     pub(crate) fn at_most_ns(&self) -> u64 {
         match self.lockstep {
             Some(_) if self.is_adaptive() => self.max_ns + WAIT_MAX_NS,

@@ -62,7 +62,6 @@ impl Shared {
         clock::now_ns().checked_sub(self.begin_ns()?)
     }
 
-    /// Reports whether the load is over.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -242,7 +241,8 @@ impl Watch<'_> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());
         };
-        // A change that is due when an outage ends needs the control plane.
+        // The failure is handled first, because a change that is due when an outage ends needs the
+        // control plane.
         if let Some(fault_injection) = &mut self.fault_injection {
             fault_injection.advance(self.running, since_ns)?;
         }

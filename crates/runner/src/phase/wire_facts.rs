@@ -26,7 +26,8 @@ pub(crate) fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
     }
 }
 
-/// Returns the work of the gateway's threads, and the growth of the files that it writes.
+/// Returns the numbers of the gateway's threads and workers, and the growth of the files that the
+/// gateway writes.
 pub(crate) fn gateway(before: &Outside, after: &Outside) -> GatewayWire {
     let worked = gained(&before.threads, &after.threads);
     let all: u64 = worked.iter().sum();

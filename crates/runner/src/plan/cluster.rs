@@ -171,7 +171,8 @@ impl ClusterPlan {
     }
 }
 
-/// Returns the requested sizes, or the suite's sizes if none are requested.
+/// Returns the requested sizes. If none are requested and no gateway is attached, returns the
+/// suite's sizes.
 fn sizes(selection: &Selection, suite: &Suite) -> Vec<Limits> {
     if !selection.sizes.is_empty() || selection.attach.is_some() {
         return selection.sizes.clone();

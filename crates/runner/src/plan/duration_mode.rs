@@ -18,14 +18,15 @@ use crate::error::RunnerError;
 
 /// The maximum number of blocks with `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// The maximum warm-up and measurement of a phase with `--quick`.
+/// The maximum warm-up and measurement of a phase with `--quick`. Long think times extend the
+/// warm-up, and phases with changes or failures keep their measurement.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// The maximum warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
-/// The maximum share of a requested duration that is warm-up: one tenth.
+/// The warm-up is at most the requested duration divided by this number.
 const WARM_UP_PART: u32 = 10;
 
 /// The loads of a plan.
@@ -200,8 +201,8 @@ impl Asked<'_> {
         Ok(blocks)
     }
 
-    /// Shortens the loads, and describes the changes. The load of a suite that repeats a document
-    /// is only minutes long and stays as it is.
+    /// Shortens the loads, and describes the changes. If the suite repeats a document, its load is
+    /// only minutes long and stays as it is.
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             return vec![format!(
@@ -254,7 +255,7 @@ impl Loads {
         }
     }
 
-    /// Returns the load of a scenario.
+    /// Returns the separate load of a scenario, or the common load if it has none.
     fn of(&self, scenario: &str) -> &LoadProfile {
         self.of_scenarios.get(scenario).unwrap_or(&self.common)
     }
@@ -313,7 +314,8 @@ pub(crate) fn of_length(
     scenarios.into_iter().map(smoke).collect()
 }
 
-/// Sets the load's requested shape and duration.
+/// Sets the requested shape and duration of a load, and adds the phases that `--keep-awake`
+/// requests.
 pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
     let duration = selection.study().duration();
     for phase in &mut load.phases {

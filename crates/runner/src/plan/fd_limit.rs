@@ -54,8 +54,8 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     let (asked, most_of_all) = greatest(load, scenarios)?;
     let needed = needed(u64::from(most_of_all));
     let allowed = allow_descriptors(needed).err()?;
-    // The ratio to the scenario's connections stays the same, because HTTP/2 streams and groups
-    // with separate loads multiply the connections.
+    // A scenario may need more connections than the sweep states, because of HTTP/2 streams and
+    // groups with separate loads. The ratio of the two numbers is assumed to be constant.
     let each = f64::from(most_of_all) / f64::from(asked);
     let most = rounded((fitting(allowed) as f64 / each) as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
@@ -89,7 +89,8 @@ fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
     Some((asked, each.max()?))
 }
 
-/// Replaces the numbers above `most` with a single `most`. Returns whether there were any.
+/// Replaces the numbers above `most` with a single `most`, or removes them if `most` is 0. Returns
+/// whether there were any.
 fn cut(numbers: &mut Vec<u32>, most: u32) -> bool {
     let before = numbers.len();
     let place = numbers.iter().position(|number| *number > most);
@@ -191,7 +192,8 @@ mod tests {
     #[test]
     fn an_impossible_sweep_is_reported_with_limit_and_remedy() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
-        // No kernel lets a process open this many files.
+        // The default limit of the kernel (fs.nr_open) is 1,048,576 files, so a warning is expected
+        // on most machines.
         let mut large = load("[1, 1000000]");
         let warning = fit_one(&mut large, &[&scenario]);
         if let Some(warning) = warning {

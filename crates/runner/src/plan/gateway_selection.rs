@@ -196,8 +196,8 @@ impl GatewaySelection {
     /// twice, to measure its own noise.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
-            // If the label of a trial were parsed as the label of another variant, the trial would
-            // be lost.
+            // A trial refers to its variant by label, so no two variants may share a label, and no
+            // gateway may have a label of the direct variant.
             label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));

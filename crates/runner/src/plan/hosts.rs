@@ -31,7 +31,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// Returns the requested sizes, or otherwise the available sizes of the suite, with a warning
-    /// about the others.
+    /// about the others. A run with an attached gateway has none of the suite's sizes.
     ///
     /// # Errors
     /// The host does not report its limits.

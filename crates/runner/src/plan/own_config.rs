@@ -15,7 +15,7 @@ use super::selection::Selection;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The maximum size of an included file, in bytes.
+/// The maximum size of an included file, in bytes. Larger files are ignored.
 const INCLUDED_BYTES_MAX: u64 = 4 << 20;
 
 impl From<ImportError> for RunnerError {
@@ -44,8 +44,8 @@ pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     Ok(wire(&path.display().to_string(), &text, &read)?)
 }
 
-/// Returns the gateway folder with this name or path, with the user's configuration instead of the
-/// rendered one.
+/// Returns the gateway folder with this name or path, with the user's configuration, if there is
+/// one, instead of the rendered one.
 pub(crate) fn folder(
     word: &str,
     setup: &Setup,
@@ -115,7 +115,7 @@ impl Selection {
     }
 }
 
-/// The files that match a pattern relative to a folder, each with its path.
+/// Returns the path and the text of each file that matches a pattern relative to a folder.
 fn included(base: &Path, pattern: &str) -> io::Result<Vec<(String, String)>> {
     let mut paths = vec![base.to_owned()];
     for component in Path::new(pattern).components() {
@@ -142,7 +142,7 @@ fn included(base: &Path, pattern: &str) -> io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// The entries of a folder that match, ordered by name.
+/// Returns the paths in a folder that match, ordered by name. Hidden files never match.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let matches = entries.filter(|entry| {

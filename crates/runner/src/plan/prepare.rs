@@ -34,14 +34,15 @@ use crate::workload;
 /// `--dry-run` shows the plan of the run.
 const DEFAULT_SEED: u64 = 1;
 
-/// Resolves a user's request before anything starts.
+/// Resolves a user's request before the first trial. This connects to the hosts of the run, and
+/// creates its pods if it runs in a cluster.
 ///
 /// A missing gateway is an error if the user named it; if only the suite or `all` names it, it is
 /// omitted with a warning.
 ///
 /// # Errors
 /// A name is unknown, a file has mistakes, a named gateway is not installed, a template does not
-/// render, or there are too few cores.
+/// render, there are too few cores, or a host or the cluster is not available.
 pub fn prepare(
     selection: &Selection,
     library: &Library,
@@ -139,8 +140,8 @@ fn open(
     Ok(Testbed::open(launcher, elsewhere, places, pods)?)
 }
 
-/// Restores the plan of an interrupted run from its manifest. A gateway that has changed since then
-/// causes a warning.
+/// Restores the plan of an interrupted run from its manifest. A gateway that has changed since the
+/// run began causes a warning.
 ///
 /// # Errors
 /// `out` contains no readable run, or one of its gateways is missing.
@@ -292,8 +293,8 @@ fn suite_study(selection: &Selection, suite: &Suite) -> Result<Option<SuiteStudy
     Err(RunnerError::words(message, remedy))
 }
 
-/// Renders every request once, unless a script for an external load generator sends its own
-/// requests.
+/// Checks that each scenario can be run with its loads, unless a script for an external load
+/// generator sends its own requests.
 fn check_workload(
     plan: &Plan,
     files: &[PathBuf],

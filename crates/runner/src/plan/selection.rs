@@ -19,10 +19,11 @@ use crate::warning::Warning;
 /// A user's request.
 #[derive(Debug, Default)]
 pub struct Selection {
-    /// Names or files of one suite or of scenarios; empty for the tour.
+    /// Names or files of one suite or of scenarios. If the list is empty, the suite comes from
+    /// `specification`, `scenarios` or `scenario`, or is the tour.
     pub words: Vec<String>,
-    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`; empty for those of
-    /// the suite.
+    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`. If the list is empty,
+    /// the suite's gateways are measured, or only the attached gateway.
     pub gateways: Vec<String>,
     /// Scenarios by name or file, which replace the suite's.
     pub scenarios: Vec<String>,
@@ -40,7 +41,8 @@ pub struct Selection {
     pub blocks: Option<u32>,
     /// The seed of the random order.
     pub seed: Option<u64>,
-    /// The number of cores for the gateway [default: 1].
+    /// The number of cores for the gateway [default: the largest of `cores`, otherwise as many as
+    /// the largest size can use, otherwise 1].
     pub gateway_cores: Option<usize>,
     /// The limits of gateways; each gateway has a variant for each size.
     pub sizes: Vec<Limits>,
@@ -87,8 +89,8 @@ impl Selection {
         }
     }
 
-    /// Reports whether the null gateway is measured: it must be requested, and comparable in a
-    /// scenario.
+    /// Reports whether the null gateway is measured. The user, the suite or the placement of the
+    /// run must call for it, and gateways must be comparable with it in at least one scenario.
     pub(super) fn loads_null(&self, suite: &Suite, scenarios: &[Listed<Scenario>]) -> bool {
         let is_wanted = self.null || self.needs_relay() || suite.null_gateway && self.allows_null();
         let mut documents = scenarios.iter().map(|listed| &listed.document);
@@ -103,9 +105,9 @@ impl Selection {
         is_apart && self.study().only_measures() && !self.no_direct
     }
 
-    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run on
-    /// this machine, with the direct variant, the built-in load generator and gateways that
-    /// gatebench starts. It must have no study, no limits, and no list of numbers of cores.
+    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run with
+    /// the direct variant, the built-in load generator, and gateways that gatebench starts on this
+    /// machine. It must have no study, no limits, and no list of numbers of cores.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
@@ -138,7 +140,7 @@ pub struct Prepared {
     pub gateways: BTreeMap<String, FoundGateway>,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<PreparedGenerator>,
-    /// Warnings for the reader.
+    /// Problems that do not prevent the run.
     pub warnings: Vec<Warning>,
     /// The machines that the trials run on.
     pub testbed: Testbed,

@@ -14,8 +14,8 @@ const TOUR: &str = "tour";
 /// The maximum number of scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
 
-/// Returns the suite that the arguments name, or a suite of the scenarios that they name, with the
-/// base folder of its relative paths.
+/// Returns the suite of a selection with the base folder of its relative paths: the suite of a
+/// specification, the named suite, a suite of the named scenarios, or the tour.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,

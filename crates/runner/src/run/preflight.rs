@@ -1,4 +1,4 @@
-//! Checks, before anything starts, that the machine meets the plan's requirements.
+//! Checks, before the first trial, that the machine meets the plan's requirements.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! One trial: a fresh gateway process, from the start of its upstream to its record on disk.
+//! One trial: a fresh gateway process, from the start of its upstream to the record that the run
+//! writes to disk.
 //!
 //! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
 //! again and ends everything. A trial must not depend on other trials or on the order of the run,
@@ -220,8 +221,7 @@ impl<'a> TrialRunner<'a> {
             ..
         } = context.variant
         {
-            let unknown =
-                "CPU and memory of the attached gateway are unknown; name its process with --pid";
+            let unknown = "CPU and memory of the attached gateway are unknown; name its process with --pid, or its pod with --attach-pod";
             self.result.record.warnings.push(unknown.into());
         }
         if let Some(facts) = &mut self.result.record.gateway {

@@ -6,8 +6,8 @@ use gatebench_model::load::FailingPart;
 use crate::context::TrialContext;
 
 /// Returns the policies, changes and other requirements of the trial that the gateway does not
-/// support natively; `None` if it supports everything. An attached gateway supports no changes,
-/// because gatebench has no commands for them.
+/// support; `None` if it supports everything. An attached gateway supports no changes, failures or
+/// cold starts, because gatebench did not start the gateway.
 pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     let phases = context.phases().iter();
     let changes = phases.filter_map(|phase| phase.change.as_ref());

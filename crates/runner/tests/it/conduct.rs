@@ -199,8 +199,8 @@ fn an_attached_gateway_is_measured_in_place() {
     let stored = bench.stored();
     assert_eq!(stored.manifest().gateways["attached"].version, "unknown");
     let record = &trial(stored.trials(), "attached").record;
-    // Without gatebench's upstream there is no ledger: the times in the responses show which
-    // requests reached the upstream.
+    // The run cannot read the ledger of an attached gateway's upstream, so the times in the
+    // responses show which requests reached the upstream.
     assert!(record.parity_before.as_ref().unwrap().holds());
     assert!(
         record.warnings[0].contains("--pid"),

@@ -55,7 +55,7 @@ pub(crate) struct TrialRow {
     scenario: String,
     variant: String,
     outcome: Chip,
-    /// The validity, if the run was analyzed.
+    /// The validity of a completed trial, if the run was analyzed.
     validity: Option<&'static str>,
 }
 

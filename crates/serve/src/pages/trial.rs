@@ -29,7 +29,7 @@ struct View {
     name: String,
     outcome: Chip,
     facts: Vec<[String; 2]>,
-    /// The reason for a failure, and the remedy.
+    /// The reason why the trial failed or is not supported, and the remedy, which may be empty.
     failure: Option<[String; 2]>,
     /// The reasons why the figures are limited, each with its remedy.
     limits: Vec<Limit>,

@@ -42,7 +42,7 @@ const NEGLIGIBLE: f64 = 1e-9;
 /// The number of places on the grid of the middle.
 const PLACES: usize = 141;
 
-/// The number of standard deviations beyond which a normal distribution counts as zero.
+/// The number of standard deviations beyond which a normal distribution is treated as zero.
 const FAR: f64 = 5.0;
 
 /// The search for a rate that holds with the required probability ends at this multiple of the sum
@@ -92,7 +92,7 @@ impl Combination {
     }
 }
 
-/// A grid of middles with the likelihoods of all combinations.
+/// A grid of middles, with the weights of the combinations that are not negligible.
 pub(super) struct Curve {
     low: f64,
     spacing: f64,

@@ -84,7 +84,7 @@ mod tests {
         let none = Lapses::of(weights);
         assert_eq!((none.interval.low, none.interval.high), (0.0, 0.004));
         assert!(none.share < 0.001);
-        // The weights are 90, 5 and 5 percent.
+        // Cells 4, 5 and 6 weigh 5, 90 and 5, and cell 0 still weighs 1.
         (weights[5], weights[6], weights[4]) = (90.0, 5.0, 5.0);
         let many = Lapses::of(weights);
         assert_eq!((many.interval.low, many.interval.high), (0.05, 0.3));

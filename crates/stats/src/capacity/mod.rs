@@ -27,7 +27,7 @@ use walk::Walk;
 /// The default distance between rates near the result, relative to the rate.
 pub const RESOLUTION: f64 = 0.02;
 
-/// The default number of repeats, which makes the interval useful.
+/// The default number of repeats, which is enough for a useful interval.
 pub const REPEATS: usize = 5;
 
 /// The number of steps per repeat near the rate that holds most of the time.
@@ -41,7 +41,8 @@ const START_SHARE: f64 = 0.7;
 /// saturation that was measured while other processes used the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
-/// The factor between successive rates of the first repeat until the outcome changes.
+/// The factor between the first two rates of the first repeat. It is squared with each step until
+/// the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
 /// The first stride of the other repeats, in resolutions. It is small because the earlier repeats
@@ -55,7 +56,8 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// The settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// The first rate of the search, in requests per second.
+    /// The first rate of the search, in requests per second, before a shift by at most half the
+    /// resolution.
     pub start_per_second: f64,
     /// The lowest rate to try.
     pub min_per_second: f64,
@@ -64,9 +66,9 @@ pub struct Plan {
     /// The distance between rates near the result: 0.02 is two percent.
     pub resolution: f64,
     /// The number of repeats, each with a fresh process. An interval requires at least
-    /// [`response::REPEATS_MIN`], and five make it useful.
+    /// [`response::REPEATS_MIN`], and five are enough for a useful one.
     pub repeats: usize,
-    /// The seed from which the repeats' first rates are drawn.
+    /// The seed of the shifts of the repeats' first rates.
     pub seed: u64,
 }
 
@@ -92,7 +94,7 @@ pub struct Next {
 
 impl Plan {
     /// Creates a plan around the gateway's saturation, measured with a closed load on the same
-    /// number of connections. `max_per_second` is the highest rate to try, if the user sets one.
+    /// number of connections. If the user sets `max_per_second`, no higher rate is tried.
     pub fn around(
         saturation_per_second: f64,
         max_per_second: Option<f64>,

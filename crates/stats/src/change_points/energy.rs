@@ -34,7 +34,7 @@ impl Split {
 }
 
 /// Cumulative sums of the distances between all values. The sum of the distances between any two
-/// stretches then takes four look-ups.
+/// stretches then takes four lookups.
 struct Distances {
     /// In row i and column j, the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,

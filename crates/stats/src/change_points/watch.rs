@@ -27,8 +27,9 @@ pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 /// The number of successive looks that must find a change.
 pub const LOOKS: usize = 4;
 
-/// The shortest correlation time that is assumed, which corresponds to a correlation of 0.5 with
-/// the previous value. A few dozen values appear less correlated than they are.
+/// The shortest correlation time that is assumed, in values, if there are at least twelve values.
+/// It corresponds to a correlation of 0.5 with the previous value. A few dozen values appear less
+/// correlated than they are.
 const MEMORY_MIN: f64 = 3.0;
 
 /// The maximum shift of a change from one look to the next, in values.
@@ -55,8 +56,8 @@ pub struct Alarm {
     pub at: usize,
     /// The number of values when the alarm was raised.
     pub told_with: usize,
-    /// The share of random orders that showed a change at least as large as this one when the alarm
-    /// was raised.
+    /// The estimated share of random orders with a change at least as large as this one when the
+    /// alarm was raised.
     pub p: f64,
     /// The share of the control's changes, from 0 to 1, that was subtracted from the values when
     /// the alarm was raised.
@@ -108,8 +109,8 @@ pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Opti
     Some(found)
 }
 
-/// Returns the change in a stretch and its p-value, or `None` if the p-value exceeds the share that
-/// the look may spend.
+/// Returns the change in a stretch and its p-value, or `None` if there is no change or its p-value
+/// exceeds the share that the look may spend.
 fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     let split = Split::best(values, MIN_SEGMENT)?;
     let rests = rests(values, split.at);
@@ -163,8 +164,8 @@ fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     TAIL * (-(seen - begin) / mean).exp()
 }
 
-/// Shuffles the values in blocks: joins the ends of the series to a circle, cuts the circle into
-/// blocks from a random place on, and shuffles the blocks.
+/// Shuffles the values in blocks: joins the ends of the series to form a circle, cuts the circle
+/// into blocks from a random position, and shuffles the blocks.
 fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
     let mut circle = values.to_vec();
     circle.rotate_left(random.index(values.len()));

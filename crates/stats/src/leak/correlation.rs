@@ -13,7 +13,7 @@ const WINDOW: f64 = 2.5;
 /// Returns the autocorrelations of the ranks of a series after subtracting its fitted line; empty
 /// if the series is a straight line. Ranks prevent two outliers from looking like a pattern.
 ///
-/// The line is fitted over time, not over the number of readings, because some readings may be
+/// The line is fitted over time, not over the index of the readings, because some readings may be
 /// missing.
 pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     let rest = without_line(samples);
@@ -80,7 +80,7 @@ pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
 }
 
 /// Returns the length of a tooth if the series is a sawtooth: the distance with the highest
-/// correlation from the first correlation that is not positive on.
+/// correlation, not counting the distances before the first correlation that is not positive.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     let first = correlations
         .iter()

@@ -30,8 +30,8 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    /// Computes the envelope of a series. The length of the windows depends on the correlation
-    /// time.
+    /// Computes the envelope of a series. The length of the windows depends on the period of the
+    /// series or, if it has none, on its correlation time.
     pub(super) fn of(samples: &[Sample]) -> Self {
         let fit = fitting(samples);
         let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);
@@ -44,7 +44,8 @@ impl Envelope {
     }
 }
 
-/// Computes the envelope in the shortest windows, regardless of the correlation time.
+/// Computes the envelope in the shortest windows, regardless of the period and the correlation
+/// time.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }

@@ -2,7 +2,7 @@
 //! time.
 //!
 //! Values in less than 29 % of the time, however extreme, have a limited effect on the median of
-//! slopes (the breakdown point of Theil and Sen's slope).
+//! slopes (the breakdown point of the Theil–Sen slope).
 
 use super::Sample;
 use super::envelope::span;

@@ -2,9 +2,9 @@
 //!
 //! The memory of a healthy process is a sawtooth, which no straight line fits. The lower envelope,
 //! formed by the minima of windows that are longer than a tooth, is the memory that remains after
-//! the process has released some. The envelope's slope is Theil and Sen's, and its interval comes
-//! from a bootstrap of moving blocks, which preserves the correlation of adjacent values. A
-//! quantity that grows in steps may have grown by one step more than the series shows.
+//! the process has released some. The envelope's slope is the Theil–Sen slope, and the slope's
+//! interval comes from a moving-block bootstrap, which preserves the correlation of adjacent
+//! values. A quantity that grows in steps may have grown by one step more than the series shows.
 //!
 //! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of
 //! the American Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap
@@ -68,18 +68,19 @@ pub struct Rule {
 /// The result of judging a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
-    /// The lower envelope that was judged.
+    /// The lower envelope from which the slope is computed.
     #[serde(rename = "floor")]
     pub envelope: Vec<Sample>,
     /// The envelope's growth, in the values' unit per hour; `None` if the series is too short for a
     /// slope. The range of the values may still allow a verdict.
     pub slope_per_hour: Option<f64>,
     pub interval: Option<Interval>,
-    /// The smallest growth that nine of ten such runs would report as a leak, including one step
-    /// divided by the duration.
+    /// The smallest growth that nine of ten such runs would report as a leak, including
+    /// [`Self::resolution_per_hour`].
     pub smallest_seen_per_hour: Option<f64>,
     /// The growth that may be hidden because the next step has not occurred yet, in the values'
-    /// unit per hour: one step divided by the duration.
+    /// unit per hour: one step divided by the time from the first minimum of the envelope to the
+    /// last.
     pub resolution_per_hour: f64,
     pub verdict: LeakVerdict,
 }
@@ -88,12 +89,12 @@ pub struct Growth {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeakVerdict {
-    /// The interval is above the bound.
+    /// The interval is above the bound, and the growth does not slow down ([`Because::Slowing`]).
     Leak,
     /// There is no leak above the bound. Either the interval is at or below the bound, or the range
-    /// of all values is at most the growth that the bound allows; both conditions allow for one
-    /// more step. In addition, the series does not grow by more than the bound from the first
-    /// minimum to the last, in the last third, or at the end.
+    /// of all values over at least ten minutes is at most the growth that the bound allows; both
+    /// conditions allow for one more step. In addition, the series does not grow by more than the
+    /// bound from the first minimum to the last, in the last third, or at the end.
     NoLeak,
     /// The series is not sufficient for either verdict.
     Undetermined {
@@ -175,9 +176,9 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     })
 }
 
-/// Reports whether the range of the values is at most the growth that the bound allows. A series
-/// that settles ever more slowly is correlated over too long a time for a usable slope, but its
-/// range can be judged without a slope.
+/// Reports whether the series is at least ten minutes long and the range of its values is at most
+/// the growth that the bound allows. A series that settles ever more slowly is correlated over too
+/// long a time for a usable slope, but its range can be judged without a slope.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
@@ -234,7 +235,7 @@ fn sensible(seconds: f64, duration: f64) -> Option<f64> {
     (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 
-/// Scales values to a range of 1 and times to a beginning of 0, so that computations with tiny or
+/// Scales values to a range of 1 and shifts times to begin at 0, so that computations with tiny or
 /// huge values stay in the range of f64.
 struct Unit {
     begin_seconds: f64,

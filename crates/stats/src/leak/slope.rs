@@ -74,7 +74,7 @@ impl Resampled {
     }
 }
 
-/// Theil and Sen's slopes between pairs of samples.
+/// The Theil–Sen slopes of an envelope and of its two halves.
 struct Slopes {
     whole: f64,
     earlier: f64,

@@ -66,7 +66,8 @@ impl Steps {
     }
 }
 
-/// Returns the largest step: the amount by which all later minima exceed all earlier ones.
+/// Returns the largest step: the amount by which all later minima exceed all earlier ones, or 0 if
+/// there is no step.
 fn largest(envelope: &[Sample]) -> f64 {
     let rise = |at: usize| {
         let (before, after) = envelope.split_at(at);

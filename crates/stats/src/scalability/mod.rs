@@ -64,7 +64,8 @@ pub struct Prediction {
 pub struct Sizing {
     /// The estimate, in whole cores.
     pub cores: u32,
-    /// The lower end of the estimate's interval; `None` if there are too few measurements for one.
+    /// The lower end of the estimate's interval. `None` if there are too few measurements for one
+    /// or if, in almost all resamples, no number of cores achieves the rate.
     pub cores_low: Option<u32>,
     /// The upper end of the estimate's interval. `None` if there are too few measurements or if,
     /// within the law's uncertainty, no number of cores may achieve the rate.
@@ -155,9 +156,9 @@ fn ends<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
     Some((sorted[beyond], sorted[last - beyond]))
 }
 
-/// Fits the law again to the fitted throughputs plus redrawn residuals. The residuals are expanded,
-/// because the residuals of a fit are smaller than the errors, and a few of them show little of the
-/// errors' spread.
+/// Fits the law again to the fitted throughputs plus redrawn residuals, on a logarithmic scale. The
+/// residuals are expanded, because the residuals of a fit are smaller than the errors, and a few of
+/// them show little of the errors' spread.
 fn resample(
     points: &[Point],
     law: &Law,

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 const SMALLEST_EFFECT: f64 = 0.02;
 
-/// Returns the log ratios of this number of blocks without an effect, for one kind of noise.
+/// A function that returns the log ratios of a number of blocks without an effect, for one kind of
+/// noise.
 type Blocks = fn(&mut Noise, usize) -> Vec<f64>;
 
 /// The standard deviation of a block's log ratio in the simulations, unless stated otherwise.

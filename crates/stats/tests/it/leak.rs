@@ -5,8 +5,8 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// Returns memory usage without a leak, in MiB, for a number of samples and the seconds between
-/// them.
+/// A function that returns memory usage without a leak, in MiB, for a number of samples and the
+/// seconds between them.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
 /// A sawtooth on a base of 200 MiB. Its teeth are about 60 MiB high and 120 s long, both varying by

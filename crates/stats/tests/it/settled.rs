@@ -77,7 +77,7 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// A warm-up ended too early if its cost, relative to the settled cost, exceeds this.
+/// A warm-up ended too early if the cost at its end, relative to the settled cost, exceeds this.
 const TOO_HIGH: f64 = 1.05;
 
 /// The outcome of simulated warm-ups.
@@ -122,8 +122,8 @@ fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     }
 }
 
-/// A cost that falls more slowly than the maximum trend counts as settled. docs/METHOD.md states
-/// this limitation.
+/// A cost that falls more slowly than the maximum trend is treated as settled. docs/METHOD.md
+/// states this limitation.
 #[test]
 fn a_falling_cost_has_not_settled_and_noise_delays_a_steady_one_little() {
     for memory in [0.0, 0.5] {

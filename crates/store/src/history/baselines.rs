@@ -16,7 +16,7 @@ pub const FILE: &str = "baselines.json";
 /// The baselines of a folder of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baselines {
-    /// The version of the file.
+    /// The schema version of the file, [`SCHEMA_VERSION`] when written.
     schema: u32,
     /// The directories of the runs, by the name of their baseline. Directories in the folder are
     /// relative, so that the folder can be moved; others are absolute.
@@ -34,7 +34,7 @@ impl Default for Baselines {
 }
 
 impl Baselines {
-    /// Reads the baselines of a folder. If it has no such file, there are no baselines.
+    /// Reads the baselines of a folder. A folder without the file has no baselines.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::NewerSchema`], [`StoreError::Io`].
@@ -57,7 +57,8 @@ impl Baselines {
         atomic::write(&path, &schema::render(&path, self)?)
     }
 
-    /// Names a set of runs. The paths in `dirs` must be absolute.
+    /// Gives a set of runs a name, which replaces an earlier set with this name. The paths in
+    /// `dirs` must be absolute.
     pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
         let kept = |dir: &PathBuf| {
             dir.strip_prefix(folder)

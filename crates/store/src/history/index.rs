@@ -16,7 +16,8 @@ use crate::run::{self, MANIFEST, TRIALS};
 /// The name of the index file in a folder of runs.
 pub const INDEX_FILE: &str = "history.sqlite";
 
-/// The version of the tables. A file with another version is replaced.
+/// The version of the tables. If the index has another version, its tables are dropped and created
+/// again.
 const VERSION: i64 = 3;
 
 /// The maximum wait for another process that writes to the index.
@@ -47,7 +48,7 @@ pub struct HistoryIndex {
 pub struct Found {
     /// The directory's name in the folder.
     pub dir: String,
-    /// A string that changes with the manifest, the number of trials and the version of gatebench.
+    /// The current stamp, as in [`RunEntry::stamp`].
     pub stamp: String,
 }
 
@@ -58,13 +59,13 @@ pub struct RunEntry {
     pub dir: String,
     /// A string that changes with the manifest, the number of trials and the version of gatebench.
     pub stamp: String,
-    /// The time at which the run began.
+    /// The time at which the run began; the Unix epoch if the run cannot be read.
     pub created: Timestamp,
-    /// The name of the suite.
+    /// The name of the suite; empty if the run cannot be read.
     pub suite: String,
-    /// The version of gatebench that measured the run.
+    /// The version of gatebench that began the run; empty if the run cannot be read.
     pub gatebench: String,
-    /// The number of blocks whose trials are all on disk.
+    /// The number of blocks in which every trial has ended without being interrupted.
     pub blocks: u32,
     /// The reason why the run has no cells; `None` if it may have some.
     pub left_out: Option<String>,
@@ -101,18 +102,19 @@ pub struct CellEntry {
     /// True if something other than the gateway limited the value.
     pub limited: bool,
     /// The value of the direct variant in the same run, which shows changes in the machine; `None`
-    /// if the run has no direct variant.
+    /// if the direct variant has no such value.
     pub control: Option<f64>,
     /// The number of blocks without a value because the gateway itself invalidated them.
     pub spoiled: u32,
 }
 
 impl HistoryIndex {
-    /// Opens or creates the index of a folder. Replaces an index that is damaged or has another
-    /// version. If the folder is not writable, the index is kept only in memory.
+    /// Opens or creates the index of a folder. Replaces a damaged index file, and the tables of an
+    /// index with another version. If the folder is not writable, the index is kept only in memory.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
+    /// [`StoreError::Io`] if the folder cannot be read or a damaged index cannot be removed;
+    /// [`StoreError::Index`].
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         fs::read_dir(folder).map_err(|error| StoreError::io("read", folder, error))?;
         let path = folder.join(INDEX_FILE);
@@ -215,8 +217,8 @@ fn prepare(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection>
     let mut connection = opened?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch("PRAGMA foreign_keys = ON")?;
-    // Another process may create the tables at the same time, so the version is read while the lock
-    // is held.
+    // Another process may create the tables at the same time, so the version is read while this
+    // process holds the write lock.
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -305,8 +307,8 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
     Ok(found)
 }
 
-/// A string that changes with the version of gatebench, and when a resumed run rewrites its
-/// manifest or adds trials; `None` without a manifest.
+/// Returns a string that changes with the version of gatebench, with the size or modification time
+/// of the manifest, and with the number of trials; `None` without a manifest.
 fn stamp(dir: &Path) -> Option<String> {
     let manifest = run::stamp(&dir.join(MANIFEST))?;
     let trials = fs::read_dir(dir.join(TRIALS)).map_or(0, Iterator::count);

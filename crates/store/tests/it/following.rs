@@ -1,4 +1,5 @@
-//! Tests that a run can be read while another process writes it.
+//! Tests that a run can be followed while it is written, and that only its own files are listed and
+//! opened.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Tests the index of a folder of runs, and the names of baselines.
+//! Tests the index and the baselines of a folder of runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

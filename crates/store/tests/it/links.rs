@@ -1,5 +1,5 @@
-//! Tests that links in other users' run directories are not followed, and that other users cannot
-//! read private files.
+//! Tests that links in run directories are not followed, that only regular files are read and
+//! written, and that files that may contain keys are private.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,4 +1,4 @@
-//! Tests that records are read back from a run directory on a real disk as they were written, and
+//! Tests on a real disk that the records in a run directory are read back as they were written, and
 //! that failures are reported.
 
 use std::collections::BTreeMap;
@@ -220,10 +220,11 @@ fn io_kind(error: &StoreError) -> ErrorKind {
     source.kind()
 }
 
-/// The environment variable with the path of the small disk, for the process that a test starts.
+/// The environment variable that contains the path of the small disk. It is set only in the process
+/// that a test starts.
 const SMALL_DISK: &str = "GATEBENCH_TEST_SMALL_DISK";
 
-/// Runs one test of this program again in a process in which a disk of 256 KiB is mounted.
+/// Runs one test of this program again, in a process that sees a disk of 256 KiB.
 fn with_a_small_disk(test: &str) {
     let place = TempDir::new().unwrap();
     let script =

@@ -17,8 +17,8 @@ pub struct AbTestFindings {
     pub decision: Decision,
     /// The decision and its reason, as one or more sentences.
     pub text: String,
-    /// Another possible cause of the difference, and the remedy, as sentences; none if there is no
-    /// other cause.
+    /// Another possible cause of the difference, and the remedy, as sentences; none if no other
+    /// cause is suspected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
 }

@@ -29,7 +29,8 @@ impl StudyChoice for AbChoice {
         is_divided.then_some(if self.only_deciding { 0 } else { OTHER_BLOCKS })
     }
 
-    /// If the deciding metric has separate blocks, the last blocks of the plan measure the others.
+    /// If the deciding metric has separate blocks, the last blocks of the plan measure the other
+    /// metrics.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let is_gateway = |variant: &&Variant| **variant != Variant::Direct;
         let gateways: Vec<&Variant> = plan.variants.iter().filter(is_gateway).collect();

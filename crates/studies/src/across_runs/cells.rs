@@ -1,4 +1,4 @@
-//! Finds the metrics that both sides of a comparison measured.
+//! Finds the metrics that can be compared between runs, and their values.
 
 use gatebench_model::{DecisiveMetric, Variant};
 use gatebench_report::Validity;
@@ -28,8 +28,8 @@ pub(super) struct Candidate {
     pub(super) side: Side,
 }
 
-/// Returns every metric of the candidate that the baseline also measured under the same load, the
-/// deciding ones first.
+/// Returns every metric that the candidate measured in a scenario and under a load that the
+/// baseline's plan also has, the deciding ones first.
 pub(super) fn of(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -63,8 +63,8 @@ pub(super) fn of(
     found
 }
 
-/// Finds places where the baseline has blocks of the deciding metric, but the candidate has none
-/// because its gateway spoiled all of them.
+/// Finds places where the baseline has values of the deciding metric, but the candidate has none
+/// and its gateway spoiled blocks.
 pub(super) fn lost(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -80,8 +80,8 @@ pub(super) fn lost(
     places.map(|it| it.place).filter(is_lost).collect()
 }
 
-/// Returns the places that have no value because the gateway spoiled every block, each with the
-/// number of these blocks.
+/// Returns the places that have no usable value and where the gateway spoiled blocks, each with the
+/// number of spoiled blocks.
 pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<(Place, usize)> {
     let mut found = Vec::new();
     for scenario in &run.findings.scenarios {
@@ -137,16 +137,17 @@ pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     }
 }
 
-/// The blocks of a run at a place; none if no block is usable.
+/// The usable blocks of a run at a place; none if the run did not measure the place, or if
+/// [`side_of`] returns none.
 pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     let row = row_of(&run.findings.scenarios, &place.scenario, &place.gateway)?;
     let found = row.metric(place.kind, place.metric)?;
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// Returns the usable blocks of a row. Returns none if no block is usable, if a value is not
-/// positive, or if something other than the gateway limited its throughput, because such a
-/// throughput does not describe the gateway.
+/// Returns the usable blocks of a row. Returns none if no block is usable, or if a value is not
+/// positive. Also returns none for a gateway's limited throughput, because it may not be the
+/// gateway's capacity.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Direct) {

@@ -80,8 +80,8 @@ pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, lab
     known(candidate).is_some_and(|own| known(baseline) == Some(own))
 }
 
-/// Reports whether a phase of a scenario sends the same load in both runs, regardless of its
-/// length.
+/// Reports whether a phase of a scenario sends the same load in both runs, regardless of the
+/// lengths of warm-up and measurement.
 pub(super) fn is_same_phase(
     candidate: &RunSummary,
     baseline: &RunSummary,

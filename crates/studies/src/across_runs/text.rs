@@ -90,8 +90,8 @@ fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> Str
     }
 }
 
-/// The sentence for a gateway that spoiled every block of a scenario, so nothing can be compared
-/// there.
+/// The sentence for a gateway that spoiled every block of a scenario, which leaves nothing to
+/// compare.
 pub(super) fn lost(place: &Place) -> String {
     format!(
         "{} itself spoiled every block of {} in this run, so its results there cannot be compared; the run's \
@@ -168,8 +168,9 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     format!("{word}: {why}")
 }
 
-/// The sentence for runs that differ in their number of blocks. Runs with more blocks vary less, so
-/// the interval would be too narrow for a candidate with fewer blocks.
+/// The sentence for baseline runs whose number of blocks is unlike the candidate's; none if there
+/// are none. Runs with more blocks vary less, so the interval would be too narrow for a candidate
+/// with fewer blocks.
 pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> Option<String> {
     let blocks = |run: &RunSummary| f64::from(run.findings.run.blocks_complete.max(1));
     let own = blocks(candidate);

@@ -20,7 +20,7 @@ use crate::kind::StudyFacts;
 const TITLE: &str = "Capacity";
 
 /// Explains the table of a gateway's steps.
-const CURVE: &str = "Steps at the same rate share a point. The columns held and missed count the \
+const CURVE: &str = "Steps at the same rate share a row. The columns held and missed count the \
      steps that met the objective and those that missed it. Response times are measured from when \
      a request was due. The columns gateway, load generator and upstream show how many cores \
      each kept busy.";

@@ -42,15 +42,17 @@ pub struct GatewayCapacity {
     /// The result; none if the completed repeats have no saturation or no step.
     #[serde(rename = "answer")]
     pub response: Option<Response>,
-    /// Limited if the result is a lower bound.
+    /// Limited if [`Self::limits`] has entries, and invalid if there is no result.
     pub validity: Validity,
-    /// The reasons why the result is a lower bound, and the remedies, as sentences.
+    /// The reasons why something other than the gateway may limit the result, which is then only a
+    /// lower bound, and the remedies, as sentences.
     pub limits: Vec<String>,
     /// The most frequent bottleneck in the steps that missed the objective near the result or, if
     /// there are none, elsewhere in the search; none if no such step missed it.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
-    /// Requests per second at the sustained rate, for each core that the gateway could use.
+    /// The sustained rate or its lower bound, divided by the number of cores that the gateway could
+    /// use.
     pub per_core_per_second: Option<f64>,
     /// CPU time per request in the last step near the result that met the objective: the median
     /// over the repeats.
@@ -143,7 +145,7 @@ pub struct SizingFindings {
     pub law: Option<Law>,
     /// The result; none if no number of cores suffices, or if no capacity was found.
     pub sizing: Option<Sizing>,
-    /// Limited if the number of cores is an upper bound.
+    /// Limited if the number of cores is an upper bound, and invalid if there is no result.
     pub validity: Validity,
     /// The result as a sentence.
     pub text: String,

@@ -15,9 +15,9 @@ use crate::common::context::Context;
 use crate::common::cpu::{cores_busy, cpu_ns_per_request, memory_bytes, shared_busy, usable_cores};
 use crate::common::gates::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
-/// The busy share at which a gateway's cores count as being at their limit. A gateway misses an
-/// objective for a percentile before its cores are fully busy, because requests queue: at 70 %
-/// utilization, a request takes about three times as long as in an idle gateway.
+/// The busy share from which a gateway's cores are considered full. A gateway misses an objective
+/// for a percentile before its cores are fully busy, because requests queue: at 70 % utilization, a
+/// request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
 /// The result of a gateway's repeats; none if no repeat is on disk.
@@ -89,7 +89,7 @@ fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
     median_of(trials.filter_map(|trial| saturation_per_second(&trial.record)))
 }
 
-/// The reasons why the result is a lower bound.
+/// The reasons why something other than the gateway may limit the result.
 fn limits(
     bottleneck: Option<Bottleneck>,
     completed: &[&TrialRecord],

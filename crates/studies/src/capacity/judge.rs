@@ -9,9 +9,9 @@ use crate::common::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SH
 use crate::common::sum_of;
 
 /// Judges a step. A step meets the objective if every percentile of the response time and the share
-/// of errors are within their bounds, and if 99 % of the intended requests, or all but one, were
-/// sent and completed in the measured time. Requests without a response count as slower than all
-/// others.
+/// of errors are within their bounds. In addition, 99 % of the intended requests, or all but one,
+/// must have been sent and completed in the measured time. Requests without a response count as
+/// slower than all others.
 pub fn judge_step(
     objective: &Objective,
     phase: &PhaseRecord,

@@ -114,7 +114,8 @@ fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     sized.chain(responses).collect()
 }
 
-/// Reports whether the steps contradict the stated probability of meeting the objective.
+/// Reports whether the result is doubtful: steps may miss the objective too often at any rate, or
+/// the processes differ by more than chance explains.
 fn is_doubtful(found: &GatewayCapacity) -> bool {
     match &found.response {
         Some(Response::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),

@@ -10,7 +10,7 @@ use super::judge::is_disturbed;
 use crate::common::context::throughput_per_second;
 
 /// The rates of the first repeat's first steps, as shares of saturation. They trace the curve below
-/// the range of the search.
+/// the rate at which the search begins.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
 /// The maximum number of attempts at a disturbed step; the last attempt always counts.
@@ -29,9 +29,9 @@ pub(super) struct NextStep {
 }
 
 /// Returns the next step of an unfinished repeat, or none at its end. `earlier` contains the
-/// completed repeats of the same cell, in the order of the run. `current` is the record of this
-/// repeat so far, which begins with the measurement of saturation. A disturbed step is repeated up
-/// to twice, regardless of its outcome.
+/// completed repeats of the same gateway in the same scenario, ordered by start time. `current` is
+/// the record of this repeat so far, which begins with the measurement of saturation. A disturbed
+/// step is repeated up to twice, regardless of its outcome.
 pub(super) fn next_step(
     plan: &Plan,
     earlier: &[TrialRecord],
@@ -75,7 +75,8 @@ fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
     Some(capacity::Plan::around(saturation, most, repeats, plan.seed))
 }
 
-/// The throughput of the saturation phase of a trial; none if there was no response.
+/// The throughput of the saturation phase of a trial; none if there is no such phase, or if no
+/// request got a response.
 pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
     let phase = record.phases.iter().find(|it| it.name == SATURATION)?;
     Some(throughput_per_second(phase)).filter(|rate| *rate > 0.0)
@@ -108,7 +109,7 @@ pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord
     counted.into_iter()
 }
 
-/// The steps that direct the search, which exclude those that only measure the curve below it.
+/// The steps that direct the search, which exclude those that only trace the curve.
 fn searched(record: &TrialRecord) -> Vec<Tried> {
     tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
 }

@@ -89,7 +89,7 @@ fn of_gateway_in(
     found
 }
 
-/// A point for each repeat. A lower bound counts as one point.
+/// A point for each repeat; a lower bound is a single point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
         // In every process, the sustained rate is the same share of the rate at which half of the

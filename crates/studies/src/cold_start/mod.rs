@@ -46,7 +46,8 @@ struct Start {
     resolution_ns: f64,
     /// The validity of `after_ns`.
     validity: Validity,
-    /// None if the gateway's CPU time was not sampled.
+    /// None if the gateway's CPU time was not sampled, or if there were too few responses for a
+    /// window.
     course: Option<Course>,
     course_validity: Validity,
 }
@@ -197,10 +198,10 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
 /// Returns the window at which the steady state begins: the first one from which nine of ten
 /// smoothed costs are within a given share of the median of the last third, and no more than
 /// [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of a window and
-/// the same number of windows on each side, so that no single window is decisive, and smoothing
-/// does not move a step in the cost. The first windows have few neighbors before them, so the
-/// median of the window and the windows after it must also be within the share. The error states
-/// why there is no steady state.
+/// the same number of windows on each side, so no single window is decisive. Because both sides are
+/// equal, smoothing does not move a step in the cost. The first windows have few neighbors before
+/// them, so the median of the window and the windows after it must also be within the share. The
+/// error states why there is no steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
     let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);

@@ -57,8 +57,8 @@ pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)
 }
 
-/// The second in which a phase's first change or failure began. Changes through the admin interface
-/// count.
+/// The second in which a phase's first change or failure began, including changes through the admin
+/// interface.
 fn begin_of(phase: &PhaseRecord) -> Option<u32> {
     let called = phase.admin.as_ref().filter(|_| is_called(phase));
     let begins = [
@@ -69,7 +69,7 @@ fn begin_of(phase: &PhaseRecord) -> Option<u32> {
     begins.into_iter().flatten().min()
 }
 
-/// The failed requests in the whole seconds before a change or failure.
+/// Counts of requests in the whole seconds before a change or failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beforehand {
     /// Requests without a response.
@@ -81,8 +81,8 @@ pub(crate) struct Beforehand {
 }
 
 impl Beforehand {
-    /// Counts the failed requests of a phase from the trial's time series and the phase's
-    /// per-second histograms. Returns none if nothing changed or failed during the phase.
+    /// Counts the requests of a phase from the trial's time series and the phase's per-second
+    /// histograms. Returns none if nothing changed or failed during the phase.
     pub(crate) fn of(
         phase: &PhaseRecord,
         rows: &[SeriesRow],

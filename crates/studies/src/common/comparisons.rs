@@ -131,8 +131,8 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
 }
 
 /// Pairs two gateways on a metric. Returns none if they have no usable block in common and spoiled
-/// none. Also returns none if something other than the gateways limited either throughput, because
-/// such throughputs do not distinguish the gateways.
+/// none. Also returns none for a throughput that is limited on either side, because it may not be
+/// the capacity of the gateway.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,
@@ -179,7 +179,7 @@ fn without_values(blocks: usize) -> Comparison {
 
 /// The blocks of both sides of a comparison.
 pub(crate) struct Both {
-    /// Blocks in which neither side is invalid.
+    /// Blocks in which both sides have a value that is not invalid.
     pub(crate) blocks: Vec<u32>,
     /// Worst validity among these blocks; `Invalid` if there are none.
     pub(crate) validity: Validity,
@@ -213,7 +213,7 @@ impl Both {
     }
 }
 
-/// The values of blocks in which neither side is invalid.
+/// The values of blocks in which both sides have a value that is not invalid.
 pub(crate) fn paired<'a>(
     own: &'a MetricFindings,
     other: &'a MetricFindings,
@@ -346,7 +346,7 @@ pub(crate) fn is_open(verdict: Verdict) -> bool {
 }
 
 /// The verdict in words. An inconclusive verdict is followed by the estimated number of further
-/// blocks that would settle it.
+/// blocks that would settle it, or by the remark that more blocks are unlikely to do so.
 pub(crate) fn verdict_words(verdict: Verdict, blocks: usize) -> String {
     match verdict {
         Verdict::Better => "better".into(),

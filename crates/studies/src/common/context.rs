@@ -9,9 +9,9 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 
 use super::facts::PhaseKind;
 
-/// Reports whether a phase is a load of the profile. Separate findings cover the steps of a search,
-/// many of which are expected to miss their objective, and the loads at shares of saturation, whose
-/// rates differ between gateways.
+/// Reports whether a phase is a load of the profile. The steps of a search and the loads at shares
+/// of saturation have separate findings: many steps are expected to miss their objective, and the
+/// rates of the shares differ between gateways.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
 }
@@ -85,7 +85,7 @@ impl<'a> Context<'a> {
         variants.filter(|it| !it.is_control()).map(Variant::label)
     }
 
-    /// The scenarios of the plan, each with all variants.
+    /// Every combination of scenario and variant in the plan, scenario by scenario.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&'a Scenario, &'a Variant)> + use<'a> {
         let plan = self.plan;
         let of = move |scenario| plan.variants.iter().map(move |variant| (scenario, variant));

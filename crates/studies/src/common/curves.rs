@@ -107,8 +107,8 @@ impl Merged {
     }
 }
 
-/// The metrics that are drawn. Latency at saturation follows from users ÷ throughput, so only the
-/// response time of closed loads is drawn.
+/// The metrics that are drawn. For closed loads, only the response time is drawn, because latency
+/// at saturation follows from the number of connections and the throughput.
 fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     match kind {
         PhaseKind::SideBySide => &[],

@@ -11,7 +11,7 @@ use super::digest::{Digest, answered_sums, percentile_of_sent};
 use super::facts::{CurveMetric, Metric, PhaseKind};
 use super::gates::has_enough_requests;
 
-/// Percentiles that are read from a histogram, with their metrics.
+/// The percentiles of the added latency, with their metrics.
 const ADDED: [(f64, Metric); 4] = [
     (50.0, Metric::AddedP50),
     (90.0, Metric::AddedP90),
@@ -26,7 +26,7 @@ const RESPONSE: [(f64, Metric); 4] = [
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
 
-/// The metric that decides an A/B test or a comparison.
+/// The metric that decides an A/B test or a comparison between runs.
 pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
@@ -100,8 +100,8 @@ pub(crate) fn response_percentile(
     }
 }
 
-/// The number of requests without a response; zero for a phase with a change or failure, which
-/// reports them separately.
+/// The number of requests without a response. Zero for a phase with a change, a failure or changes
+/// through the admin interface, because these requests are reported separately.
 fn unanswered(phase: &PhaseRecord) -> u64 {
     match is_disturbed(phase) {
         true => 0,
@@ -127,7 +127,7 @@ pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / count as f64)
 }
 
-/// The longest response time.
+/// The longest response time, as measured or as an external load generator printed it.
 pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
     match &phase.external {
         Some(external) => external.max_ns,

@@ -37,7 +37,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Collects the values of each key. Keys and values keep the order in which they first occur.
+/// Groups values by key. Keys are in the order of their first occurrence, and the values of each
+/// key keep their order.
 pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in pairs {
@@ -49,13 +50,13 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
     groups
 }
 
-/// The parts as text, joined by a separator.
+/// Formats the parts and joins them with a separator.
 pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator: &str) -> String {
     let parts: Vec<String> = parts.into_iter().map(|it| it.to_string()).collect();
     parts.join(separator)
 }
 
-/// The sum of histograms of any range; none if there are no histograms.
+/// The sum of histograms, whose ranges may differ; none if there are no histograms.
 pub(crate) fn sum_of<'a>(
     histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
 ) -> Option<Histogram<u64>> {

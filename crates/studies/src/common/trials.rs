@@ -91,8 +91,8 @@ pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// The timeline of a trial, phase by phase. The steps of a search are left out, because its curve
-/// shows them.
+/// The timeline of a trial, phase by phase. The steps of a search and the loads at shares of
+/// saturation are left out, because separate findings cover them.
 pub(crate) fn timeline(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
     let loads = record.phases.iter().filter(|phase| is_a_load(phase));
     let phases = loads.map(|phase| TimelinePhase {

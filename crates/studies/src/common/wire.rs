@@ -17,7 +17,8 @@ const MEANT_TO_BE_EQUAL: [WireName; 3] = [
     WireName::PassesResponses,
 ];
 
-/// The variants of a scenario in the plan's order, without those that have no completed trial.
+/// The traffic of each variant of a scenario, in the plan's order. Variants whose completed trials
+/// recorded no traffic are left out.
 pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
     // The null gateway is left out, because it does different work.
     let variants = context.plan.variants.iter().filter(|it| !it.is_null());

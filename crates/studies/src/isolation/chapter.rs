@@ -55,7 +55,7 @@ impl StudyFacts for Vec<IsolationFindings> {
     }
 }
 
-/// The card of a scenario.
+/// The card of one test: a gateway in a scenario.
 fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
     let (scenario, group) = (&found.scenario, &found.group);
     let class = palette.class(&found.variant);

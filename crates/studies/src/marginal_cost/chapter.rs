@@ -168,7 +168,8 @@ fn table(costs: &MarginalCostFindings) -> Table {
     Table::of_lanes(rows.collect(), lanes.collect())
 }
 
-/// The reason why a gateway has no figures; none if something was measured.
+/// The reason why a gateway has no figures; none if something was measured, or if no number was
+/// planned.
 fn absence(gateway: &GatewayMarginalCosts) -> Option<String> {
     let mut statuses = gateway.points.iter().map(|point| &point.status);
     if gateway.points.is_empty() || statuses.any(|status| *status == RowStatus::Measured) {

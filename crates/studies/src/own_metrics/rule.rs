@@ -13,8 +13,8 @@ const RESOLUTION_MAX: f64 = 0.1;
 /// A mean agrees with the measured one if they differ by at most this factor. A gateway begins to
 /// time a request after the client has sent it.
 const MEAN_FACTOR: f64 = 2.0;
-/// A percentile agrees if a dashboard draws it in the bucket of the measured one or in a
-/// neighboring bucket, because a time close to a bound may fall on either side.
+/// A percentile agrees if a dashboard draws it at most this many buckets from the bucket of the
+/// measured one. A time close to a bound may fall on either side of it.
 const BUCKETS_MAX: usize = 1;
 
 /// A judgment on a metric.
@@ -175,8 +175,9 @@ impl Timed {
         self.count > 0 || (self.kind == LatencyKind::Mean && self.mean_ns.is_some())
     }
 
-    /// Reports whether the percentiles of a histogram, or the mean of any other metric, agree with
-    /// the measured ones, within the resolution.
+    /// Reports whether the percentiles of a histogram agree with the measured ones, within the
+    /// resolution. For any other metric, and if no percentiles were measured, the means are
+    /// compared; a mean that is unknown agrees.
     fn agrees(&self) -> bool {
         let resolution_ns = self.resolution_ns.unwrap_or(0);
         let mut percentiles = self.measured.percentiles.iter();

@@ -1,5 +1,5 @@
-//! The costs of policies. Each measure has a table with a row for each policy and a column for each
-//! gateway. CPU time per request and the median added latency also have a waterfall for each
+//! The costs of policies. Each measure has a table with a row for each scenario and a column for
+//! each gateway. CPU time per request and the median added latency also have a waterfall for each
 //! gateway.
 
 use gatebench_report::Validity;

@@ -111,7 +111,8 @@ pub struct Cost {
 }
 
 impl CostFindings {
-    /// The ratios of all costs, which are judged together with the run's comparisons.
+    /// The ratios of all costs. They are judged together with the comparisons of gateways on
+    /// metrics other than the primary one.
     pub(crate) fn ratios(&self) -> impl Iterator<Item = &Comparison> {
         let lines = self.gateways.iter().flat_map(|gateway| &gateway.lines);
         let figures = lines.flat_map(|line| &line.figures);

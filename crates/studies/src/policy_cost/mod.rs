@@ -253,7 +253,8 @@ fn at(measure: &CostMeasure) -> String {
     format!(" at {}", measure.load)
 }
 
-/// The cost with its interval, `+1.24 µs (1.10–1.38)`, or the verdict if the cost is small.
+/// The cost with its interval, `+1.24 µs (1.10–1.38)`. Remarks follow if the cost does not matter,
+/// if the verdict is inconclusive, or if the gateway spoiled blocks.
 fn cost_words(cost: &Cost) -> String {
     let (effect, span) = signed(&cost.difference, |value| {
         split_quantity(value, Unit::CpuNanosecondsPerRequest).0

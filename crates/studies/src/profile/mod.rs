@@ -256,7 +256,8 @@ fn difference<'a>(
     candidate: &'a Profile<'_>,
     baseline: &'a Profile<'_>,
 ) -> FlameGraph {
-    // The outermost frame is the process's name, which differs between the two but does not matter.
+    // The outermost frame is the name of the process. It is removed, because the two names may
+    // differ.
     let called = |stack: &'a str| stack.split_once(';').map_or(stack, |(_, rest)| rest);
     let mut widths: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (stack, samples) in &baseline.stacks {

@@ -5,8 +5,8 @@ use gatebench_model::{HumanDuration, Shape};
 use gatebench_store::Histogram;
 
 /// The quantile at a share (0 to 1) of values that were counted in buckets, interpolated linearly
-/// within its bucket. The lowest bucket begins at 0; values beyond the last bound count as that
-/// bound.
+/// within its bucket. The lowest bucket begins at 0. If the quantile lies beyond the last bound,
+/// the result is that bound.
 ///
 /// For each of `bounds`, `cumulative` is the number of values up to that bound; `total` is the
 /// number of all values. None if there are no values. Source: the documentation of
@@ -39,9 +39,9 @@ pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> 
     Some(found_ms * 1e6)
 }
 
-/// The mean response time in nanoseconds of this many users who send again as soon as they have a
-/// response, if the gateway serves this rate regardless of the number of users. Source: Little's
-/// law.
+/// The mean response time, in nanoseconds, if this many users send again as soon as they have a
+/// response. The formula assumes that the rate does not depend on the number of users. Source:
+/// Little's law.
 pub fn mean_of_users_ns(users: f64, rate_per_second: f64) -> f64 {
     users / rate_per_second * 1e9
 }

@@ -19,15 +19,15 @@ const EXPLANATION: &str = "Each cell is the median of the blocks, with their ran
      their own table. The document's columns are measured by the document's method, and the \
      columns next to them by gatebench's.";
 
-/// The heading of the differences.
+/// The heading of the chapter on the differences in method.
 const CORRECTIONS: &str = "How this differs from the published table";
 
-/// The explanation of the differences.
+/// The explanation below [`CORRECTIONS`].
 const EFFECT: &str = "Each difference is followed by its effect on this run's figures (those of \
      its first gateway, if the rows name no gateway): the figure by the document's method, and the \
      figure as measured.";
 
-/// The reference to the reasons why cells are limited.
+/// The explanation of the mark of limited cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
 /// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has
@@ -91,7 +91,7 @@ fn tables(found: &DocumentFindings, form: Forms, palette: &Palette) -> Chapter {
     }
 }
 
-/// A table, split into parts if it is too wide.
+/// A table. In Markdown and on the page, a table that is too wide is split into parts.
 fn card(found: &FigureTable, palette: &Palette) -> Block {
     let table = |table: Table| TableBlock::new(table, found.first, &found.title, palette);
     let loads = found.groups.iter().filter(|group| !group.label.is_empty());
@@ -287,7 +287,7 @@ fn effects(found: &Correction) -> Table {
     Table::of_lanes(rows, vec![Lanes::new("", "", lanes)])
 }
 
-/// The text of a doubt: `: a; b; and 1 more: the observation. The remedy.`
+/// The text of a doubt: `: a; b; c; and 1 more: the observation. The remedy.`
 fn doubt(found: &DocumentDoubt) -> String {
     const ROWS_MAX: usize = 3;
     let mut rows = found.rows[..found.rows.len().min(ROWS_MAX)].join("; ");

@@ -1,4 +1,4 @@
-//! The number of checks that passed, counted as in the documents: every check of every request.
+//! Counts checks and failures as the documents do: every check of every request.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_report::figures::FigureCell;
@@ -15,8 +15,8 @@ struct Held {
 }
 
 /// The text `100 %`, or the numbers of failures and checks. A request without a response fails all
-/// its checks. Empty if the scenario has no checks, or if its requests have different numbers of
-/// checks, because the number of checks made is then unknown.
+/// its checks. Empty if the scenario has no checks, or if the requests of a group have different
+/// numbers of checks, because the number of checks made is then unknown.
 pub(super) fn cell(loads: &[Load<'_>], scenario: Option<&Scenario>) -> FigureCell {
     let held = scenario.and_then(|scenario| {
         let all = loads.iter().map(|load| of_load(load, scenario));

@@ -11,7 +11,8 @@ use crate::Findings;
 use crate::common::by_key;
 use crate::common::facts::{Gate, Reason};
 
-/// The reasons from all rows of the tables, the worst first, each with the rows that it concerns.
+/// The reasons against the run's rows whose variants the tables show, the worst first, each with
+/// the rows that it concerns.
 pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDoubt> {
     let shown = |variant: &str| {
         let mut rows = tables.iter().flat_map(|it| &it.rows);
@@ -55,7 +56,7 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     )
 }
 
-/// Returns advice on measuring a column; none if no other run would measure it either.
+/// Returns advice on measuring a column; none if there is no advice for its figure.
 pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Option<String> {
     let is_at_a_rate = load == LoadChoice::Rate;
     match (column.show, column.figure) {

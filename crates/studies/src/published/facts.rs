@@ -65,7 +65,6 @@ pub struct Correction {
 /// The effect of a correction on one row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CorrectionRow {
-    /// The name of the row.
     pub name: String,
     /// The figure of this run by the document's method.
     pub their_way: f64,

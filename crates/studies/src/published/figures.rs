@@ -34,7 +34,7 @@ pub(super) fn unit_and_aspect(figure: Figure) -> (Unit, Option<Aspect>) {
     }
 }
 
-/// The value of a figure; none for checks, which are text.
+/// The value of a figure; none if it was not measured, and for checks, which are text.
 fn value(figure: Figure, load: &Load<'_>) -> Result<Option<f64>, StoreError> {
     let counts = &load.phase.counts;
     let cores = |component| cores_busy(load.phase, component);

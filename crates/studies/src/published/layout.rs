@@ -22,9 +22,10 @@ use crate::common::joined;
 #[derive(Default)]
 pub(super) struct Laid<'a> {
     pub(super) tables: Vec<FigureTable>,
-    /// A sentence for each table on the rows that the run lacks, or on the missing table.
+    /// Sentences on rows and tables that the run lacks.
     pub(super) absent: Vec<String>,
-    /// The columns without any measured value; a column may occur in several tables.
+    /// Sentences on columns without any measured value, with duplicates if several tables have such
+    /// a column.
     pub(super) unmeasured: Vec<String>,
     /// The measured rows of scenarios, for the first gateway that has any. One gateway is enough to
     /// show the effects of measurement methods.
@@ -310,8 +311,8 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    /// The cell of a measured figure. Figures that combine several runs exclude invalid runs; only
-    /// sums include them.
+    /// The cell of a measured figure. In tables by version, figures that combine several runs
+    /// exclude invalid runs; only sums include them.
     fn value(&self, line: &Line<'a>, column: &Column<'a>) -> Result<FigureCell, StoreError> {
         let mut loads = self.loads(line, column);
         if column.stated.figure == Figure::Checks {
@@ -391,7 +392,7 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    /// The rows that the suite has but the run does not.
+    /// A sentence on the rows that the suite has but the run does not.
     fn not_in_run(&self) -> Option<String> {
         let absent = self.lines.iter().filter(|it| !self.is_shown(it));
         let absent = joined(absent.map(|it| &it.name), "; ");
@@ -401,7 +402,7 @@ impl<'a> Sheet<'_, 'a> {
         })
     }
 
-    /// The columns without a measured value, and how to measure them.
+    /// A sentence for each column without a measured value, on how to measure it.
     fn unmeasured(&self, groups: &[Group<'a>], table: &FigureTable) -> Vec<String> {
         let present = || table.rows.iter().filter(|it| it.absence.is_none());
         // If all rows of a table state why they are absent, no further reason is needed.

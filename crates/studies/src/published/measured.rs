@@ -122,7 +122,7 @@ impl Load<'_> {
         self.stored.record.trial.block
     }
 
-    /// The validity of the load's figures for this aspect.
+    /// The validity of the load's figures for this aspect; valid if there is no aspect.
     pub(super) fn validity(&self, aspect: Option<Aspect>) -> Validity {
         let reasons = concerning(self.reasons, &self.phase.name);
         aspect.map_or(Validity::Valid, |aspect| worst(reasons, Some(aspect)))
@@ -137,7 +137,7 @@ impl Load<'_> {
         cpu_ns_per_request(self.phase, "gateway")
     }
 
-    /// The exact mean response time.
+    /// The mean response time over all responses, not computed from the histogram.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         response_mean_ns(self.phase)
     }

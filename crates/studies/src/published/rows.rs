@@ -33,8 +33,8 @@ pub(super) enum Page<'a> {
     Whole,
 }
 
-/// The subjects that the run may have a table for. The null gateway takes no part in comparisons of
-/// sizes.
+/// The subjects that the run may have a table for. If each gateway has a table, the direct variant
+/// has none. If the tables are by number of CPUs, the null gateway has none either.
 pub(super) fn pages<'a>(measured: &Measured<'a>, table: &PublishedTable) -> Vec<Page<'a>> {
     let plan = &measured.run.manifest().plan;
     let is_asked = |variant: &&Variant| match table.by_cpus {

@@ -75,7 +75,7 @@ impl<'a> Target<'a> {
         first_like(&self.loads, |it| connections(it) == Some(number))
     }
 
-    /// The target's name, and its loads with the largest number of connections.
+    /// The target's name with its largest number of connections, and the loads with this number.
     pub(super) fn at_most(&self) -> Option<(String, Vec<Load<'a>>)> {
         let number = self.loads.iter().filter_map(connections).max()?;
         let name = format!("{}, {number} connections", self.name);

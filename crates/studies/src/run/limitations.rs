@@ -78,8 +78,8 @@ fn too_few_requests(context: &Context) -> Option<String> {
         |phase: &PhaseRecord| !has_enough_requests(phase) && kind(phase) != PhaseKind::Paced;
     phases.any(too_few).then(|| {
         format!(
-            "Loads of fewer than {REQUESTS_MIN} requests show whether something works, but not how fast: only their failures are \
-             reported."
+            "Loads of fewer than {REQUESTS_MIN} requests show whether something works, but not how fast: their throughput and \
+             CPU time are not reported."
         )
     })
 }

@@ -35,8 +35,8 @@ pub struct Findings {
     pub run: RunFacts,
     /// One sentence per finding, those of the study first.
     pub headlines: Vec<Sentence>,
-    /// The limits of the findings: too few blocks for a verdict, an interrupted run, notes of the
-    /// manifest.
+    /// The limits of the findings, such as too few blocks for a verdict or an interrupted run; how
+    /// the verdicts were reached; and the notes of the manifest.
     pub notes: Vec<String>,
     /// The result of the run's study.
     #[serde(flatten)]
@@ -44,8 +44,8 @@ pub struct Findings {
     /// The cost of policies compared with the plain proxy; none if no scenario with policies has a
     /// plain proxy.
     pub costs: Option<CostFindings>,
-    /// The costs that grow with routes, consumers and idle connections, for each family of
-    /// scenarios or loads.
+    /// The costs that grow with routes, consumers, upstreams and idle connections, for each family
+    /// of scenarios or loads.
     #[serde(rename = "scale")]
     pub marginal_costs: Vec<MarginalCostFindings>,
     /// Sections that only some runs have, each with a table, such as that of admin interfaces.

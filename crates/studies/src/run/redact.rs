@@ -24,7 +24,7 @@ const PART_BYTES_MIN: usize = 8;
 /// The prefixes of password hashes (crypt(5), and htpasswd's own).
 const HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$"];
 
-/// A shorter string after the prefix is not a hash.
+/// A shorter string after such a prefix is not treated as a hash.
 const HASH_CHARS_MIN: usize = 20;
 
 /// The end of the first line of a private key in PEM (RFC 7468).
@@ -89,8 +89,8 @@ impl Redaction {
         without_keys(&without_hashes(masked))
     }
 
-    /// Masks the secrets in everything that findings quote: files, messages, commands, names of
-    /// requests.
+    /// Masks the secrets in the parts of findings that may quote them: files, messages, commands
+    /// and names of requests.
     pub fn mask(&self, findings: &mut Findings) {
         self.all([&mut findings.run.command]);
         self.all(quotations(findings));

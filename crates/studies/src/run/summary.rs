@@ -84,8 +84,9 @@ fn order(scenario: &ScenarioFindings, ranked: &[(&str, &Estimate)]) -> Vec<Strin
     rows.iter().map(|row| row.variant.clone()).collect()
 }
 
-/// Throughput in a closed load, CPU time in a side-by-side load or at a fixed rate if there is one,
-/// latency at a fixed rate if there is one, and peak memory in the last load.
+/// Throughput in a closed load, CPU time, latency, and peak memory in the last load. CPU time is
+/// taken from the first kind of load that has it: side by side, open, closed or paced. Latency is
+/// taken from an open load or, if there is none, from a paced or closed load.
 fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
     use PhaseKind::{Closed, Open, Paced, SideBySide};
     let first = |kinds: &[PhaseKind]| kinds.iter().find_map(|kind| scenario.phase(*kind));
@@ -170,7 +171,8 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
         }
         (true, false) => format!("{figures}, too few for a verdict"),
     }];
-    // The table and the problems name the gateways; two lines are enough for this sentence.
+    // The table and the problems name the gateways with invalid blocks. This sentence does not, so
+    // that it fits on two lines.
     if has_invalid {
         parts.push("invalid blocks are left out".to_owned());
     }
@@ -249,7 +251,7 @@ fn lead(
 }
 
 /// The sentence on CPU per request, or on throughput if no CPU time was measured. Its tone is plain
-/// if it names the cheapest gateway, and a caution otherwise.
+/// if it names the best gateway by verdicts or the only gateway, and a caution otherwise.
 fn meaning(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,

@@ -17,7 +17,7 @@ pub struct SoakFindings {
     pub load: String,
     /// The planned length of the measurement, in seconds.
     pub planned_seconds: f64,
-    /// The measured time over all segments.
+    /// The measured time over all segments, in seconds.
     pub measured_seconds: f64,
     /// The decision; *open* if it is unknown whether memory leaks, or if a quantity has recently
     /// begun to grow.
@@ -34,7 +34,7 @@ pub struct SoakSegment {
     pub trial: u32,
     /// Start of the process.
     pub started: Timestamp,
-    /// The length of the measurement.
+    /// The length of the measurement, in seconds.
     pub measured_seconds: f64,
     /// The short name of the trial's outcome.
     pub outcome: String,
@@ -63,7 +63,7 @@ pub struct SoakSegment {
 /// A figure of the gateway's own metrics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnFigure {
-    /// The name of the figure in the gateway's folder.
+    /// The name that the gateway's folder gives the figure.
     pub name: String,
     pub unit: Unit,
     /// The lines, the highest first, each with the values of its labels. Each point is a second of

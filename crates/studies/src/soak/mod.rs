@@ -91,8 +91,9 @@ fn segment(
     })
 }
 
-/// A leak, a restart or a failure in any process makes the result worse, and growth at the end of
-/// any process leaves it open. Otherwise, the longest process decides whether memory leaks.
+/// A leak, a failure or an ended process in any segment makes the decision [`Decision::Worse`], and
+/// growth at the end of any segment leaves it open. Otherwise, the verdict on memory in the longest
+/// segment decides.
 fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;

@@ -11,7 +11,7 @@ use gatebench_store::SeriesRow;
 
 use super::facts::OwnFigure;
 
-/// The maximum number of lines in a chart; further lines are only in `series.csv`.
+/// The maximum number of lines in a chart; the JSON and `series.csv` have all lines.
 const LINES_MAX: usize = 7;
 
 /// The number of seconds that a recorded rate refers to.

@@ -28,8 +28,8 @@ impl StudyChoice for SoakChoice {
         self.duration
     }
 
-    /// The first trial of the plan is the soak's first process. If every gateway's own metrics have
-    /// pools or figures over time, they are fetched during the soak.
+    /// The first trial of the plan is the soak's first process. If every gateway's own metrics
+    /// include pools or figures over time, these metrics are fetched during the soak.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let Some(first) = plan.trials.first() else {
             return;
@@ -53,8 +53,8 @@ impl StudyChoice for SoakChoice {
     }
 }
 
-/// Plans the rest of a soak: the finished segments on disk are kept, and another segment gets the
-/// remaining time, if it is long enough.
+/// Plans the rest of a soak. The finished segments on disk are kept, and another segment gets the
+/// remaining time if at least [`SEGMENT_MIN`] remains.
 pub(super) fn resume(soak: &Soak, plan: &mut Plan, records: &[&TrialRecord]) {
     let Some(first) = plan.trials.first().cloned() else {
         return;

@@ -17,14 +17,15 @@ const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 /// Allocators' arenas are larger, but count only to the extent that they have been touched.
 const HUGE_PAGE_BYTES: f64 = 2_097_152.0;
 
-/// The step by which a gateway's own count of a pool grows, because objects are allocated in pages.
+/// The step by which the size that a gateway reports for a pool grows: objects are allocated in
+/// pages.
 const PAGE_BYTES: f64 = 4_096.0;
 
 /// The largest negligible growth of the median response time over the whole measurement, as a share
 /// of the median.
 const LATENCY_BOUND: f64 = 0.1;
 
-/// The maximum number of points in a plot.
+/// The maximum number of stretches in a plot.
 const STRETCHES_MAX: usize = 240;
 
 /// A process with its per-second samples.
@@ -105,7 +106,7 @@ impl<'a> Reading<'a> {
 }
 
 impl Watched<'_> {
-    /// All quantities that could be read.
+    /// All quantities whose growth could be judged.
     pub(super) fn quantities(&self) -> Vec<SoakQuantity> {
         let pools = self.rows.iter().flat_map(|row| row.pools.keys());
         let pools: BTreeSet<&str> = pools.map(String::as_str).collect();

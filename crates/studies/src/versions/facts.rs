@@ -14,7 +14,7 @@ pub struct CombinedFindings {
     /// The name of the specification.
     pub specification: String,
     pub tags: Vec<String>,
-    /// The load of each run, as text.
+    /// The load and length of a run, and the number of runs in each process, as text.
     pub load: String,
     /// The measured scenarios and versions, in the plan's order.
     pub versions: Vec<VersionFindings>,
@@ -52,7 +52,7 @@ pub struct VersionFindings {
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFigures {
     pub trial: u32,
-    /// Name of the run.
+    /// Name of the run's phase, such as `run-1`.
     pub run: String,
     /// Responses per second.
     pub rate_per_second: f64,

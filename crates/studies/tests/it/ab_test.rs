@@ -180,8 +180,8 @@ fn a_run_that_only_measures_is_never_settled() {
 }
 
 /// The verdict at the end of twelve blocks on a machine whose trials differ by a few percent. The
-/// candidate uses more CPU time by the share `effect`, and the upstream behind it by the share
-/// `moved`.
+/// CPU time of the candidate is higher by the share `effect`, and that of the upstream behind it by
+/// the share `moved`.
 fn ends(effect: f64, moved: f64) -> Verdict {
     let (_, findings) = analysed_run(ab_test_of(12), |mut made: Made| {
         let trial = made.record.trial.clone();

@@ -253,7 +253,8 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
 
 #[test]
 fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
-    // The machine's record is changed after the judgment, so nothing else differs.
+    // The machine's record is changed after the search has judged the steps, so the search itself
+    // is not affected.
     let disturb = |record: &mut TrialRecord| {
         for phase in &mut record.phases {
             phase.machine.foreign_cpu_ns = phase.machine.window_ns / 2;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 
-/// A run with the plain proxy, an API key on the same requests, a mock, and a token on other
+/// A plan with the plain proxy, an API key on the same requests, a mock, and an API key on other
 /// requests.
 fn planned(blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);

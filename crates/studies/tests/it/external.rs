@@ -1,4 +1,4 @@
-//! A run with an external load generator: its figures are findings, and gatebench adds none.
+//! A run with an external load generator, whose latencies are reported; gatebench adds none.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Every validity gate: a change that trips it, and a slightly smaller one that does not.
+//! Gates for the load generator, the schedule, the responses, the gateway's processes and steady
+//! state: a change that trips the gate, and a slightly smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate, Metric, PhaseKind, Reason};
@@ -24,7 +25,8 @@ fn a_clean_run_is_valid_throughout() {
 
 #[test]
 fn engine_saturated() {
-    // The load generator and the upstream share core 0; the upstream uses 0.3 of it.
+    // The load generator and the upstream share core 0. In the closed load, the upstream uses 0.3
+    // of it.
     let busy = |share: u64| {
         move |made: &mut Made| {
             made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;

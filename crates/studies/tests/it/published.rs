@@ -208,7 +208,7 @@ fn policies_have_the_documents_columns_and_ratios() {
 
 #[test]
 fn corrections_show_effects_on_the_run() {
-    // Two of eight MiB are released in the last second.
+    // The gateway releases two of its eight MiB in the last second.
     let change = |made: &mut Made| {
         with_added(made);
         let last = |it: &&mut SeriesRow| u64::from(it.second) + 1 == SECONDS;
@@ -459,7 +459,7 @@ fn the_base_of_the_earlier_edition_is_its_first_row_with_figures() {
         median(nginx, "httpbin 1 OpenAPI, request", "ratio", "published"),
         None
     );
-    // 64 connections ÷ 41,000 requests/s is 1.56 ms.
+    // 64 connections ÷ 41,000 requests/s is 1.56 ms, or 2 ms in whole milliseconds.
     close(
         Some(correction(&found, "Times in whole").rows[0].their_way),
         2e6,

@@ -254,7 +254,8 @@ fn dropped_arrivals_fail_the_soak() {
 
 const SCENARIOS: [&str; 3] = ["errors", "errors-healthy", "errors-healthy-again"];
 
-/// A plan with blocks of three scenarios, the first of which has failing groups.
+/// A plan whose blocks have three scenarios: one with failing requests, and two that are identical
+/// and healthy.
 fn isolation(blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);
     let scenario = manifest.plan.scenarios[0].clone();
@@ -328,7 +329,7 @@ fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> 
             .retain(|interval| interval.tag.starts_with("steady"));
         made.rows.retain(|row| row.phase == "steady");
         let (p50_ns, failing) = good(&made.record.trial.scenario);
-        // Blocks differ by up to two thousandths.
+        // Trials differ by up to two thousandths.
         let number = u64::from(made.record.trial.number);
         let wobble = p50_ns / 1_000 * ((number * 7) % 3);
         made.open().groups = vec![

@@ -109,7 +109,8 @@ fn ten_blocks_compare_every_metric_of_every_pair() {
     );
 }
 
-/// nginx uses 0.9 times haproxy's CPU time, and `spoil` changes the first blocks of `who`.
+/// nginx uses about 0.9 times haproxy's CPU time, and `spoil` changes the trials of `who` up to
+/// block number `first`.
 fn spoiled_in(first: u32, blocks: u32, who: &str, spoil: impl Fn(&mut Made)) -> Findings {
     let less = nginx_uses(|block| 0.9 + 0.001 * f64::from(block % 3));
     found(blocks, |made| {

@@ -10,8 +10,8 @@ use gatebench_net::http1::ResponseReader;
 /// The maximum number of bytes that are read from a response body.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The timeout of each read from an engine. Some requests take seconds, because the engine unpacks
-/// an image's layers before it responds.
+/// The timeout of each read of [`Api::call`]. Some requests take seconds, because the engine
+/// unpacks an image's layers before it responds.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Api {
     pub(crate) socket: PathBuf,
 }
 
-/// A response that was read to the end.
+/// A response with its body, which is cut off at [`BODY_BYTES_MAX`].
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -27,7 +27,7 @@ pub(crate) struct Response {
 }
 
 impl Api {
-    /// Sends a request, with or without a JSON body, and reads the response to the end.
+    /// Sends a request, with or without a JSON body, and reads the whole response.
     pub(crate) fn call(
         &self,
         method: &str,

@@ -1,4 +1,4 @@
-//! Requests to a container engine, limited to the part of docker's API that podman also implements.
+//! Requests to a container engine, limited to the part of Docker's API that Podman also implements.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -56,7 +56,7 @@ impl Engine {
     }
 
     /// Finds the engine on this machine: the one that DOCKER_HOST or CONTAINER_HOST names, or
-    /// otherwise the first existing socket of docker, the user's podman and the system's podman.
+    /// otherwise the first existing socket of Docker, the user's Podman and the system's Podman.
     pub(crate) fn find() -> Result<Self, String> {
         if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
             let host = host.to_string_lossy();
@@ -74,7 +74,7 @@ impl Engine {
         let mut sockets = [Some(docker), users, Some(podman)].into_iter().flatten();
         let socket = sockets.find(|socket| socket.exists());
         socket.map(Self::at).ok_or_else(|| {
-            "there is no container engine socket on this machine, neither docker's nor podman's"
+            "there is no container engine socket on this machine, neither Docker's nor Podman's"
                 .to_owned()
         })
     }
@@ -90,9 +90,9 @@ impl Engine {
         part(response, "/Id").map(Some)
     }
 
-    /// Returns the `UID:GID` that lets a container write to this process's folders: those of this
-    /// process, or `0:0` for a rootless engine, which maps root in the container to the user who
-    /// runs the engine.
+    /// Returns the `UID:GID` that lets a container write to this process's folders: the effective
+    /// IDs of this process, or `0:0` for a rootless engine, which maps root in the container to the
+    /// user who runs the engine.
     pub(crate) fn own_user(&self) -> io::Result<String> {
         let info = self.api.call("GET", "/info", None)?;
         let options: Option<Vec<String>> = part(info, "/SecurityOptions")?;
@@ -248,7 +248,7 @@ fn done(response: Response) -> io::Result<()> {
     }
 }
 
-/// Returns the engine's error message.
+/// Returns an error with the response's status and, if there is one, the engine's message.
 fn refused(response: &Response) -> io::Error {
     let body: Json = serde_json::from_slice(&response.body).unwrap_or_default();
     let message = body["message"].as_str().map(|it| format!(": {it}"));

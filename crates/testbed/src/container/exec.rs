@@ -1,5 +1,5 @@
-//! Runs a command in a running container, to change the gateway there, and splits the output of
-//! containers and commands into stdout and stderr.
+//! Runs a command in a running container, and splits the output of containers and commands into
+//! stdout and stderr.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::spec::ContainerSpec;
 use crate::system::command::{Finished, OUTPUT_BYTES_MAX, no_end, wait_until};
 
-/// Runs a command to completion in the gateway's container. After `timeout` the error is
+/// Runs a command to completion in a running container. After `timeout`, the error is
 /// [`io::ErrorKind::TimedOut`]; the command then ends only with the container, because engines have
 /// no request that ends a command.
 pub(crate) fn run_inside(
@@ -91,7 +91,8 @@ pub(crate) fn divide(
     Ok(())
 }
 
-/// Reads the header of the next frame. Returns false at the end of the stream.
+/// Reads the header of the next frame. Returns false at the end of the stream, even if the header
+/// is cut off.
 fn read_head(stream: &mut impl Read, head: &mut [u8; 8]) -> io::Result<bool> {
     match stream.read_exact(head) {
         Ok(()) => Ok(true),

@@ -23,7 +23,7 @@ pub(crate) struct ContainerMain {
 
 impl ContainerMain {
     /// Removes the containers of killed supervisors, then creates and starts the container. When
-    /// the container ends, a byte is written to `bell`.
+    /// the container ends, or the wait for its end fails, a byte is written to `bell`.
     pub(crate) fn start(
         spec: &ContainerSpec,
         command: &[OsString],

@@ -1,4 +1,4 @@
-//! Runs a command in a docker or podman container: creates the container, passes on its output, and
+//! Runs a command in a Docker or Podman container: creates the container, passes on its output, and
 //! removes it at the end.
 //!
 //! This module does not know that the command is a gateway, or where its files come from.

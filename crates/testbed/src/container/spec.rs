@@ -105,8 +105,8 @@ pub(crate) fn ulimits(nofile: u64) -> Json {
     ])
 }
 
-/// Returns a limit that does not exceed the limit of this process, because an engine without
-/// privileges cannot raise it.
+/// Returns a limit that does not exceed this process's hard limit, because an unprivileged engine
+/// cannot raise its own.
 fn ulimit(name: &str, resource: Resource, wanted: u64) -> Json {
     let hard = getrlimit(resource).maximum;
     let value = hard.map_or(wanted, |hard| wanted.min(hard));

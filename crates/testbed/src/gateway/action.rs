@@ -21,24 +21,24 @@ use crate::system::command;
 use crate::system::private::write_rendered;
 use crate::system::unix_socket;
 
-/// The timeout for a command, for a request to an admin interface, and for each line that is sent.
+/// The timeout for a command, and for each read from and write to a gateway's socket.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum length of a line or a response in an error message, in characters.
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// The maximum number of bytes that are read from a response.
+/// The maximum number of bytes that are read of the response to a line.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
-/// An action with rendered templates, which can be performed.
+/// An action whose templates are rendered, so that it can be performed.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub gateway: String,
     pub name: String,
     pub action: Action,
-    /// True if the action's signal is sent to the control plane.
+    /// True if the action is performed on the control plane and not on the gateway's process.
     pub is_of_control_plane: bool,
-    /// The trial's working folder.
+    /// The gateway's working folder.
     pub work: PathBuf,
     /// Environment variables that a command gets in addition to those of this process. A command in
     /// a container gets the container's environment instead.
@@ -46,8 +46,7 @@ pub(crate) struct Ready {
     /// The files of each further configuration. Each run of the action first writes the files of
     /// the next configuration, starting over after the last.
     pub files: Vec<Vec<RenderedFile>>,
-    /// The secrets in the files. A file that contains one is readable only by this user and, if
-    /// this user is root, by the file's group.
+    /// The scenario's secrets. [`write_rendered`] restricts who may read a file that contains one.
     pub secrets: Arc<BTreeSet<String>>,
     /// The number of times that the action was run.
     pub done: usize,
@@ -91,8 +90,9 @@ fn date_after(new: &Path, old: &Path) -> io::Result<()> {
 }
 
 impl Ready {
-    /// Writes the action's files and runs the action. Returns once the signal is sent, the command
-    /// has succeeded, or the gateway has accepted the lines or requests.
+    /// Writes the action's files and runs the action. Returns once the files are written and the
+    /// signal is sent, the command has succeeded, or the gateway has accepted the lines or
+    /// requests.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
@@ -125,7 +125,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Runs a command on the machine, or in the gateway's container if it has one.
+    /// Runs a command on this machine, or in the container of `process` if it has one.
     fn run(&self, words: &[String], process: &Supervised) -> Result<(), String> {
         let (program, arguments) = words.split_first().ok_or("the command is empty")?;
         let mut local = Command::new(program);
@@ -196,7 +196,7 @@ struct JsonCall {
     body: Option<serde_json::Value>,
 }
 
-/// Sends each line of a file; a response that contains text is an error.
+/// Sends each line of a file on a separate connection; a response that contains text is an error.
 fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let socket = work.join(&lines.to);
     for line in lines_of(lines, files)? {

@@ -57,7 +57,7 @@ impl AdminRequest {
             stream.set_read_timeout(Some(timeout))?;
             stream.set_write_timeout(Some(timeout))?;
             // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy
-            // refuses every host except this one.
+            // accepts 127.0.0.1 and refuses most other hosts.
             let fields: [(&str, &[u8]); 2] = [
                 ("Host", b"127.0.0.1"),
                 ("Content-Type", b"application/json"),

@@ -27,12 +27,13 @@ impl Catalogue {
         Self { overlay }
     }
 
-    /// Returns the folder with a name (`nginx`) or a path (`./mine`, anything with a `/`).
+    /// Returns the folder with a name (`nginx`) or a path (`./mine`, anything that contains a `/`
+    /// or begins with a `.`).
     ///
     /// # Errors
     /// [`DriverError::UnknownGateway`] with the known names; [`DriverError::NoFolder`] or
     /// [`DriverError::BadFile`] with the path; [`DriverError::Mistakes`] with the line of each
-    /// mistake.
+    /// mistake; [`DriverError::Io`] if the overlay cannot be read.
     pub fn resolve(&self, word: &str) -> Result<Folder, DriverError> {
         if word.contains('/') || word.starts_with('.') {
             return from_path(Path::new(word));
@@ -109,7 +110,7 @@ fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
         ),
         (io::ErrorKind::NotFound, _) => (
             "gateway.yaml names this file, but it does not exist".into(),
-            "write it, or correct `files` and `parts` in gateway.yaml",
+            "write it, or correct its name in gateway.yaml",
         ),
         _ => (
             format!("this file of the gateway folder cannot be read: {error}"),
@@ -128,7 +129,7 @@ fn from_embedded(name: &str) -> Result<Folder, DriverError> {
         };
         embedded_text(&path).ok_or_else(|| {
             let message = "there is no such file in the gateway folder";
-            let remedy = "correct `files` and `parts` in gateway.yaml";
+            let remedy = "correct its name in gateway.yaml";
             DriverError::bad_file(root.join(file), message, remedy)
         })
     })

@@ -10,7 +10,7 @@ use crate::process::{Launcher, Orders, Supervised};
 use crate::system::command::wait_until;
 use crate::system::processes;
 
-/// The name of the control plane's logs.
+/// The prefix of the names of the control plane's logs.
 pub(super) const NAME: &str = "control-plane";
 
 /// The inputs for starting and restarting a control plane.
@@ -19,7 +19,7 @@ pub(super) struct Start {
     pub gateway: String,
     pub orders: Orders,
     pub environment: BTreeMap<String, String>,
-    /// The trial's working folder.
+    /// The gateway's working folder.
     pub work: PathBuf,
     /// The address that the control plane listens on for the gateway.
     pub address: SocketAddr,

@@ -1,4 +1,4 @@
-//! A gateway folder, which contains `gateway.yaml` and templates, and is embedded or has a path.
+//! A gateway folder: `gateway.yaml` and its templates, embedded in the program or read from a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,7 +36,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A gateway, described by data.
+/// A loaded gateway folder: `gateway.yaml` and the files that it names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Folder {
     /// The contents of `gateway.yaml`.
@@ -63,7 +63,8 @@ pub struct ConfigText<'c> {
     pub path: &'c Path,
     /// The template's text.
     pub text: String,
-    /// The name of the rendered file that the configuration replaces [default: the first one].
+    /// The name of the rendered file that the configuration replaces. If no file has this name, the
+    /// configuration replaces the first file.
     pub replaces: &'c str,
     /// Additional environment variables of the gateway.
     pub environment: BTreeMap<String, String>,
@@ -128,7 +129,7 @@ impl Folder {
     }
 
     /// Checks that the gateway has everything that a scenario needs; `why_not` returns the reason
-    /// why an extra cannot be used.
+    /// why an extra cannot be used. A folder with a user's configuration always passes.
     ///
     /// # Errors
     /// [`Unsupported`] lists the policies and extras that the gateway lacks.
@@ -298,8 +299,8 @@ impl Folder {
         })
     }
 
-    /// Returns the path of one of the folder's files for error messages, which is the user's own
-    /// file if that file replaces a template.
+    /// Returns the path of one of the folder's files, or of the user's configuration if it replaces
+    /// that file.
     pub(crate) fn file_path(&self, file: &Path) -> PathBuf {
         match &self.config {
             Some(config) if file == Path::new(&config.template) => config.path.clone(),

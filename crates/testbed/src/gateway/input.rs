@@ -36,19 +36,20 @@ pub struct Wiring<'a> {
     pub work: &'a Path,
     /// The address that clients connect to.
     pub listen: SocketAddr,
-    /// The addresses of the upstream.
+    /// The addresses of the scenario's own upstream, one for each target.
     pub targets: &'a [SocketAddr],
     /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The number of idle upstream connections that the gateway keeps.
     pub keepalive: u32,
-    /// The cores that the gateway runs on, with one worker per core; at least one core.
+    /// The cores that the gateway runs on, with one worker per core; one worker if the list is
+    /// empty.
     pub cores: &'a [usize],
     /// True if each request is logged.
     pub access_log: bool,
-    /// The address of the gateway's metrics, if the gateway serves any.
+    /// The address for the gateway's metrics, if the scenario enables them.
     pub metrics: Option<SocketAddr>,
-    /// The samples per second that the gateway's own profiler takes; none if it must not run.
+    /// The samples per second that the gateway's own profiler takes; none if the profiler is off.
     pub profile: Option<u32>,
     /// The address that the gateway's control plane listens on, if there is one.
     pub control_plane: Option<SocketAddr>,
@@ -175,7 +176,7 @@ fn upstream_names(count: u32) -> Vec<String> {
     }
 }
 
-/// Returns the input for a route that leads to the scenario's own upstream.
+/// Returns the input for a route that leads to the first of the scenario's own upstreams.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
     input_route(route, 0, &names[0], scenario.global_policies.len())

@@ -15,7 +15,7 @@ pub enum Limiter {
     /// The gateway has no limits.
     Unlimited,
     /// The gateway's cores, whose number is the CPU limit. The value states why no control group
-    /// can be created.
+    /// can be used.
     Cores(String),
     /// Control groups.
     Groups(Vec<Limit>),
@@ -26,8 +26,8 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// Finds the mechanism for a process on this machine with this number of cores, or returns the
-    /// reason why there is none.
+    /// Finds the mechanism for a process on this machine, or returns the reason why there is none.
+    /// `cores` is the number of cores that the process runs on, if it is specified.
     pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, LimitError> {
         if limits.is_none() {
             return Ok(Self::Unlimited);
@@ -85,7 +85,7 @@ impl Limiter {
     }
 }
 
-/// Reports whether these limits can be enforced for gateways on this machine.
+/// Reports whether these limits can be enforced for gateways that run as processes on this machine.
 pub(crate) fn can_hold(limits: Limits) -> bool {
     Limiter::of_process(limits, limits.whole_cpus()).is_ok()
 }

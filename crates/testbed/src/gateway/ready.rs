@@ -18,15 +18,15 @@ use crate::system::exit::Exit;
 use crate::system::processes;
 use crate::wire::{Wire, fatal_line};
 
-/// The timeout of one request; a longer timeout covers the whole start.
+/// The timeout of one request. `ready.timeout` in `gateway.yaml` limits the whole wait.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time that a ready gateway may take before it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time for which a foreign process must be seen on the port before it counts. Without this
-/// delay, a process that the gateway creates while gatebench lists the gateway's processes could
-/// count as foreign, because it can be missing from the list.
+/// The time for which a foreign process must be seen on the port before the port counts as taken.
+/// Without this delay, a process that the gateway creates while gatebench lists the gateway's
+/// processes could count as foreign, because it can be missing from the list.
 const FOREIGN_FOR: Duration = Duration::from_millis(200);
 
 /// The interval between requests to a ready gateway until it has settled.
@@ -45,7 +45,7 @@ pub(crate) enum Seen {
     Foreign,
     /// The gateway listens but does not respond, for this reason.
     NoResponse(io::ErrorKind, String),
-    /// The gateway responds that it is not ready.
+    /// The gateway responds with a status that means that it is not ready.
     Unready { status: u16, path: String },
     /// The gateway does not respond as the caller expects, for this reason.
     Unexpected(String),
@@ -83,9 +83,9 @@ pub(crate) enum Outcome {
     TimedOut(Seen),
 }
 
-/// Waits until the process responds at the address and has settled, until it ends, or until the
-/// timeout. With an `opening`, the process is ready at the first response that the opening accepts,
-/// and does not have to settle.
+/// Waits until the process responds at the address and has settled. The wait ends early if the
+/// process ends, another process uses the port, or the timeout expires. With an `opening`, the
+/// process is ready at the first response that the opening accepts, and does not have to settle.
 pub(crate) fn wait_for(
     process: &mut Supervised,
     wire: &Wire,

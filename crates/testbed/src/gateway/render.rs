@@ -1,4 +1,4 @@
-//! Renders templates to files. An undefined name is an error, never an empty string.
+//! Renders the templates of a gateway folder. An undefined name is an error, never an empty string.
 
 mod credential;
 mod json;
@@ -38,7 +38,7 @@ pub struct RenderedFile {
 /// Renders all files of a folder, without writing them.
 ///
 /// # Errors
-/// [`DriverError::BadFile`] with the template and its line.
+/// [`DriverError::BadFile`] with the template and its line, or with `gateway.yaml`.
 pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>, DriverError> {
     let renderer = Renderer::new(folder, input)?;
     let mut files = Vec::new();

@@ -65,7 +65,7 @@ pub struct GatewayStart<'a> {
     pub control_plane_cores: &'a [usize],
     /// The address of this machine that the gateway listens on.
     pub listen: IpAddr,
-    /// The addresses of the upstream.
+    /// The addresses of the scenario's own upstream, one for each target.
     pub targets: &'a [SocketAddr],
     /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
@@ -73,7 +73,7 @@ pub struct GatewayStart<'a> {
     pub database: Option<SocketAddr>,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// The samples per second that the gateway's own profiler takes; none if it must not run.
+    /// The samples per second that the gateway's own profiler takes; none if the profiler is off.
     pub profile: Option<u32>,
     /// The ports that the gateway may listen on, in order of preference; any free port if the list
     /// is empty.
@@ -82,8 +82,9 @@ pub struct GatewayStart<'a> {
     pub launcher: &'a Launcher,
 }
 
-/// Renders a gateway as if for a start, with placeholders for ports and folders, but writes no file
-/// and starts no process.
+/// Checks that a gateway supports a scenario, and renders the gateway's files and commands as if
+/// for a start. The working folder and the addresses of the trial's parts are placeholders. Writes
+/// no file and starts no process.
 pub(crate) fn rehearse(
     gateway: &FoundGateway,
     scenario: &Scenario,
@@ -121,7 +122,8 @@ impl GatewayStart<'_> {
     ///
     /// # Errors
     /// The gateway does not support a policy, a template does not render, other processes use the
-    /// ports, or the gateway refuses its configuration, ends or hangs before it is ready.
+    /// ports, the control plane does not start, or the gateway refuses its configuration, ends or
+    /// hangs before it is ready.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());
@@ -461,7 +463,7 @@ impl GatewayStart<'_> {
 }
 
 /// Starts a program on the first unused port of `ports`, or of [`PORT_ATTEMPTS`] free ports if
-/// `ports` is empty. `attempt` returns none if the port is used.
+/// `ports` is empty. `attempt` returns none if another process uses the port.
 pub(crate) fn on_usable_port<T>(
     address: IpAddr,
     ports: &[u16],
@@ -494,8 +496,8 @@ fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
 
 /// A gateway that was rendered for one port.
 struct Prepared {
-    /// The path of the user's configuration among the files, which may contain secrets that
-    /// gatebench does not know.
+    /// The path of the rendered file that is the user's configuration, if there is one. That file
+    /// may contain secrets that gatebench does not know.
     own_config: Option<PathBuf>,
     check: Vec<String>,
     start: Vec<String>,
@@ -541,10 +543,10 @@ pub struct LocalGateway {
 pub struct Started {
     /// The address that the gateway listens on.
     pub address: SocketAddr,
-    /// The address of the gateway's metrics, if the gateway serves any.
+    /// The address of the gateway's metrics, if the scenario enables them.
     pub metrics: Option<SocketAddr>,
-    /// The time from the gateway's start to its first response. The check before the start and the
-    /// time to settle are not included.
+    /// The time from the gateway's start to the first response after which it stayed ready. The
+    /// check before the start and the time to settle are not included.
     pub ready_after: Duration,
     /// The time from the gateway's start to the last observation that it was not ready. The gateway
     /// became ready between this time and `ready_after`.

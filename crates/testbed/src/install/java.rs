@@ -27,7 +27,7 @@ pub(super) fn program(folder: &Folder) -> Result<Option<JavaProgram>, DriverErro
 impl JavaProgram {
     pub(super) fn title(&self) -> String {
         format!(
-            "{} {}: built by Maven from Maven Central ({}), into {} (takes minutes)",
+            "{} {}: built by Maven with libraries from Maven Central ({}), into {} (takes minutes)",
             self.home.gateway,
             self.project.version,
             self.libraries().pinned(),
@@ -95,8 +95,8 @@ impl JavaProgram {
         self.home.link(&launcher)
     }
 
-    /// Writes a script that runs the JAR file. The script also prints the gateway's version,
-    /// because Java prints only its own.
+    /// Writes a script that runs the JAR file. With `--version`, the script prints the gateway's
+    /// version, because Java prints only its own.
     fn launcher(&self, java: &Path, jar: &Path) -> Result<PathBuf, DriverError> {
         let path = self.home.folder.join(&self.home.name);
         let version = &self.project.version;

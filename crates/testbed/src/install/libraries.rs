@@ -32,7 +32,8 @@ impl Libraries<'_> {
         }
     }
 
-    /// Returns the command that is equivalent to [`Libraries::check`]; none if nothing is pinned.
+    /// Returns the command that is equivalent to [`Libraries::check`]; none if `gateway.yaml` names
+    /// no libraries to pin.
     pub(super) fn command(&self) -> Option<String> {
         if self.project.libraries.is_empty() {
             return None;

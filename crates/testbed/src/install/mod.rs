@@ -81,8 +81,9 @@ struct Home {
 /// may need them.
 ///
 /// # Errors
-/// [`DriverError::Install`] for a gateway that is in no package registry (with its vendor's
-/// instructions), and for one whose vendor has no package for this system.
+/// [`DriverError::Install`] for a gateway that is in no package registry (the remedy is another way
+/// to install it), for one whose vendor has no steps for this system, and if there is no home
+/// folder to install into.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
     let mut programs = Vec::new();

@@ -78,7 +78,7 @@ pub enum RevisionError {
         /// The file with the build's whole output.
         log: PathBuf,
     },
-    /// The folder for builds does not exist or is not writable.
+    /// The folder for builds is unknown or cannot be written to, or the build cannot be started.
     #[error("cannot store builds in {}: {source}", folder.display())]
     Place { folder: PathBuf, source: io::Error },
 }
@@ -132,7 +132,7 @@ impl Builds {
     /// command that runs in the root of each commit's clone [default: nothing is built].
     ///
     /// # Errors
-    /// git, the repository or the folder for builds is missing.
+    /// git or the repository is missing, or the folder for builds is unknown.
     pub fn of(folder: &Path, build: Option<&str>) -> Result<Self, RevisionError> {
         let place = installed::data_folder().ok_or_else(|| RevisionError::Place {
             folder: PathBuf::from("~/.local/share/gatebench"),
@@ -296,7 +296,7 @@ fn said(output: &Output) -> String {
 mod tests {
     use super::*;
 
-    /// Creates a repository with two commits, each of a script that prints the commit's number.
+    /// Creates a repository with two commits, each with a script that prints the commit's number.
     fn repository(folder: &Path) {
         let run = |words: &[&str]| {
             let output = git(folder, words).unwrap();

@@ -43,10 +43,12 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Adds a container to the only pod that the selector matches, and waits until it runs.
+    /// Adds a container to the only running pod that the selector matches, and waits until the
+    /// container runs.
     ///
     /// # Errors
-    /// There is no such pod, or several, or the cluster refuses the container.
+    /// There is no such pod, or several, the cluster refuses the container, or the container does
+    /// not start in time.
     pub(crate) fn start(
         attached: &AttachedPod,
         interrupt: &Interrupt,

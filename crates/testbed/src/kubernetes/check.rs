@@ -61,7 +61,7 @@ pub struct Node {
     pub is_ready: bool,
 }
 
-/// Inspects the cluster, without creating anything.
+/// Inspects the cluster, and stores nothing in it.
 ///
 /// # Errors
 /// kubectl is missing, or cannot reach the cluster.

@@ -52,6 +52,7 @@ pub struct Image {
 /// The size of a written image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenImage {
+    /// The number of files, folders and links.
     pub files: usize,
     pub bytes: u64,
 }

@@ -70,7 +70,7 @@ impl Kubectl {
         Err(self.failed(what, &stderr).into())
     }
 
-    /// Returns the error of a kubectl that could not do `what`.
+    /// Returns the error for a kubectl command that could not do `what`.
     fn failed(&self, what: &str, stderr: &str) -> RemoteError {
         self.explained(
             &format!("cannot {what} in the namespace {}", self.namespace),
@@ -78,7 +78,7 @@ impl Kubectl {
         )
     }
 
-    /// Returns the error of a kubectl that failed. The error's message begins with `what`.
+    /// Returns the error for a kubectl command that failed. The error's message begins with `what`.
     pub(crate) fn explained(&self, what: &str, stderr: &str) -> RemoteError {
         complaint::of(&self.namespace, what, stderr)
     }
@@ -86,7 +86,7 @@ impl Kubectl {
     /// Creates objects, and returns them as the API server stored them.
     ///
     /// # Errors
-    /// kubectl fails. The objects before the refused one have been created.
+    /// kubectl fails. Objects other than the refused one may have been created.
     pub(super) fn create(&self, what: &str, objects: &[Json]) -> Result<Vec<Json>, DriverError> {
         let documents = objects.iter().map(Json::to_string);
         let input = Vec::from_iter(documents).join("\n---\n");

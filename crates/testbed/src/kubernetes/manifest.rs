@@ -125,7 +125,7 @@ impl Terms {
     }
 }
 
-/// The settings that Pod Security `restricted` requires of a pod.
+/// The settings that Pod Security `restricted` requires of a pod, and the pod's user and group.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PodSecurity {
@@ -156,7 +156,7 @@ impl SeccompProfile {
     }
 }
 
-/// The ID of the user that all pods run as, who owns nothing on any node.
+/// The ID of the unprivileged user that all pods run as, and of that user's group.
 pub(super) const USER: u32 = 65_532;
 
 #[derive(Clone, Debug, Serialize)]

@@ -2,8 +2,8 @@
 //! deletes them.
 //!
 //! One object owns all others: a ConfigMap, the anchor of the run. Deleting it deletes everything,
-//! and it is deleted even if gatebench is killed. The pods satisfy Pod Security
-//! `restricted`, have no token for the API, and do nothing until gatebench connects to them.
+//! and it is deleted even if gatebench is killed. The pods satisfy Pod Security `restricted`, have
+//! no token for the API, and do nothing until gatebench connects to them.
 //!
 //! Objects are JSON values made from small types with the fields that gatebench sets. No client
 //! library is used, because kubectl already handles the user's contexts, credential plug-ins and

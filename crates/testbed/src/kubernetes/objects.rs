@@ -37,7 +37,8 @@ const REQUESTS: Limits = Limits {
     memory_bytes: Some(512 << 20),
 };
 
-/// The requests of the null gateway, which runs on the gateway's node but never at the same time.
+/// The requests of the null gateway. They are small, because the null gateway shares a node with
+/// the gateways but is never measured at the same time.
 const NULL_REQUESTS: Limits = Limits {
     cpu_millis: Some(100),
     memory_bytes: Some(128 << 20),
@@ -357,7 +358,7 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// Returns the name of a gateway's pod: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
+/// Returns the place of a gateway's pod: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
 pub(super) fn gateway_name(gateway: &str, version: Option<&str>, size: Limits) -> String {
     let words = format!("{gateway} {} {size}", version.unwrap_or_default()).to_lowercase();
     let words = words.replace(" and ", " ");

@@ -18,8 +18,9 @@ pub struct Pods {
     all: Vec<Pod>,
     /// The places of gateways that are part of gatebench.
     whole: Vec<String>,
-    /// The sizes of the gateways' pods, and the sizes that were omitted.
+    /// The sizes of the gateways' pods.
     sizes: Vec<Limits>,
+    /// The sizes of the pods that were deleted because no node has room for them.
     omitted_sizes: Vec<Limits>,
     nodes: BTreeMap<String, Node>,
     session: Session,
@@ -29,9 +30,9 @@ impl Pods {
     /// Creates everything that a run needs, and waits until all pods run.
     ///
     /// # Errors
-    /// The cluster refuses an object, a pod ends or does not start in time, kubectl fails, or the
-    /// run is interrupted. The error includes the cluster's message, if any, and a remedy. Nothing
-    /// is left in the cluster.
+    /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
+    /// or the run is interrupted. The error includes the cluster's message, if any, and a remedy.
+    /// Nothing is left in the cluster.
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
         let whole = demand.gateways.iter().filter(|it| it.is_gatebench);
@@ -66,7 +67,7 @@ impl Pods {
         &self.session.warnings
     }
 
-    /// Reports whether gateways of this size have pods.
+    /// Reports whether the run has gateways of this size and all of them have pods.
     pub fn have_size(&self, size: Limits) -> bool {
         self.sizes.contains(&size) && !self.omitted_sizes.contains(&size)
     }

@@ -1,5 +1,5 @@
-//! Lists the rights that gatebench needs in a namespace, as a Role, and checks that the user has
-//! them.
+//! Lists the rights that gatebench needs in a namespace, as a Role, and checks which of them the
+//! user has.
 
 use gatebench_model::Namespace;
 use serde_json::{Value as Json, json};
@@ -19,10 +19,10 @@ struct Rule {
     without: &'static str,
 }
 
-/// No run is possible without these rights.
+/// The value of [`Rule::without`] for rights without which no run is possible.
 const NEEDED: &str = "";
 
-/// The rights that gatebench uses. All of them are limited to the namespace, and none concerns
+/// The rights that gatebench asks for. All of them are limited to the namespace, and none concerns
 /// Secrets or nodes.
 const RULES: [Rule; 8] = [
     Rule {

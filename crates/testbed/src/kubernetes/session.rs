@@ -29,7 +29,8 @@ use crate::system::digest::sha256_of;
 /// The interval between queries of the state of pods that are starting.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// The maximum time for pulling an image and starting a container.
+/// The maximum time for finding nodes for the pods of a role, pulling their images and starting
+/// their containers, unless the cluster's `schedule_seconds` is longer.
 const START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The time that the cluster may take to delete everything.
@@ -97,7 +98,8 @@ impl Session {
     /// chosen first.
     ///
     /// # Errors
-    /// The cluster's own message, with a remedy. Nothing is left in the cluster.
+    /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
+    /// or the run is interrupted. Nothing is left in the cluster.
     pub fn open(
         demand: &Demand<'_>,
         interrupt: &Interrupt,

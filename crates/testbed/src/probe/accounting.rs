@@ -65,7 +65,8 @@ pub struct Accounting {
 
 impl Accounting {
     /// Returns the accounting of this machine. If the kernel's configuration cannot be read, a test
-    /// determines the accounting; the test takes about two seconds and runs only once.
+    /// determines which process is charged for softirq. The test takes about two seconds and runs
+    /// only once.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {
@@ -77,8 +78,8 @@ impl Accounting {
         })
     }
 
-    /// Returns the accounting that the kernel was built with, from `/proc/config.gz` or
-    /// `/boot/config-RELEASE`.
+    /// Returns the accounting according to the kernel's configuration, in `/proc/config.gz` or
+    /// `/boot/config-RELEASE`, and its boot options.
     pub fn configured() -> Self {
         let boot_options = fs::read_to_string("/proc/cmdline").unwrap_or_default();
         Self::of(&configuration().unwrap_or_default(), &boot_options)

@@ -21,7 +21,7 @@ const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_
 /// The file that each engine creates in its containers, with the engine's name.
 const MARKS: [(&str, &str); 2] = [("/run/.containerenv", "Podman"), ("/.dockerenv", "Docker")];
 
-/// Kernel settings that change the results of a network benchmark, as paths below `/proc/sys`.
+/// Kernel settings that can affect the results of a benchmark, as paths below `/proc/sys`.
 const SYSCTLS: [&str; 10] = [
     "kernel/io_uring_disabled",
     "kernel/sched_autogroup_enabled",
@@ -35,7 +35,7 @@ const SYSCTLS: [&str; 10] = [
     "vm/overcommit_memory",
 ];
 
-/// The names of the boot options that change timing, without `=` and a value.
+/// The names of the boot options that can affect timing, without `=` and a value.
 const BOOT_OPTIONS: [&str; 11] = [
     "amd_pstate",
     "idle",
@@ -89,7 +89,8 @@ pub struct CpuFacts {
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// The setting that lets the processor exceed its base frequency, for example `boost=1`.
+    /// The setting that lets the processor exceed its base frequency, or prevents that: for example
+    /// `boost=1` or `no_turbo=0`.
     pub boost: Option<String>,
 }
 
@@ -111,13 +112,13 @@ pub struct KernelFacts {
     pub release: Option<String>,
     /// Build, as `uname -v` prints it.
     pub version: Option<String>,
-    /// The distribution's own name.
+    /// The distribution's `PRETTY_NAME` in `/etc/os-release`.
     pub distribution: Option<String>,
     pub clock_source: Option<String>,
     /// The accounting of softirq and stolen time; earlier versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
-    /// Boot options that change timing; the rest of the command line may be private.
+    /// Boot options that can affect timing; the rest of the command line may be private.
     pub boot_options: Vec<String>,
 }
 
@@ -126,7 +127,7 @@ pub struct KernelFacts {
 pub struct LimitFacts {
     /// Soft limit on open file descriptors; absent if there is no limit.
     pub nofile_soft: Option<u64>,
-    /// Hard limit on open file descriptors.
+    /// Hard limit on open file descriptors; absent if there is no limit.
     pub nofile_hard: Option<u64>,
     /// Soft limit on locked memory, in bytes. Old kernels charge io_uring's rings to it.
     pub memlock_soft_bytes: Option<u64>,
@@ -289,8 +290,8 @@ pub fn clock_identity() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the engine of the container that this program runs in; none outside a container, or if
-/// the container has no marker file.
+/// Returns `Kubernetes` in a pod, and otherwise the engine of the container that this program runs
+/// in; none outside a container, or if the container has no marker file.
 pub fn enclosing_container() -> Option<&'static str> {
     if env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
         return Some("Kubernetes");

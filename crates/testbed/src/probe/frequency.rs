@@ -15,7 +15,8 @@ const CPUINFO: &str = "proc/cpuinfo";
 /// The file with the current frequency in kHz, in a core's folder.
 const CURRENT: &str = "cpufreq/scaling_cur_freq";
 
-/// The time between two readings of `/proc/cpuinfo`, whose values the kernel refreshes every 10 ms.
+/// The time between two readings of `/proc/cpuinfo`, whose values the kernel refreshes at most
+/// every 10 ms.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The place where the kernel exposes the frequencies of cores.
@@ -59,8 +60,8 @@ impl FrequencySource {
         }
     }
 
-    /// Returns the frequencies of these cores in the given order, in kHz; none if one of them is
-    /// not visible.
+    /// Returns the frequencies of these cores in the given order, in kHz; none if `cores` is empty
+    /// or if one of the frequencies is not visible.
     pub fn read_khz(self, cores: &[usize]) -> Option<Vec<u64>> {
         self.read_khz_below(Path::new("/"), cores)
     }

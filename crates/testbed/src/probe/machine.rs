@@ -82,9 +82,9 @@ impl MachineSample {
     }
 }
 
-/// Returns the load average of the last minute, not divided by the number of cores: the
-/// exponentially damped number of threads that were running, runnable or waiting for a disk; none
-/// if there is no /proc.
+/// Returns the load average of the last minute: the exponentially damped number of threads that
+/// were running, runnable or in uninterruptible sleep (proc_loadavg(5)). It is not divided by the
+/// number of cores. Returns none if there is no `/proc`.
 pub fn load_average() -> Option<f64> {
     first_number(&fs::read_to_string("/proc/loadavg").ok()?)
 }

@@ -40,8 +40,9 @@ pub enum ProfileError {
     /// perf is not installed.
     #[error("perf was not found")]
     NotFound,
-    /// perf cannot be started, or its output cannot be read.
-    #[error("cannot use perf: {0}")]
+    /// perf cannot be started, or the output of perf or of the gateway's own profiler cannot be
+    /// read.
+    #[error("cannot sample the stacks: {0}")]
     Io(#[from] io::Error),
     /// perf took no sample.
     #[error("perf took no samples: {0}")]
@@ -92,7 +93,7 @@ impl Profiler {
     /// Checks that perf is installed and that the kernel lets it sample, by sampling perf itself.
     ///
     /// # Errors
-    /// [`ProfileError::NotFound`], perf does not start, or the kernel refuses it.
+    /// perf is not installed, perf does not start, or the kernel does not let it sample.
     pub fn find() -> Result<(), ProfileError> {
         let version = ["--version"];
         if !output(&version)?.status.success() {
@@ -112,7 +113,8 @@ impl Profiler {
 
     /// Samples these processes, including their future threads, at this rate per second of CPU
     /// time. A kernel timer triggers the samples, because a virtual machine may have no other
-    /// source.
+    /// source. If `is_unwound`, perf copies a part of each stack into the file `data`, to be
+    /// unwound later; otherwise, it follows frame pointers.
     ///
     /// # Errors
     /// perf does not start.
@@ -150,7 +152,8 @@ impl Profiler {
     /// returns true, and the profile then contains only these earliest samples.
     ///
     /// # Errors
-    /// The kernel rejected perf, or perf's output cannot be read.
+    /// [`ProfileError::NoSamples`] if the kernel rejected perf or the processes used no CPU time;
+    /// [`ProfileError::Io`] if perf's output cannot be read.
     pub fn stop(
         mut self,
         is_enough: &(dyn Fn(u64) -> bool + Sync),

@@ -26,9 +26,10 @@ pub enum Scope {
     Tree,
 }
 
-/// The state of a component at one point in time. Times, context switches and ended processes count
-/// from the first sample or from the start of a process, and never decrease; the other figures are
-/// current values.
+/// The state of a component at one point in time. CPU times, waiting times and context switches
+/// count from the start of each process, and `processes_ended` from the first sample. They never
+/// decrease. The figures in `throttling` count from the creation of the control group. All other
+/// figures are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The time on `CLOCK_MONOTONIC`.
@@ -50,8 +51,8 @@ pub struct Sample {
     pub threads: u32,
     /// Processes that have ended since the first sample, for example replaced workers.
     pub processes_ended: u32,
-    /// The effects of the CPU limit of the component's control group; none if the component has no
-    /// separate group.
+    /// The effects of the CPU limit of the component's control group; none if it has no such group,
+    /// or if the kernel keeps no statistics for the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -72,17 +73,19 @@ pub struct Sampler {
     scope: Scope,
     cpu: Ledger<ProcessKey, u64>,
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
-    /// The folder of the component's separate CPU group, once the component has a process.
+    /// The folder of the group that `group_choice` selects, which is looked up once the component
+    /// has a process. The inner value is none if there is no such group.
     group: Option<Option<PathBuf>>,
     group_choice: GroupChoice,
 }
 
-/// The choice of the CPU group that a component's throttling is read from.
+/// The CPU group that a component's throttling is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupChoice {
-    /// A group that this program does not share.
+    /// The component's innermost group, unless this program is in the same group.
     Own,
-    /// Any group, even that of this program, which does no other work in a pod.
+    /// The component's innermost group, even if this program is in it: in a pod, this program does
+    /// no other work.
     Shared,
     /// The group of another container whose processes are visible.
     OfContainer,
@@ -155,9 +158,9 @@ impl Sampler {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
-    /// Returns the proportional set size of the component; none if it is not visible to this user.
-    /// The kernel walks all pages to compute it. This distorts the tail of the latency
-    /// distribution, so call this only before and after a load.
+    /// Returns the proportional set size of the component; none if that of any process is not
+    /// visible to this user. The kernel walks all pages to compute it. This distorts the tail of
+    /// the latency distribution, so call this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
         processes.map(|key| processes::pss_bytes(key.pid)).sum()

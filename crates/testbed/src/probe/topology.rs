@@ -12,7 +12,7 @@ use super::cgroup::cpu_limit;
 /// The folder where Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
-/// The highest plausible CPU number; a list with a higher one is corrupt.
+/// The highest plausible CPU number; ranges with a higher one are ignored.
 const CPU_MAX: usize = 1 << 16;
 
 /// Returns the CPUs that this process may use, in ascending order; empty if the system does not
@@ -23,7 +23,8 @@ pub fn allowed_cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(is_set).collect()
 }
 
-/// Returns the CPUs that this process may use, but no more than its CPU limit lets it keep busy.
+/// Returns the CPUs that this process may use, but no more than its CPU limit lets it keep busy,
+/// rounded up to a whole CPU.
 pub fn usable_cores() -> Vec<usize> {
     let mut cores = allowed_cores();
     if let Some(cpus) = cpu_limit() {
@@ -38,7 +39,7 @@ pub fn topology(allowed: &[usize]) -> Topology {
 }
 
 /// Returns the topology of the given CPUs, according to a directory with a folder `cpuN` for each.
-/// A CPU without a list of threads counts as a separate core.
+/// A CPU without a list of threads, or with a list that lacks it, counts as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =

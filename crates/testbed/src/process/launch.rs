@@ -35,19 +35,19 @@ const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// machine's hard limit is lower.
 pub(crate) const NOFILE: u64 = 65_536;
 
-/// The number of log lines in an error message.
+/// The maximum number of log lines in an error message.
 const TAIL_LINES: usize = 20;
 
 /// The program that supervises started processes: `gatebench supervise`.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The path of the program, which a gateway folder calls `gatebench`.
+    /// The path of the program. A gateway folder refers to the program as `gatebench`.
     pub program: PathBuf,
     /// The arguments before those of [`crate::supervise`].
     pub prefix_args: Vec<OsString>,
 }
 
-/// The small program for hosts without gateways.
+/// The name of the small program for hosts without gateways.
 const SMALL: &str = "gatebench-agent";
 
 impl Launcher {
@@ -266,8 +266,8 @@ impl Supervised {
         }
     }
 
-    /// Returns the reason why the supervisor could not start the process; none if it ended for
-    /// another reason.
+    /// Returns the supervisor's own error, such as a program that cannot be started; none if the
+    /// supervisor is still running or ended for another reason.
     pub(crate) fn supervisors_complaint(&mut self) -> Option<String> {
         if self.exit_status() != Some(Exit::Code(FAILED.into())) {
             return None;
@@ -291,7 +291,7 @@ pub struct PlainStart<'a> {
     /// The program's working folder, which also contains its logs and is created if it does not
     /// exist.
     pub work: &'a Path,
-    /// The cores that the program runs on [default: all].
+    /// The cores that the program runs on; all if empty.
     pub cores: &'a [usize],
 }
 
@@ -325,7 +325,7 @@ fn text_of(log: &Path) -> String {
     String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
-/// Returns the last lines of a string, without trailing empty lines.
+/// Returns the last [`TAIL_LINES`] lines of a string, without trailing empty lines.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")

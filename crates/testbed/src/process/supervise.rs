@@ -1,5 +1,5 @@
-//! The supervisor: a small process between gatebench and a gateway. It ends the gateway and
-//! everything that the gateway started, even if gatebench is killed by SIGKILL.
+//! The supervisor: a small process between gatebench and a program, such as a gateway. It ends the
+//! program and everything that the program started, even if gatebench is killed by SIGKILL.
 //!
 //! ```text
 //! gatebench ──stdin pipe──> supervisor (subreaper) ──> gateway ──> workers, orphans, …

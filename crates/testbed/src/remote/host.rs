@@ -34,7 +34,7 @@ pub struct RemoteHost {
     pub here: IpAddr,
     /// The address of the host that this machine can reach.
     pub there: IpAddr,
-    /// The cores available on the host, in ascending order.
+    /// The cores that gatebench may use on the host, in ascending order.
     pub cores: Vec<usize>,
     /// The host's clock, as in [`crate::probe::clock_identity`].
     pub clock: String,
@@ -258,8 +258,8 @@ impl RemoteHost {
     }
 }
 
-/// Returns the setup for the other end, without the size, which is the pod's, and without an image
-/// in place of the version, because the pod already runs the image.
+/// Returns the setup for the other end. It has no size, because the size is the pod's. A version
+/// that names an image is left out, because the pod already runs the image.
 fn in_pod(setup: &Setup) -> Setup {
     let version = setup.version.clone();
     Setup {

@@ -1,4 +1,4 @@
-//! The files of a gateway's working folder, for transfer between hosts.
+//! Reads and writes the text files of a gateway's working folder, for transfer between hosts.
 
 use std::fs;
 use std::io;
@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The maximum number of bytes that are sent of a file. Of a longer file, only the last bytes are
-/// sent, because an error is at the end of a log.
+/// The maximum number of bytes of a file that are sent. Of a longer file, only the last bytes are
+/// sent, because the error is usually at the end of a log.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
-/// The maximum number of files. A folder renders fewer; files that a gateway creates may be
-/// omitted.
+/// The maximum number of files. A gateway folder renders fewer; files that the gateway creates may
+/// be omitted.
 const FILES_MAX: usize = 1_000;
 
 /// The contents of text files, with their paths below the folder.
 pub(super) type Texts = Vec<(PathBuf, String)>;
 
-/// Returns the text files in a folder: rendered files and logs. Unreadable and binary files are
-/// omitted.
+/// Returns the text files in a folder and its subfolders: rendered files and logs. Unreadable files
+/// are omitted. Files that are not UTF-8 are also omitted, except logs and files longer than
+/// [`FILE_BYTES_MAX`], whose invalid bytes are replaced.
 pub(super) fn texts_of(folder: &Path) -> Texts {
     let mut texts = Texts::new();
     let mut folders = vec![folder.to_owned()];

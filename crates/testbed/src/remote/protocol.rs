@@ -36,7 +36,7 @@ pub(super) struct Hello {
     pub(super) here: IpAddr,
     /// The address of the host that the connection reached.
     pub(super) there: IpAddr,
-    /// The cores available on the host.
+    /// The cores that gatebench may use on the host, in ascending order.
     pub(super) cores: Vec<usize>,
     /// The host's clock, as in [`crate::probe::clock_identity`].
     pub(super) clock: String,
@@ -79,7 +79,8 @@ pub(super) enum Ask {
     StopService { number: usize },
     /// A request to the [`Role`](super::Role) of the remote end. The response is the role's.
     Role(Json),
-    /// Samples this process and its descendants from now on. The response is empty.
+    /// Makes new samplers observe this process and its descendants, unless a gateway was started.
+    /// The response is empty.
     Watch { pid: u32 },
     /// The response is [`Inspected`].
     Inspect,
@@ -90,17 +91,17 @@ pub(super) enum Ask {
 pub(crate) struct ServiceOrder {
     pub(crate) service: Ordered,
     pub(crate) listen: IpAddr,
-    /// The port; 0 chooses a free one.
+    /// The port of an upstream; 0 chooses a free one. Redis always uses a free port.
     pub(crate) port: u16,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ordered {
-    /// An upstream with a worker on each core of the host.
+    /// An upstream with a worker on each core that gatebench may use on the host.
     Upstream {
         kind: UpstreamKind,
         streams: usize,
-        /// The certificate and its key, for TLS.
+        /// The certificate and its key, for TLS; empty without TLS.
         files: Texts,
     },
     Redis,

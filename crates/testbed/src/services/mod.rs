@@ -47,7 +47,8 @@ struct Readiness {
 const TAKEN: &str = "Address already in use";
 
 impl Readiness {
-    /// Starts a server on one port. Returns none if another process uses the port.
+    /// Starts a server on one port, and waits until it is ready. Returns none if another process
+    /// uses the port.
     fn start(
         &self,
         start: PlainStart<'_>,

@@ -15,7 +15,7 @@ use crate::gateway::on_usable_port;
 use crate::process::{Launcher, PlainStart};
 use crate::system::command;
 
-/// The folder that Debian's packages are installed into, with a subfolder for each version.
+/// The folder that Debian installs PostgreSQL into, with a subfolder for each major version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The name of the database and of its owner.
@@ -24,10 +24,10 @@ const NAME: &str = "gatebench";
 /// The folder of the database's files, in the working folder.
 const DATA: &str = "data";
 
-/// A part of the line that PostgreSQL writes when it accepts connections.
+/// A part of the line that PostgreSQL writes when it has started.
 const READY: &str = "database system is ready to accept connections";
 
-/// The timeout for creating the database's files, and for starting PostgreSQL.
+/// The timeout of each step: creating the files, starting PostgreSQL, and creating the database.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// PostgreSQL may write [`READY`] before it accepts connections on the address, so both are

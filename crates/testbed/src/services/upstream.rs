@@ -83,7 +83,7 @@ impl UpstreamStart {
     ///
     /// # Errors
     /// [`DriverError::Upstream`] if the upstream ends, prints another line, or prints nothing in
-    /// time.
+    /// time; another error if the process cannot be started.
     pub fn start(&self, listen: SocketAddr) -> Result<Service, DriverError> {
         let mut command = self.command.clone();
         command.extend(["--listen".into(), listen.to_string().into()]);

@@ -14,19 +14,20 @@ use rustix::process::{
 
 use super::processes;
 
-/// The maximum number of bytes that are kept of an output, enough for an error message.
+/// The maximum number of bytes that are kept of each output, standard output or standard error. It
+/// is enough for an error message.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-/// The interval between checks for the exit and between reads of the output.
+/// The pause between two checks of a condition in [`wait_until`].
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The time that descendants of a command may still write after the command has ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
-/// The time that outputs may stay open after all processes that hold them were killed.
+/// The time to wait for the end of the outputs after processes that held them open were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
-/// The size of the buffer for reading an output: the capacity of a pipe.
+/// The size of the buffer for reading an output: the default capacity of a pipe in Linux.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// The maximum number of times that the buffer is filled in a row. The limit makes reading end even
@@ -40,9 +41,9 @@ pub(crate) struct Finished {
     pub output: String,
 }
 
-/// Runs a command to completion. After `timeout` the command is killed, and the error is
-/// [`io::ErrorKind::TimedOut`]. In either case, all processes of its group and all processes that
-/// hold its output open are killed.
+/// Runs a command to completion. A command that runs longer than `timeout` is killed, and the error
+/// is [`io::ErrorKind::TimedOut`]. In either case, the remaining processes of its group are killed,
+/// as are processes outside the group that hold its output open.
 pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finished> {
     let mut group = Group::start(command)?;
     let deadline = Instant::now() + timeout;
@@ -68,7 +69,7 @@ pub(crate) fn no_end(timeout: Duration) -> io::Error {
 struct Group {
     child: Child,
     outputs: [Output; 2],
-    /// The command's exit status, once the group was killed.
+    /// The command's exit status; none until the group has been killed.
     status: Option<ExitStatus>,
 }
 
@@ -104,14 +105,15 @@ impl Group {
         Ok(waitid(child, options)?.map(drop))
     }
 
-    /// Reads the outputs, and reports whether both have ended, so that no process can still write.
+    /// Reads the outputs, and reports whether both have ended, so no process can still write.
     fn falls_silent(&mut self) -> Option<()> {
         self.outputs.iter_mut().for_each(Output::read);
         let is_silent = self.outputs.iter().all(|it| it.pipe.is_none());
         is_silent.then_some(())
     }
 
-    /// Kills the rest of the group, and processes outside it that hold an output open.
+    /// Kills the rest of the group, and processes outside it that hold an output open. Returns the
+    /// command's exit status.
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
@@ -136,9 +138,10 @@ impl Drop for Group {
     }
 }
 
-/// One of the two outputs. It is read as it arrives, so that the writer does not block.
+/// A command's standard output or standard error. It is read while the command runs, so that the
+/// writer does not block.
 struct Output {
-    /// None once the output has ended.
+    /// None once the output has ended or cannot be read.
     pipe: Option<OwnedFd>,
     kept: Vec<u8>,
 }
@@ -191,7 +194,7 @@ pub(crate) fn wait_until<T>(deadline: Instant, mut check: impl FnMut() -> Option
     }
 }
 
-/// Formats a command for a shell.
+/// Formats a command so that it can be pasted into a shell.
 pub(crate) fn display(words: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
     let quoted = words.iter().map(|word| match word.as_str() {

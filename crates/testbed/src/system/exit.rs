@@ -1,4 +1,4 @@
-//! Describes the end of a process and of a supervised program.
+//! Describes how a process or a supervised program ended.
 
 use std::fmt;
 
@@ -29,12 +29,12 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The end of a supervised program.
+/// The way in which a supervised program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// The program stopped on request.
     Stopped,
-    /// The program did not stop in time on request, and was killed.
+    /// The program did not stop in time after the request, and was killed.
     Killed,
     /// The program had ended before the request to stop.
     Crashed(Exit),

@@ -8,8 +8,8 @@ pub(crate) fn path_folders() -> Vec<PathBuf> {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
 }
 
-/// Returns the folder of everything that gatebench installs: `gatebench` in XDG_DATA_HOME [default:
-/// `~/.local/share`].
+/// Returns the folder that gatebench installs programs into: `gatebench` in XDG_DATA_HOME [default:
+/// `~/.local/share`]. Debian packages are installed elsewhere.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(env::var_os(name)?);
@@ -20,7 +20,7 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
     Some(data.join("gatebench"))
 }
 
-/// Returns the folder with links to all installed programs, which is searched after PATH.
+/// Returns the folder with links to the programs in [`data_folder`]. It is searched after PATH.
 pub(crate) fn bin_folder() -> Option<PathBuf> {
     Some(data_folder()?.join("bin"))
 }

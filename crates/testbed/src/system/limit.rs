@@ -14,7 +14,7 @@ use super::owner::Owner;
 pub const NO_GROUPS: &str = "run gatebench as root, or with `systemd-run --user --scope gatebench ...` if systemd \
      allows it; in a container, mount /sys/fs/cgroup writable";
 
-/// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
+/// The period of a CPU limit, which is also the default of the kernel, Docker and Kubernetes.
 const CPU_PERIOD_US: u64 = 100_000;
 
 /// The prefix of the groups' names, which is used to find groups that killed supervisors left
@@ -25,7 +25,7 @@ const NAME_PREFIX: &str = "gatebench-";
 /// the group.
 const PROCS: &str = "cgroup.procs";
 
-/// A control group.
+/// A control group, of version 1 or 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// True if the group belongs to the unified hierarchy of version 2.
@@ -39,7 +39,7 @@ pub struct Group {
 pub enum Amount {
     /// CPU time per wall time, in thousandths of a CPU.
     CpuMillis(u32),
-    /// Memory without swap.
+    /// Memory. No swap is available in addition.
     MemoryBytes(u64),
 }
 
@@ -75,7 +75,7 @@ impl Amount {
     }
 }
 
-/// Returns the CPU time in one period, in microseconds.
+/// Returns the CPU time that the limit allows in one period, in microseconds.
 fn quota_us(millis: u32) -> u64 {
     u64::from(millis) * CPU_PERIOD_US / 1_000
 }
@@ -103,7 +103,7 @@ pub enum LimitError {
         /// The system's error.
         error: io::Error,
     },
-    /// There is no group with this controller.
+    /// There is no usable group with this controller.
     #[error("no control group with the {0} controller is mounted")]
     NotMounted(&'static str),
 }
@@ -114,7 +114,7 @@ impl Limit {
     /// for a controller, innermost first.
     ///
     /// # Errors
-    /// [`LimitError::Group`] for the innermost group, or [`LimitError::NotMounted`].
+    /// [`LimitError::Group`] for the innermost group that was tried, or [`LimitError::NotMounted`].
     pub fn find_all(
         amounts: &[Amount],
         groups: impl Fn(&str) -> Vec<Group>,
@@ -263,8 +263,8 @@ impl<'a> LimitedGroups<'a> {
         Ok(groups)
     }
 
-    /// Runs a function in the groups. Processes that it starts stay there, and this process
-    /// returns.
+    /// Moves this process into the groups, runs `act`, and moves this process back. Processes that
+    /// `act` starts stay in the groups.
     pub(crate) fn inside<T>(&self, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.folders.iter().try_for_each(|folder| move_to(folder))?;
         let done = act();

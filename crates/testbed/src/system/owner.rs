@@ -14,9 +14,9 @@ use super::processes;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
-/// A unique identifier of a process. The process ID and the start time alone are not unique: a
-/// container engine may be shared by PID namespaces, each of which numbers its processes from 1,
-/// and containers may outlive a boot, after which the ticks start again from 0.
+/// A unique identifier of a process. The process ID and the start time alone are not unique. PID
+/// namespaces, each of which numbers its processes from 1, may share a container engine. Containers
+/// may outlive a boot, after which the ticks start again from 0.
 ///
 /// The text form is `PID-TICKS-NAMESPACE-BOOT`.
 #[derive(Clone, Debug, PartialEq, Eq)]

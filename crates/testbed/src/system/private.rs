@@ -1,4 +1,4 @@
-//! Files with keys and passwords, which no other user may read.
+//! Writes files with keys and passwords, which only this user and, if needed, one group may read.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 const PRIVATE: u32 = 0o600;
 const PRIVATE_AND_GROUP: u32 = 0o640;
 
-/// The end of the first line of a certificate's key in PEM (RFC 7468 sections 10 and 11).
+/// The end of the first line of a private key in PEM (RFC 7468 sections 10 and 11).
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
 /// The beginnings of password hashes in the formats of htpasswd and crypt(5).
@@ -21,13 +21,13 @@ const PASSWORD_HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "
 /// others.
 ///
 /// # Errors
-/// The system's error.
+/// The file cannot be created, restricted or written.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = create_private(path)?;
     file.write_all(bytes)
 }
 
-/// Creates an empty file that only this user may read.
+/// Creates a file that only this user may read, or empties an existing file and restricts it.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     let file = options
@@ -40,9 +40,9 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a file of a gateway. If the file contains one of these secrets, a private key or the hash
-/// of a password, only this user may read it and, if this user is root, also `group`. Other files
-/// stay readable, because workers without privileges may need them.
+/// Writes a file of a gateway. If `text` contains one of `secrets`, a private key or a password
+/// hash, only this user may read the file; if this user is root, `group` may read it too. The
+/// permissions of other files are not restricted, because workers without privileges may need them.
 pub(crate) fn write_rendered(
     path: &Path,
     text: &str,

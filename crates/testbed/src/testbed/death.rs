@@ -1,4 +1,4 @@
-//! Errors about parts that ended without being stopped.
+//! Errors about parts that ended before they were stopped.
 
 use gatebench_model::Culprit;
 
@@ -17,7 +17,7 @@ pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
     let culprit = Culprit::Gateway(label.into());
     let remedy = match exit {
         Exit::Code(0) => {
-            "keep the program in the foreground: add an option such as -D or `daemon off` to `start`"
+            "keep the program in the foreground: add an option such as `-D FOREGROUND` or `daemon off;` to `start`"
         }
         Exit::Code(_) => "read the gateway's logs in the trial's folder",
         Exit::Signal(_) => {

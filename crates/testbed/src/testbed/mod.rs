@@ -112,7 +112,7 @@ impl Testbed {
         })
     }
 
-    /// Returns the pods of the run, if it is in a cluster.
+    /// Returns the pods of the run, if the run is in a cluster.
     pub fn pods(&self) -> Option<&Arc<Pods>> {
         self.pods.as_ref()
     }
@@ -146,7 +146,8 @@ impl Testbed {
         hosts.max_by_key(|host| host.cores.len()).map(|it| &**it)
     }
 
-    /// Returns the clocks of the upstreams' machines, as in [`clock_identity`].
+    /// Returns the identity of the clock of each upstream host, in the format of
+    /// [`clock_identity`].
     pub fn upstream_clocks(&self) -> Vec<String> {
         match &self.others.upstreams[..] {
             [] => vec![clock_identity()],
@@ -180,11 +181,12 @@ impl Testbed {
         }
     }
 
-    /// Renders a gateway with a scenario as if to start it, with placeholders for ports and
-    /// folders.
+    /// Checks that a gateway supports a scenario, and renders the gateway's files and commands as
+    /// if to start it. Starts no process.
     ///
     /// # Errors
-    /// The gateway does not support a policy, or a template does not render.
+    /// The gateway does not support a policy, a template does not render, or the user's
+    /// configuration does not use the ports that its template is given.
     pub fn rehearse(
         &self,
         gateway: &FoundGateway,

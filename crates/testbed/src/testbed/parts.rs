@@ -7,7 +7,7 @@ use gatebench_model::{Placement, Scenario, Variant};
 
 use crate::gateway::{FoundGateway, Opening};
 
-/// The IP address of parts on this machine.
+/// The default IP address of parts on this machine.
 pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A part of a trial.
@@ -18,7 +18,7 @@ pub enum Part {
     Gateway,
 }
 
-/// The parts of a trial that are to be started.
+/// The inputs for starting the parts of a trial.
 #[derive(Clone, Copy)]
 pub struct TrialParts<'a> {
     pub scenario: &'a Scenario,
@@ -33,8 +33,8 @@ pub struct TrialParts<'a> {
     pub streams: usize,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// The samples per second that the gateway's own profiler takes; none if the folder has no
-    /// profiler or it must not run.
+    /// The samples per second that the gateway's own profiler takes, if the gateway has one; none
+    /// if the gateways' own profilers are off.
     pub profile: Option<u32>,
     /// The request that determines when the gateway is ready [default: the request in the gateway's
     /// folder].

@@ -104,8 +104,8 @@ impl GatewaySampler {
         }
     }
 
-    /// Returns the proportional set size. The kernel walks every page to compute it, so do not call
-    /// this during a measurement.
+    /// Returns the proportional set size in bytes. The kernel walks every page to compute it, so do
+    /// not call this during a measurement.
     pub fn pss_bytes(&self) -> Option<u64> {
         match self {
             Self::Here(sampler) => sampler.pss_bytes(),
@@ -113,7 +113,8 @@ impl GatewaySampler {
         }
     }
 
-    /// Observes threads and files. Do not call this during a measurement, because it is slow.
+    /// Returns the CPU time of each thread and the size of each file that the gateway writes. Do
+    /// not call this during a measurement, because it is slow.
     pub fn outside(&self) -> Outside {
         match self {
             Self::Here(sampler) => sampler.outside(),

@@ -35,7 +35,8 @@ enum Front {
     /// The upstream itself.
     Upstream,
     Gateway(StartedGateway),
-    /// A gateway that the user started, with its label and the root of its process tree.
+    /// A gateway that the user started, with its label and, if they are known, the root of its
+    /// process tree and its pod.
     Attached {
         label: String,
         pid: Option<u32>,
@@ -113,7 +114,8 @@ impl Running {
         &self.target
     }
 
-    /// Returns the running targets of the upstream; empty if gatebench did not start it.
+    /// Returns the targets of all upstreams that are not deliberately down; empty if gatebench
+    /// started no upstream.
     pub fn upstream(&self) -> Vec<Wire> {
         self.upstreams.up()
     }
@@ -149,7 +151,8 @@ impl Running {
         }
     }
 
-    /// Returns the gateway's own profiler, if it runs one.
+    /// Returns the gateway's own profiler, if one runs in this trial and the gateway is on this
+    /// machine.
     pub fn own_profiler(&self) -> Option<&OwnProfiler> {
         match &self.front {
             Front::Gateway(started) => started.profiler.as_ref(),
@@ -169,7 +172,7 @@ impl Running {
         tail.unwrap_or_default()
     }
 
-    /// Returns the error for a part that has died, or for a lost connection to the gateway's host.
+    /// Returns the error for a part that has died, or for a lost connection to a part's host.
     pub fn death(&mut self) -> Option<DriverError> {
         let upstreams = &mut self.upstreams;
         let front = self.front.death();
@@ -191,14 +194,14 @@ impl Running {
         self.upstreams.start_first_again()
     }
 
-    /// Kills the gateway's control plane.
+    /// Kills the gateway's control plane, if it has one on this machine.
     pub fn kill_control_plane(&mut self) {
         if let Some(local) = self.local_gateway() {
             local.kill_control_plane();
         }
     }
 
-    /// Restarts the gateway's control plane at its address.
+    /// Restarts the gateway's control plane at its address, if it has one on this machine.
     ///
     /// # Errors
     /// The control plane does not start.

@@ -22,7 +22,7 @@ pub(super) struct StartedGateway {
     pub(super) stderr_log: PathBuf,
     /// None if the gateway's folder names no access log, or if the gateway runs on another host.
     pub(super) access_log: Option<PathBuf>,
-    /// The gateway's own profiler, if it runs on this machine.
+    /// The gateway's own profiler, if it runs in this trial and the gateway is on this machine.
     pub(super) profiler: Option<OwnProfiler>,
 }
 
@@ -31,11 +31,11 @@ pub(super) struct StartedGateway {
 pub struct Shutdown {
     /// A description for the record, such as `on SIGTERM after 12 ms`.
     pub words: String,
-    /// A warning for the reader.
+    /// A warning, if the gateway was killed after the timeout, or if stopping it failed.
     pub warning: Option<String>,
     /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,
-    /// The number of lines in the gateway's access log, if its path is known.
+    /// The number of lines in the gateway's access log, if its path is known and it can be read.
     pub access_log_lines: Option<u64>,
     /// The number of lines in the gateway's standard error.
     pub stderr_lines: u64,
@@ -60,11 +60,11 @@ impl StartedGateway {
             }
             Ok(Ended::Crashed(exit)) => {
                 crashed = Some(death::of_gateway(&self.label, exit, ""));
-                format!("by itself, {}", death::exit_words(exit))
+                format!("by itself: {}", death::exit_words(exit))
             }
             Err(error) => {
                 warning = Some(error.to_string());
-                format!("by itself: {error}")
+                format!("unknown: {error}")
             }
         };
         Shutdown {
@@ -77,7 +77,7 @@ impl StartedGateway {
     }
 }
 
-/// Counts the lines of a file without loading it; 0 if it does not exist.
+/// Counts the complete lines of a file without loading it into memory; 0 if it does not exist.
 fn lines(path: &Path) -> io::Result<u64> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),

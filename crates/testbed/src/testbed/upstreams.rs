@@ -98,15 +98,15 @@ pub(super) struct Hosts {
 struct Starting<'a> {
     trial: &'a TrialParts<'a>,
     hosts: &'a Hosts,
-    /// The address for upstreams on this machine.
+    /// The IP address that upstreams and Redis on this machine listen on.
     listen: IpAddr,
-    /// The certificate, if the upstreams use TLS.
+    /// The certificate and its key, if the upstreams use TLS.
     identity: Option<&'a Identity>,
     launcher: &'a Launcher,
 }
 
 impl Starting<'_> {
-    /// Starts the upstream with this number.
+    /// Starts a target. If there are several hosts, `number` selects the host.
     fn start(
         &self,
         number: usize,
@@ -175,9 +175,9 @@ fn files(identity: &Identity) -> Vec<(std::path::PathBuf, String)> {
 }
 
 impl Upstreams {
-    /// Starts the targets of the scenario's own upstream and, if there is a gateway, the further
-    /// upstreams, Redis and PostgreSQL. Without a gateway there is a single target, which uses the
-    /// protocol that the gateway would use.
+    /// Starts the targets of the scenario's own upstream. If there is a gateway, also starts the
+    /// further upstreams and, if they are needed, Redis and PostgreSQL. Without a gateway there is
+    /// a single target, which uses TLS if clients of the gateway would.
     pub(super) fn start(
         trial: &TrialParts<'_>,
         hosts: &Hosts,
@@ -226,7 +226,7 @@ impl Upstreams {
         Ok(upstreams)
     }
 
-    /// Returns the scenario with the address of its Redis.
+    /// Returns the scenario with the address of the Redis server that was started, if there is one.
     pub(super) fn with_redis(&self, scenario: &Scenario) -> Scenario {
         let scenario = scenario.clone();
         match &self.redis {
@@ -235,20 +235,20 @@ impl Upstreams {
         }
     }
 
-    /// Returns the addresses of the scenario's own upstream in order, including those that are
-    /// down.
+    /// Returns the addresses of the targets of the scenario's own upstream, in order, including
+    /// targets that are down.
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         let own = self.all.iter().filter(|target| target.name.is_none());
         own.map(|target| target.address).collect()
     }
 
-    /// Returns the further upstreams by name.
+    /// Returns the names and addresses of the further upstreams.
     pub(super) fn named(&self) -> Vec<(String, SocketAddr)> {
         let named = |target: &Target| Some((target.name.clone()?, target.address));
         self.all.iter().filter_map(named).collect()
     }
 
-    /// Returns the running targets.
+    /// Returns the targets that are not deliberately down.
     pub(super) fn up(&self) -> Vec<Wire> {
         let up = self.all.iter().filter(|target| target.process.is_some());
         up.map(|target| Wire::new(target.address, self.certificate.clone()))
@@ -285,7 +285,7 @@ impl Upstreams {
         Ok(())
     }
 
-    /// Returns the error for a target that has died.
+    /// Returns the error for a target that has died, or for a lost connection to a target's host.
     pub(super) fn death(&mut self) -> Option<DriverError> {
         let mut running = self.all.iter_mut().filter_map(|it| it.process.as_mut());
         running.find_map(Process::death)
@@ -296,7 +296,8 @@ impl Upstreams {
         self.postgres.as_ref().map(|it| it.addr)
     }
 
-    /// Returns the name of a server, Redis or PostgreSQL, that was started and has ended.
+    /// Returns the name of a server, Redis or PostgreSQL, that was started and has ended. A lost
+    /// connection to the host of Redis has the same result.
     pub(super) fn ended_server(&mut self) -> Option<&'static str> {
         let redis = self
             .redis

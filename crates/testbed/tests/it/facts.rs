@@ -102,8 +102,8 @@ fn each_rendered_for(
     }
 }
 
-/// Returns a scenario with the properties that are missing from the scenarios that all folders
-/// support.
+/// Returns a small scenario with several policies and with values that need quoting, for folders
+/// that support few scenarios of the repository.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\

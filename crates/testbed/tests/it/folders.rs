@@ -49,8 +49,8 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
     assert!(pinned > 0);
 }
 
-/// The folders of gateways that cannot run here are at least rendered, for each scenario that the
-/// folders claim to support, and the rendered JSON files must be valid.
+/// Some gateways cannot run here, so each folder is at least rendered for each scenario that it
+/// claims to support. All rendered JSON must be valid.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();

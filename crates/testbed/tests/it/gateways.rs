@@ -1,5 +1,4 @@
-//! Starts the gateways of the repository: all must behave alike, and leave no process or file
-//! behind.
+//! Starts gateways of the repository: all must behave alike, and leave no process behind.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;

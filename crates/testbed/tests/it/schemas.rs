@@ -1,6 +1,6 @@
-//! Checks the files rendered for a gateway, with everything that its folder claims to support,
-//! against its vendor's schemas. This repository keeps no vendor's files: the schemas come from
-//! registries.
+//! Checks the files rendered for Gravitee, with policies that its folder claims to support,
+//! against the vendor's schemas. This repository keeps no vendor's files: the schemas come from
+//! Maven's registry.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,8 +65,8 @@ const ENDPOINT: &str = "(endpoint)";
 /// The subject of the schema for the configuration that the endpoints of a group share.
 const ENDPOINTS: &str = "(endpoints of a group)";
 
-/// Returns a scenario whose routes have no policy, all policies that the folder claims to support,
-/// or one of these policies, in turn.
+/// Returns a scenario whose routes have, in turn, no policy, all seven policies below, and each of
+/// these policies alone.
 fn scenario_of(routes: usize) -> Scenario {
     let mut text = "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\n\
                     consumers: [{name: alice, keys: [alice-s]}]\nroutes:\n"

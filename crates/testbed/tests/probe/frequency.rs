@@ -55,7 +55,7 @@ fn the_frequency_of_each_core_is_read_again_each_time() {
     let machine = Machine::new("cpufreq");
     machine.run_at(0, "2900000");
     machine.run_at(1, "3250000");
-    // A constant value adds nothing to the governor's frequency.
+    // The values in /proc/cpuinfo are ignored, because cpufreq takes precedence.
     machine.cpuinfo(&["2600.000", "2600.000"]);
     assert_eq!(machine.source(), FrequencySource::Cpufreq);
     assert_eq!(machine.read_khz(&[1, 0]), Some(vec![3_250_000, 2_900_000]));

@@ -35,8 +35,8 @@ pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Ra
     }
 }
 
-/// Returns the delay in X-Delay. With X-Delay-Percent, only this percentage of the requests, chosen
-/// at random, is delayed; the delay of the others is 0.
+/// Returns the delay in X-Delay, in nanoseconds. With X-Delay-Percent, only this percentage of the
+/// requests, chosen at random, is delayed; the delay of the others is 0.
 fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str> {
     let Some(delay) = asked.text("X-Delay") else {
         return Ok(0);
@@ -52,8 +52,8 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// Returns the delay in X-Slowdown, which is added to X-Delay from the time in X-Slowdown-From on.
-/// Without X-Slowdown-From, it is always added.
+/// Returns the delay in X-Slowdown, in nanoseconds, which is added to that in X-Delay. Before the
+/// time in X-Slowdown-From, it is 0.
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {
         return Ok(0);

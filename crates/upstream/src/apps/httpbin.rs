@@ -109,8 +109,8 @@ fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// Returns the request's fields, method and origin as JSON. It is compressed with gzip (RFC 9110
-/// 8.4.1.3) even if the client does not accept gzip.
+/// Returns the request's fields, method and origin as JSON. The JSON is compressed with gzip (RFC
+/// 9110 8.4.1.3) even if the client does not accept gzip.
 fn gzip(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let mut plain = b"{\"gzipped\":true,\"headers\":".to_vec();
     anything::write_fields(&mut plain, asked);

@@ -37,8 +37,8 @@ impl Apps {
     }
 }
 
-/// Decides the response when the head is known. `scratch`, which is empty, receives bytes that the
-/// response needs once the request is complete.
+/// Decides the response from the head of the request. `scratch`, which must be empty, receives
+/// bytes that the response needs once the request is complete.
 pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;
     match apps.kind {
@@ -50,13 +50,13 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
         Kind::Any => as_requested(asked),
-        // This kind has a separate implementation, which never calls this function.
+        // This kind is implemented in `fault_server`, which never calls this function.
         Kind::Pathology => Response::not_found(),
     }
 }
 
-/// Returns the response of [`Kind::Any`]. The request can set its status (default 200) and its size
-/// (default 2 bytes).
+/// Returns the response of [`Kind::Any`]. The request can set the status of the response (default
+/// 200) and the size of its body (default 2 bytes).
 fn as_requested(asked: &Asked<'_>) -> Response {
     let bytes = asked.text("X-Response-Bytes");
     let status = asked.text("X-Response-Status");

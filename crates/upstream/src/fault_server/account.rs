@@ -24,18 +24,20 @@ pub struct Account {
     pub epoch_ns: Option<u64>,
     /// The number of requests in the warm-up, which no other count includes.
     pub warm_up: u64,
-    /// The number of complete requests. A request that is not included in `answered`, `reset` or
-    /// `abandoned` is still being served.
+    /// The number of complete requests for a case. A request that is not included in `answered`,
+    /// `reset` or `abandoned` is still being served.
     pub received: u64,
-    /// The number of responses whose last byte was passed to the kernel.
+    /// The number of responses whose last byte was queued for sending.
     pub answered: u64,
     /// The number of responses that were cut off by a planned reset.
     pub reset: u64,
-    /// The number of requests whose client disconnected before the end of the response.
+    /// The number of requests whose client disconnected, or canceled the HTTP/2 stream, before the
+    /// end of the response.
     pub abandoned: u64,
     /// The total size of the bodies of complete responses, in bytes.
     pub body_bytes: u64,
-    /// The time from a request's arrival to the last byte of its response, or to the reset.
+    /// The time from a request's arrival until the last byte of its response is queued, or until
+    /// the reset.
     pub service_ns: Quantiles,
     /// The delay beyond the time that the case sets, which shows how accurate this upstream is.
     pub overshoot_ns: Quantiles,
@@ -48,7 +50,7 @@ pub struct Account {
 /// Arrivals, compared with a schedule that begins at the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
-    /// The number of arrivals per second.
+    /// The number of arrivals per second in the schedule.
     pub rate_per_second: f64,
     /// The number of arrivals that followed the previous arrival within a tenth of the nominal gap.
     pub back_to_back: u64,
@@ -126,8 +128,8 @@ pub(super) enum End {
     Abandoned,
 }
 
-/// The current account, which the workers share. A lock per request is cheap compared with the time
-/// that a request spends here.
+/// The current account, which the workers share. Each request takes its lock twice, which is cheap
+/// compared with the time that the request spends here.
 #[derive(Debug)]
 pub(super) struct Accounts(Mutex<Growing>);
 
@@ -233,7 +235,7 @@ impl Accounts {
         self.lock().receive(now_ns)
     }
 
-    /// Notes the end of a request, which the case had set to the time `due_ns`.
+    /// Notes the end of a request at `now_ns`. The case prescribed the time `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;

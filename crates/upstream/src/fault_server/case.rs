@@ -3,7 +3,8 @@
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 
-/// The maximum service time, in nanoseconds (an hour).
+/// The maximum duration in a query and the maximum service time drawn from a distribution, in
+/// nanoseconds (an hour).
 const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
 /// The maximum size of a body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 20;
@@ -14,9 +15,9 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 pub enum Case {
     /// Every request takes `service`.
     Constant { service_ns: u64 },
-    /// Like [`Case::Constant`], but responses that are due during a stall are sent at its end. The
-    /// length of each stall is `lasts`. The stalls begin `at`, `at + every`, `at + 2·every` and so
-    /// on after the epoch.
+    /// Like [`Case::Constant`], but responses that are due during a stall are sent at its end. Each
+    /// stall has the length `lasts`. The stalls begin at the times `at`, `at + every`, `at +
+    /// 2·every` and so on after the epoch.
     Stall {
         every_ns: u64,
         lasts_ns: u64,
@@ -50,8 +51,8 @@ pub enum Case {
         service_ns: u64,
         bytes: u64,
     },
-    /// The head and the first piece are sent after `service`, and each other piece is sent `every`
-    /// after the previous piece. The last piece may be shorter than the others.
+    /// The head and the first piece are sent after `service`, and each further piece is sent
+    /// `every` after the previous piece. The last piece may be shorter than the others.
     Trickle {
         bytes: u64,
         piece_bytes: u64,
@@ -60,7 +61,7 @@ pub enum Case {
     },
 }
 
-/// The reason that a path and query do not name a [`Case`].
+/// The reason why a path and its query do not name a [`Case`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaseError {
     #[error("no such path; the paths are {PATHS}")]

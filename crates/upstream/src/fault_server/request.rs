@@ -51,7 +51,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// Decides the response when the head is known.
+    /// Decides the response from the head of the request.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
         let what = if is_control {
             let mut body = Vec::new();
@@ -79,7 +79,7 @@ impl Request {
         }
     }
 
-    /// Counts a request that has just become complete.
+    /// Counts a request that has just become complete, unless its path is a control path.
     pub(super) fn note<I>(&mut self, env: &Env<'_, '_, I>, wire_bytes: u64) {
         if self.is_control {
             return;
@@ -100,7 +100,7 @@ impl Request {
         }
     }
 
-    /// Returns the head and the body of an immediate response; none for a case.
+    /// Returns the head and the body of an immediate response; `None` if the path names a case.
     pub(super) fn at_once(&self) -> Option<(HeadOptions<'static>, &[u8])> {
         let What::AtOnce(response, scratch) = &self.what else {
             return None;
@@ -183,7 +183,7 @@ impl Job {
         self.account(env, end, env.io.now_ns());
     }
 
-    /// Records a response whose client has disconnected.
+    /// Records a response whose client has disconnected or has canceled the stream.
     pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
         self.account(env, End::Abandoned, env.now_ns);
     }

@@ -19,8 +19,9 @@ use crate::worker;
 /// The time before a deadline that a worker spends polling instead of sleeping, because a sleeping
 /// thread wakes up later than the accuracy of this origin allows.
 const SPIN_NS: u64 = 150_000;
-/// The time before a deadline that a worker with a dedicated core spends polling. Under a steady
-/// load, such a worker never sleeps, so it never receives requests late.
+/// The time before a deadline that a worker with a dedicated core spends polling. While a response
+/// is always due within this time, such a worker never sleeps, so it receives requests without
+/// delay.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
 /// The state that the workers share.
@@ -76,7 +77,8 @@ const NO_ACCOUNT: &str = "upstream: the account cannot be written as JSON\n";
 const NO_PLAN: &str =
     "upstream: the query is invalid; write ?rate=1000 or ?rate=1000&warm_up=500\n";
 
-/// Parses a query: empty, a rate, or a rate followed by a warm-up.
+/// Parses a query that is empty, or contains a rate, or a rate followed by a warm-up. Returns
+/// `None` if it is invalid.
 fn plan(query: &str) -> Option<Plan> {
     if query.is_empty() {
         return Some(Plan::default());

@@ -1,10 +1,10 @@
 //! A client's HTTP/2 connection, with requests on many streams. Each response is sent when it is
 //! due.
 //!
-//! The responses to requests that were received together are sent together, stamped with one
-//! reading of the clock. While a send is outstanding, no more responses are queued. A client that
-//! reads slowly therefore delays only its own responses, and the output in memory stays bounded
-//! although receiving is never paused.
+//! The responses that are due together are sent together, stamped with one reading of the clock.
+//! While a send is outstanding, no more responses are queued. A client that reads slowly therefore
+//! delays only its own responses, and the output in memory stays bounded although receiving is
+//! never paused.
 
 mod heads;
 mod reply;
@@ -25,7 +25,7 @@ pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
 /// A request and its response on one stream. The memory is reused for later requests.
 pub(crate) trait Responding<I: Io, O>: Default {
-    /// Decides the response when the head is known.
+    /// Decides the response from the head of the request.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
     /// Handles a piece of the request's body. Returns how many of its bytes are kept.
@@ -34,7 +34,8 @@ pub(crate) trait Responding<I: Io, O>: Default {
     /// Refuses the request with this response, which replaces the one that was decided before.
     fn refuse(&mut self, response: Response);
 
-    /// Counts the complete request and its bytes. Returns the time at which its response is due.
+    /// Counts the complete request and its bytes, unless its path is a control path. Returns the
+    /// time at which the response is due.
     fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
 
     /// Sends the next part of the response.

@@ -14,7 +14,7 @@ pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 pub(crate) enum Step {
     /// There is more to send, now or when the client allows it.
     More,
-    /// There is more to send, but not before this time.
+    /// There is more to send, but not before this time, in nanoseconds by the monotonic clock.
     Later(u64),
     /// Everything has been sent.
     Done,

@@ -1,5 +1,5 @@
-//! Tests HTTP/2 on the same port as HTTP/1.1, with prior knowledge and by ALPN, with curl and with
-//! gatebench's own client.
+//! Tests HTTP/2 on the same port as HTTP/1.1, with prior knowledge and by ALPN. The clients are
+//! curl and gatebench's own client.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Tests the origins over real sockets, with both event loops.
+//! Tests the origins over real sockets, with each event loop that the kernel allows.
 
 use std::io::{ErrorKind, Read as _};
 use std::process::Command;

@@ -34,7 +34,8 @@ impl Engine {
     }
 
     /// Returns the number of the order that the helper is working on, or was working on when it
-    /// ended. Returns `None` between two orders and while the helper compiles a stylesheet.
+    /// ended. Returns `None` if the helper works on no transformation, for example while it
+    /// compiles a stylesheet.
     pub fn at_hand(&self) -> Option<u64> {
         let mut number = [0; size_of::<u64>()];
         self.at_hand.read_exact_at(&mut number, 0).ok()?;

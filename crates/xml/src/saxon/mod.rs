@@ -235,7 +235,8 @@ impl SaxonStylesheet {
     /// element, for `json-to-xml(.)`. `xsl:output` determines the form of the result.
     ///
     /// # Errors
-    /// Fails if the input is not a document or exceeds a limit.
+    /// Fails if the input exceeds a limit or has a document type. Also fails if the input is
+    /// neither UTF-8 nor well-formed XML in another encoding.
     pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
         let number = next_number();
         let input = text::input(input, limits)?;
@@ -256,7 +257,7 @@ impl SaxonStylesheet {
 }
 
 impl Order {
-    /// Waits for the result.
+    /// Sends the order to a helper and waits for the result.
     ///
     /// # Errors
     /// Returns Saxon's message if it rejects the input or the stylesheet. Also fails if the helper

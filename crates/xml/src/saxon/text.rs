@@ -7,7 +7,7 @@ use crate::errors::Complaints;
 use crate::limits::Limits;
 use crate::precheck;
 
-/// Returns the order to compile a stylesheet, in the form that helper.py expects.
+/// Returns the JSON with which helper.py compiles a stylesheet.
 pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> String {
     let pairs = parameters.iter();
     let pairs = pairs.map(|(name, value)| (json_escaped(name), json_escaped(value)));

@@ -44,8 +44,8 @@ pub(crate) struct Chain<'a, 'c> {
     pub definitions: &'a Definitions,
     pub parameters: &'a Parameters,
     pub content: Content<'a>,
-    /// The client, which determines the format of faults. An envelope takes precedence over a
-    /// header.
+    /// The client, which determines the format of faults. Unless the Content-Type is JSON, the
+    /// version of a request's envelope takes precedence over the Content-Type.
     pub client: &'c mut Client,
 }
 
@@ -90,7 +90,8 @@ impl<'a> Chain<'a, '_> {
         })
     }
 
-    /// Validates the envelope. In a request, its version determines the client's format.
+    /// Validates the envelope. In a request from a SOAP client, its version determines the client's
+    /// format.
     pub fn validate_envelope(&mut self, is_request: bool) -> Result<(), Failure> {
         let definitions = self.definitions;
         if definitions.soap11.is_none() && definitions.soap12.is_none() {

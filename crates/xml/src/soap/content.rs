@@ -47,7 +47,7 @@ impl<'a> Content<'a> {
     /// Returns the tree that parsing the content's text yields.
     ///
     /// # Errors
-    /// Fails if the text is not well-formed.
+    /// Fails if the text is not well-formed or exceeds a limit.
     pub fn tree(&mut self) -> Result<&mut Document, Complaints> {
         self.settle()?;
         match &mut self.form {
@@ -93,7 +93,7 @@ impl<'a> Content<'a> {
     /// Parses the text into a new tree, whose nodes have line numbers.
     ///
     /// # Errors
-    /// Fails if the text is not well-formed.
+    /// Fails if the text is not well-formed or exceeds a limit.
     pub fn tree_with_lines(&self) -> Result<Document, Complaints> {
         Document::parse(&self.render()?, self.limits)
     }
@@ -133,7 +133,7 @@ impl<'a> Content<'a> {
     /// replaces this content.
     ///
     /// # Errors
-    /// Fails if the text cannot be transformed there.
+    /// See [`SaxonStylesheet::order`]. Also fails if the tree has no canonical form.
     pub fn order(&self, stylesheet: &SaxonStylesheet) -> Result<Order, Complaints> {
         match &self.form {
             Form::Text { bytes, .. } => stylesheet.order(bytes, self.limits),
@@ -156,7 +156,7 @@ impl<'a> Content<'a> {
     /// Returns the text of the content.
     ///
     /// # Errors
-    /// Fails if the tree has no canonical form.
+    /// Fails if the tree has no canonical form or its text exceeds a limit.
     pub fn render(&self) -> Result<Vec<u8>, Complaints> {
         match &self.form {
             Form::Text { bytes, .. } => Ok(bytes.to_vec()),

@@ -115,7 +115,8 @@ impl Definitions {
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,
-    /// False if the machine cannot start a thread, in which case all definitions fail.
+    /// False if the compiling thread did not start or panicked. All definitions except the routes'
+    /// expressions then fail.
     has_thread: bool,
 }
 

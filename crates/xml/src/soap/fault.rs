@@ -20,7 +20,7 @@ pub struct Fault {
     pub status: u16,
     pub content_type: &'static str,
     pub body: Vec<u8>,
-    /// The cause of the failure.
+    /// The party that caused the failure.
     pub culprit: Culprit,
 }
 
@@ -172,8 +172,8 @@ fn json(trouble: &Trouble<'_>) -> String {
     body
 }
 
-/// Replaces quotes with apostrophes and angle brackets with words, as clients expect, and omits
-/// characters that XML cannot contain.
+/// Replaces quotes with apostrophes and angle brackets with words, as clients expect, escapes
+/// ampersands, and omits carriage returns and characters that XML cannot contain.
 fn for_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

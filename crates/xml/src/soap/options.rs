@@ -71,13 +71,13 @@ pub struct Options {
     pub api_schema: Option<Source>,
     /// The imports of definitions, by location.
     pub includes: Vec<(String, Source)>,
-    /// The time for which definitions that were compiled, or failed to compile, are kept.
+    /// The time after which definitions are compiled again, including those that failed to compile.
     pub ttl: Duration,
     /// True if faults contain details.
     pub is_verbose: bool,
     /// The check of the SOAPAction of requests.
     pub soap_action: SoapAction,
-    /// The routes of requests, of which the first match applies.
+    /// The routes of requests. The first one that matches applies.
     pub targets: Vec<Target>,
     /// The prefixes in the routes' expressions, with their namespaces.
     pub namespaces: Vec<(String, String)>,

@@ -175,7 +175,7 @@ impl SoapPolicy {
     }
 
     /// Runs the response's chain and waits for transformations in other processes. An empty body
-    /// passes unchanged.
+    /// passes unchanged, unless [`Options::ignore_if_upstream_error`] makes the response a fault.
     ///
     /// # Errors
     /// Returns the fault that the client gets instead.
@@ -185,7 +185,8 @@ impl SoapPolicy {
 
     /// Runs the response's chain to its end or up to a transformation in another process. The chain
     /// starts at the beginning, or continues with the result of the transformation that the
-    /// response waited for. An empty body passes unchanged.
+    /// response waited for. An empty body passes unchanged, unless
+    /// [`Options::ignore_if_upstream_error`] makes the response a fault.
     ///
     /// # Errors
     /// Returns the fault that the client gets instead.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::policy::SoapPolicy;
 use crate::process::{Background, STACK_BYTES, in_background};
 
-/// The maximum sleep, within which a dropped policy is released.
+/// The maximum sleep. When the thread wakes up, it forgets the policies that have been dropped.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
 /// A thread that recompiles policies one after another, each when its TTL expires. After each

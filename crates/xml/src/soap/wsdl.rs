@@ -29,7 +29,8 @@ pub(crate) struct Api {
 
 impl Api {
     /// # Errors
-    /// Fails if the text is not well-formed or is a WSDL without its required parts.
+    /// Fails if the text is not well-formed, or if it is a WSDL that has no types or an unusable
+    /// import.
     pub fn compile(
         text: &[u8],
         location: Option<&str>,

@@ -1,5 +1,5 @@
-//! Tests that each malicious message stays within a limit on CPU time and memory, regardless of the
-//! outcome.
+//! Tests that each malicious message has the expected outcome, and stays within the limits on CPU
+//! time and memory whether it passes or not.
 //!
 //! This is a separate binary because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]
@@ -34,7 +34,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The cost of a shape.
+/// The verdict on a shape, with its cost in CPU time and bytes.
 struct Taken {
     name: &'static str,
     verdict: Verdict,

@@ -1,7 +1,7 @@
 //! Mutates the messages of the battery to find messages that take more time or memory than allowed.
 //!
 //! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
-//! --ignored --nocapture` searches for two hours. The default is ten seconds.
+//! --ignored --nocapture` searches for two hours of CPU time. The default is ten seconds.
 //! `GATEBENCH_SEARCH_SEED` selects another sequence. Any finding fails the test, and is kept below
 //! `target/tmp/search` under a name that contains the kind of processing.
 
@@ -186,8 +186,9 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps a message if it is slower than the fastest, or larger than the smallest, of the
-    /// messages kept for its way of processing.
+    /// Keeps a message. If [`KEPT`] messages are kept for its way of processing, the message
+    /// replaces the fastest of them, but only if it is slower, or larger and above half of the
+    /// memory limit.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;
         let count = self.kept.iter().filter(of_way).count();

@@ -19,7 +19,8 @@ fn definition(text: &str) -> Result<Document, String> {
         .map_err(|why| why.to_string())
 }
 
-/// Returns the text in each encoding that the parser supports for documents of any size.
+/// Returns the text in UTF-8, with and without a byte order mark, and in UTF-16 with either byte
+/// order.
 fn in_all_encodings(text: &str) -> [Vec<u8>; 4] {
     let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
@@ -101,8 +102,8 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these encodings, a small document is read and a large one is refused. Not every parser
-/// supports encodings with four bytes per character.
+/// Large documents in UTF-7 and UTF-32 are refused before they are parsed, so this tests small
+/// ones. Not every version of the parser supports encodings with four bytes per character.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
     let text = "<?xml version='1.0' encoding='UTF-7'?>+ADwAIQ-DOCTYPE a><a/>";
@@ -158,7 +159,7 @@ fn billion_laughs_are_not_expanded() {
             "{why}"
         );
     }
-    // One long entity that is used often grows quadratically.
+    // A document grows quadratically if it refers to one long entity often.
     let long = "x".repeat(50_000);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY l \"{long}\">]><a>{}</a>",

@@ -1,13 +1,12 @@
-//! Tests that documents whose encoding differs from the declared one are read in the same way as by
-//! xmllint, or are refused.
+//! Tests that documents are read in the same way as by xmllint, or are refused, whether or not they
+//! are in the declared encoding.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use gatebench_xml::{Document, Limits};
 
-/// The encodings of the bytes, by iconv's names, each with true if U+FEFF is useful at the
-/// beginning.
+/// The encodings of the bytes, by iconv's names, each with true if the text begins with U+FEFF.
 const WRITTEN: [(&str, bool); 16] = [
     ("UTF-8", false),
     ("UTF-8", true),
@@ -64,7 +63,7 @@ fn encoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// Returns xmllint's result for the document, or `None` if the document is not well-formed.
+/// Returns xmllint's canonical form of the document, or `None` if the document is not well-formed.
 fn by_xmllint(folder: &std::path::Path, bytes: &[u8]) -> Option<Vec<u8>> {
     let file = folder.join("document.xml");
     std::fs::write(&file, bytes).unwrap();

@@ -234,7 +234,7 @@ fn nodes_are_found_once_by_ids_and_by_keys() {
     }
 }
 
-/// The work of the functions of libxml2 and libxslt grows with the product of their inputs' sizes.
+/// The functions of libxml2 and libxslt take quadratic time.
 #[test]
 fn long_texts_and_many_nodes_take_time_in_proportion() {
     if cfg!(feature = "plain-memory") {

@@ -12,13 +12,15 @@ use gatebench_xml::{
     Budget, Document, Limits, NoFiles, Parameters, Schema, Spent, Stylesheet, XPath,
 };
 
-/// A limit on a number: a function that makes a document with a given number, the largest permitted
-/// number, the distance from it to the next number that a document can have, and a part of the
-/// error message for a document with this next number.
+/// A limit on a number, such as a number of bytes or of elements.
 struct Case {
+    /// Makes a document in which the number has this value.
     document: fn(usize) -> String,
+    /// The largest permitted number.
     max: usize,
+    /// The distance from `max` to the next number that a document can have.
     step: usize,
+    /// A part of the error message for a document with this next number.
     words: &'static str,
 }
 
@@ -391,7 +393,7 @@ fn memory_may_be_held_up_to_the_limit() {
     }
 }
 
-/// Runs a template for each pair of nodes, and nothing else.
+/// A template that evaluates one short expression for each pair of nodes.
 const PAIRS: &str = "<xsl:template match=\"/a\"><c><xsl:for-each select=\"b\"><xsl:for-each select=\"../b\">\
 <xsl:value-of select=\"generate-id()\"/></xsl:for-each></xsl:for-each></c></xsl:template>";
 

@@ -1,5 +1,5 @@
-//! Tests XSLT 3.0 by helpers. Results must equal those of SaxonC's Python interface, and a message
-//! that ends its helper must not affect other messages.
+//! Tests XSLT 3.0 transformations in helpers. Results must equal those of SaxonC's Python
+//! interface, and a message that ends its helper must not affect other messages.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -193,7 +193,7 @@ fn a_helper_that_is_ended_costs_one_message() {
     for bad in [&endless, &greedy] {
         let said = bad.apply(b"<a/>", &limits).unwrap_err().to_string();
         assert!(said.starts_with("The XSLT engine ended"), "{said}");
-        // A new helper starts with the state of the previous one.
+        // A new helper compiles the same stylesheets as the previous one.
         let began = Instant::now();
         let result = loop {
             match good.apply(b"<a><c/></a>", &limits) {
@@ -232,8 +232,8 @@ fn helpers_serve_threads_at_once_and_forget_dropped_stylesheets() {
     });
 }
 
-/// Sends all orders together, and returns the helper's results until it ends or has sent all of
-/// them.
+/// Sends all orders without waiting for results, and returns the helper's results until it ends or
+/// has sent all of them.
 fn responses(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
     let bytes: Vec<&[u8]> = orders.iter().map(|order| order.bytes.as_slice()).collect();

@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- Converts {"operation": "Add", ...} to a SOAP request that adds nothing to the number of the route. -->
+<!-- Converts {"operation": "Add", ...} to a SOAP request with the operands 0 and the number of the route. -->
 <xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:j="http://www.w3.org/2005/xpath-functions" exclude-result-prefixes="j"
     xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">

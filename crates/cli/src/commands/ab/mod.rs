@@ -36,7 +36,8 @@ three processes are loaded side by side on the same cores. The intervals stay va
 they are checked. If time remains, ten more blocks measure the other metrics: each gateway is then
 loaded alone, in random order.
 
-Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
+Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, otherwise as for
+`gatebench run`.";
 
 /// Compare two gateways, versions or commits, and give a verdict
 #[derive(Debug, Args)]

@@ -8,7 +8,8 @@ use gatebench_testbed::install::{Builds, Revision, RevisionError};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// A gateway as named on the command line, and its label if the label differs from that name.
+/// A gateway as named on the command line. The label, if there is one, replaces the label that
+/// would be derived from that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     pub word: String,
@@ -28,9 +29,9 @@ impl Side {
     }
 }
 
-/// Returns the gateway at each commit of a repository, built with the command `build`. The
-/// repository is the one that contains the gateway's folder or, for `NAME@PREFIX`, the current
-/// directory.
+/// Returns the gateway at each commit of a repository. Each commit is built with the command
+/// `build`, if it is given. The repository is the one that contains the gateway's folder or, for
+/// `NAME@PREFIX`, the current directory.
 pub fn commits(
     references: &[&str],
     gateway: &Path,
@@ -82,7 +83,7 @@ impl Place {
         }
     }
 
-    /// Returns the command-line name of the gateway in the clone of a commit.
+    /// Returns the argument that names the gateway in the clone of a commit.
     fn in_clone(&self, revision: &Revision, repository: &Path) -> Result<String, Failure> {
         let missing = |path: &Path, remedy| {
             Failure::words(

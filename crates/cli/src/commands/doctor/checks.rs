@@ -374,7 +374,8 @@ mod tests {
 
     use super::*;
 
-    /// A test result in which the threads' clocks miss some of the core's busy time.
+    /// A test result with equal rounds, in each of which the threads' clocks miss `missing_ms` of
+    /// the core's busy time.
     fn played(missing_ms: u64) -> PingPong {
         let round = Round {
             threads_ns: (200 - missing_ms) * 1_000_000,

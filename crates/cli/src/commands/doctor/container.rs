@@ -7,8 +7,8 @@ use gatebench_report::format::{distinct, listed};
 
 use super::checks::Check;
 
-/// The bits of CAP_PERFMON and CAP_SYS_ADMIN (capabilities(7)). perf needs one of these
-/// capabilities.
+/// The bits of CAP_PERFMON and CAP_SYS_ADMIN (capabilities(7)). In a container with the default
+/// seccomp profile, perf needs one of these capabilities.
 const SAMPLING: u64 = (1 << 38) | (1 << 21);
 
 /// Reports whether this process has a capability that allows perf to sample. `gatebench doctor`

@@ -26,7 +26,8 @@ const SKEW_MAX: u32 = 1;
 /// lost its connection to gatebench.
 const SCHEDULE_SECONDS: u32 = 20;
 
-/// The number of nodes for a gateway, an upstream and one load generator on separate nodes.
+/// The number of nodes that a gateway, an upstream and one load generator need if each runs on a
+/// separate node.
 const NODES_MIN: usize = 3;
 
 /// Check the rights, the nodes and the versions for runs in a namespace

@@ -21,10 +21,11 @@ Examples:
   gatebench kubernetes from-testrun k6/*.yaml --suite gravitee --dir ours
   gatebench run ./ours --kubernetes bench --agents 4 --dry-run
 
-Each TestRun becomes a scenario with the load of its script. gatebench reads the script from a
-ConfigMap in the same file, or from a file next to it. A script contains no policies; with --suite,
-gatebench therefore uses the scenario of that suite that sends the same request. It prints the
-number of runners, their nodes and their limits as options of `gatebench run`. The folder also
+Each TestRun becomes a scenario with the load of its script or its arguments. gatebench reads the
+script from a ConfigMap in the same file, or from a separate file in the same folder. A script
+contains no policies. With --suite, gatebench therefore uses a scenario of that suite: the one that
+a label of the TestRun names, or else the one whose first request the script sends. gatebench prints
+the number of runners, their nodes and their limits as options of `gatebench run`. The folder also
 contains the scripts, for --engine k6.")]
 pub struct FromTestrun {
     /// Files that contain TestRun resources

@@ -21,8 +21,8 @@ Examples:
   gatebench kubernetes clean prod/bench               delete the objects of killed runs
   gatebench run proxy-json --gateway kong --kubernetes bench --agents 2 --dry-run
 
-gatebench uses your `kubectl`, with its contexts and credentials. It installs nothing in the
-cluster: pods are deleted at the end, even if gatebench is killed.";
+gatebench uses your `kubectl`, with its contexts and credentials. It leaves nothing in the cluster:
+pods are deleted at the end, even if gatebench is killed.";
 
 /// Prepare a Kubernetes namespace for runs, and clean it up
 #[derive(Debug, Args)]

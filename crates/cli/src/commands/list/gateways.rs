@@ -122,8 +122,8 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// Returns the features that lack an additional part, each with instructions for installing the
-    /// part.
+    /// Returns the features whose additional part cannot be used, each with the reason and, for a
+    /// missing part, the command that installs it.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
         extras

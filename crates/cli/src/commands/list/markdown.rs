@@ -181,7 +181,8 @@ fn about(spec: &GatewayFolder) -> String {
     text
 }
 
-/// Describes how a gateway implements a feature; none if it does not.
+/// Describes how a gateway implements a feature; none if it does not, or if its folder gives no
+/// explanation.
 fn means_of(word: &str, feature: &Feature) -> Option<String> {
     let means = feature.explanation()?;
     let is_there = [Support::Native, Support::Script].contains(&feature.support());

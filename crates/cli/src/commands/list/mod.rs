@@ -165,7 +165,7 @@ impl List {
     }
 }
 
-/// Returns the path in brackets, or an empty string if paths are not shown.
+/// Returns the path in parentheses, or an empty string if paths are not shown.
 fn in_brackets(path: &str, is_shown: bool) -> String {
     match is_shown {
         true => format!("  ({path})"),

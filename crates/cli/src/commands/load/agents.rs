@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// The results of a load, agent by agent.
 pub struct ByAgent {
     pub each: Vec<AgentReport>,
-    /// The spread of the agents' start times; none if no request was sent.
+    /// The spread of the agents' start times; none if no agent reported a first request.
     pub start: Option<StartReport>,
     /// The agent that was lost during the load, if any.
     pub lost: Option<AgentFailure>,
@@ -66,7 +66,8 @@ impl ByAgent {
         agents_record(&self.each, self.start)
     }
 
-    /// Removes the state of this machine, which sent nothing, from the observations.
+    /// Removes the state of this machine from the observations, because each agent reports the
+    /// state of its own machine.
     pub fn seen(&self, seen: Seen) -> Seen {
         Seen {
             machine: MachineFacts::default(),

@@ -38,7 +38,7 @@ impl Load {
         let warm_up = shape.warm_up.filter(|it| !it.0.is_zero());
         if let Some((warm_up, requests)) = warm_up.zip(shape.requests) {
             let what = format!(
-                "a warm-up of {warm_up} would send more than the {} requests of -n",
+                "a warm-up of {warm_up} is impossible: all {} requests of -n are measured",
                 grouped(requests as f64)
             );
             let remedy = "omit --warm-up, or use -d instead of -n";

@@ -18,11 +18,12 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (99.99, "p99_99"),
 ];
 
-/// The figures of a load, computed from its outcome.
+/// The figures of a load, computed from its outcome. The counts and times of requests cover the
+/// requests that were due in the measured window.
 pub struct Figures<'a> {
     pub outcome: &'a Outcome,
-    /// The times from the intended send to the last byte, for all requests that were sent. A
-    /// request without a response counts with the time until it failed.
+    /// The times from the intended send to the last byte. For a request without a response, the
+    /// time ends when the request failed.
     pub response: Times,
     /// The times from the actual send to the last byte.
     pub service: Times,
@@ -120,14 +121,15 @@ impl<'a> Figures<'a> {
         found
     }
 
-    /// Returns the record of each request by name. Empty if there is only one request.
+    /// Returns the name and the record of each request; empty if there is only one request.
     pub fn routes(&self) -> impl Iterator<Item = (&str, &RouteRecord)> {
         let groups = self.outcome.groups.iter();
         let routes = groups.flat_map(|group| &group.routes);
         routes.map(|(name, route)| (name.as_str(), route))
     }
 
-    /// CPU time of the workers in the measured window, in nanoseconds.
+    /// CPU time of the workers in the measured window, in nanoseconds, without the time spent
+    /// polling for events.
     pub fn cpu_ns(&self) -> u64 {
         self.outcome.workers.iter().map(|it| it.cpu_ns).sum()
     }
@@ -138,7 +140,8 @@ impl<'a> Figures<'a> {
         (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
-    /// The share of their cores' time that the workers used; it can slightly exceed 1.
+    /// The share of their cores' time that the workers used, without the time spent polling for
+    /// events; it can slightly exceed 1.
     pub fn busy_share(&self) -> f64 {
         self.share_of_workers(self.cpu_ns())
     }
@@ -230,8 +233,8 @@ impl<C: Counter> Times<C> {
         self.recording().map(|it| it.max_ns)
     }
 
-    /// Returns a percentile from 0 to 100, in nanoseconds; none if fewer than ten samples lie
-    /// beyond it.
+    /// Returns the time at this percentile (0 to 100), in nanoseconds; none if fewer than ten
+    /// samples lie beyond it.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let recording = self.recording()?;
         is_trustworthy(percentile, recording.histogram.len()).then(|| {
@@ -244,7 +247,7 @@ impl<C: Counter> Times<C> {
 /// Rate and response times of all workers in one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFigures {
-    /// The number of the second, counted from the start of the measurement.
+    /// The number of the second, counted from 0 at the start of the measurement.
     pub second: u32,
     /// The responses that arrived in the second.
     pub completed: u64,
@@ -252,7 +255,8 @@ pub struct SecondFigures {
     pub ended: u64,
     /// Median response time, in nanoseconds; none if no request ended.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, in nanoseconds, regardless of the number of requests.
+    /// 99th percentile of the response time, in nanoseconds, even if it is that of few requests;
+    /// none if no request ended.
     pub p99_ns: Option<u64>,
 }
 

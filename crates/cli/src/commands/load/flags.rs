@@ -70,7 +70,8 @@ pub struct RequestFlags {
     /// Use this request method [default: GET; with a body, POST]
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
     pub method: Option<String>,
-    /// Send this header in addition to Host and the headers that frame the body (repeatable)
+    /// Send this header (repeatable). A Host header replaces the one derived from the URL; the
+    /// headers that frame the body cannot be set
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub headers: Vec<String>,
     /// Send this body: text, @FILE, or @- for standard input
@@ -81,7 +82,7 @@ pub struct RequestFlags {
     /// {{ "{{" }} for literal braces
     #[arg(long = "data-file", value_name = "FILE")]
     pub data_files: Vec<PathBuf>,
-    /// Choose the rows of the data files for the requests in this order
+    /// Choose the row of a data file for each request in this way
     #[arg(long, requires = "data_files", default_value = "in-turn", value_parser = one_of(&PICKS))]
     pub pick: Pick,
     /// Request the paths in this file from the host of the URL: one per line, optionally with a
@@ -96,8 +97,9 @@ pub struct RequestFlags {
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
     /// Fail unless the load meets these bounds, for example 'p99<10ms, errors<=0.1%', 'rate>1000',
-    /// 'checks>99.9%' (repeatable). Metrics: mean, min, max, p50 to p99.999 (also with the prefix
-    /// 'service.' or 'lateness.'), rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
+    /// 'checks>99.9%' (repeatable). Metrics: mean, min, max, percentiles such as p99.9 (also with
+    /// the prefix 'service.' or 'lateness.'), rate, requests, errors, checks, dropped, 2xx, 3xx,
+    /// 4xx, 5xx
     #[arg(long = "threshold", visible_alias = "slo", value_name = "BOUNDS")]
     pub thresholds: Vec<Bounds>,
 }

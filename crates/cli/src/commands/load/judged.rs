@@ -104,7 +104,8 @@ fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
     }
 }
 
-/// Formats a share: `0.0123 %`, `99.9 %`, `100 %`. It is never rounded to 0 % or 100 %.
+/// Formats a share: `0.012 %`, `50.0 %`, `99.910 %`, `100 %`. A share is never rounded to 0 % or
+/// 100 %.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent {

@@ -57,8 +57,8 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reports whether each worker may poll without sleeping, because the machine has more cores than
-/// workers.
+/// Reports whether the machine has more cores than workers, so that each worker may poll without
+/// sleeping.
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();
     let is_time_limited = limits.any(|limit| !limit.starts_with("max") && !limit.starts_with('-'));

@@ -13,7 +13,7 @@ pub const NO_PROTOCOL: &str = "none";
 
 /// The results of a load.
 pub struct Results<'a> {
-    /// The URL, or the host that several URLs share.
+    /// The method and the URL, or the number of requests and the host that they share.
     pub target: String,
     /// The load as text.
     pub load: String,

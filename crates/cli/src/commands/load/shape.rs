@@ -38,7 +38,7 @@ impl Timing {
         matches!(self.shape, Shape::Open(_))
     }
 
-    /// The number of requests that end the load, if it was given.
+    /// The number of requests after which the load ends, if one was given.
     pub fn requests(&self) -> Option<u64> {
         match &self.shape {
             Shape::Closed(closed) => closed.requests_max,

@@ -84,7 +84,7 @@ fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Cau
             message: format!(
                 "No response arrived in these periods (seconds of the measurement): {stretches}{more}."
             ),
-            remedy: "Check the target's log for restarts and pauses at that time.".into(),
+            remedy: "Check the target's log for restarts and pauses at these times.".into(),
         }
     })
 }

@@ -36,7 +36,8 @@ enum What {
 struct NewGateway {
     /// The name of the gateway and its folder: lowercase letters, digits and hyphens
     name: String,
-    /// The gateway that the plain proxy uses [default: the first one that is installed]
+    /// The gateway that the plain proxy uses [default: nginx, or haproxy if only haproxy is
+    /// installed]
     #[arg(long, value_enum)]
     like: Option<Like>,
     /// Run the gateway from this container image of docker or podman
@@ -134,7 +135,7 @@ fn in_image(like: Like, image: &str) -> String {
     spec.replacen("files:", &container, 1)
 }
 
-/// Rejects text that cannot be an image name within a line of YAML.
+/// Rejects an image without a tag, and characters that would need quoting in YAML.
 fn image(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     let name = word.rsplit('/').next().unwrap_or_default();

@@ -144,7 +144,7 @@ impl ClusterArgs {
     /// gatebench on standard error.
     ///
     /// # Errors
-    /// k6 cannot send one of the loads, or writing to the terminal failed.
+    /// k6 cannot send one of the loads, or writing to standard output failed.
     pub fn print_testruns(
         &self,
         cluster: &Cluster,
@@ -177,7 +177,7 @@ impl ClusterArgs {
 /// an existing pod appears only in a comment.
 ///
 /// # Errors
-/// Writing to the terminal failed.
+/// Writing to standard output failed.
 pub fn print(plan: &ClusterPlan, attached: Option<&AttachedPod>) -> Result<(), Failure> {
     let objects = plan.demand(DRY_RUN).objects();
     let written = objects.iter().map(write_yaml);

@@ -26,7 +26,7 @@ impl Conducted {
     /// exit code.
     ///
     /// # Errors
-    /// Writing to the terminal failed.
+    /// Writing to standard output failed.
     pub fn decided(&self, is_json: bool) -> Result<Exit, Failure> {
         let Some(facts) = self.findings.study.facts() else {
             return Ok(self.exit);

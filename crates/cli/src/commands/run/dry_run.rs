@@ -16,7 +16,8 @@ use super::display::progress_text::{clock, length_in_words};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Prints every trial in order, with its cores and expected duration.
+/// Prints the plan: its loads, and every trial in order with its cores and expected duration. As
+/// JSON, prints the whole plan.
 pub fn print(prepared: &Prepared, outputs: &[Target], json: bool) -> Result<(), Failure> {
     for warning in &prepared.warnings {
         terminal::complain(&format!("warning: {warning}"));

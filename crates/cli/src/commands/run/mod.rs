@@ -49,12 +49,14 @@ Examples:
   gatebench run api-key --engine k6 --script mine.js
   gatebench run --resume gatebench-runs/tour-20260102T030405Z
 
-Exit code: 1 if a trial failed because of a gateway, an upstream or a load generator, if a gateway
-restarted, if parity was lost, if responses failed their checks or too many requests got no
-response, or if a threshold of your script was missed; 3 if a trial failed because of the machine or
-could not be stored; 4 if all completed trials of the gateways are invalid; 0 otherwise. Limited
-trials, and invalid trials among valid ones, are marked in the report but do not change the exit
-code.";
+Exit code:
+  0    success; limited trials, and invalid trials among valid ones, are only marked in the report
+  1    a trial failed because of a gateway, an upstream or a load generator, a gateway restarted,
+       parity was lost, responses failed their checks, too many requests got no response, or a
+       threshold of your script was missed
+  3    a trial failed because of the machine, or could not be stored
+  4    all completed trials of the gateways are invalid
+  130  interrupted; finished trials are kept and reported";
 
 /// Start gateways, verify their policies, measure them and report the results
 #[derive(Debug, Args)]

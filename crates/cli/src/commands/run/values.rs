@@ -60,7 +60,7 @@ impl FromStr for AgentsAt {
     }
 }
 
-/// Parses a whole percentage, `50%`.
+/// Parses a whole percentage from 1 to 99, such as `50%`.
 pub(super) fn percent(word: &str) -> Result<u32, String> {
     let digits = word.trim().strip_suffix('%');
     let percent = digits.and_then(|digits| digits.parse::<u32>().ok());
@@ -75,7 +75,7 @@ const CPU_MILLIS_MIN: u32 = 10;
 /// The maximum CPU limit, in CPUs. It catches typos.
 const CPUS_MAX: f64 = 4_096.0;
 
-/// Parses a number of CPUs, `0.5`.
+/// Parses a number of CPUs, such as `0.5`, and returns it in thousandths of a CPU.
 pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
     let cpus: f64 = word
         .parse()
@@ -88,7 +88,8 @@ pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
     }
 }
 
-/// Parses an amount of memory, `256M`, in binary units.
+/// Parses an amount of memory, such as `256M`, and returns it in bytes. The units are powers of
+/// 1,024.
 pub(super) fn bytes(word: &str) -> Result<u64, String> {
     let word = word.to_ascii_lowercase();
     let word = word

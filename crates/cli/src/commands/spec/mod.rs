@@ -90,8 +90,8 @@ impl ListSpecifications {
     }
 }
 
-/// Returns the named specifications, or all known ones, but only those that have one of the tags.
-/// The mistakes in all files are reported together.
+/// Returns the named specifications, or all known ones if none is named. If tags are given, returns
+/// only those that have one of the tags. The mistakes in all files are reported together.
 fn chosen(
     words: &[String],
     tags: &[String],

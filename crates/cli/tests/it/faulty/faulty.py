@@ -6,9 +6,9 @@ hang:N               from request N on, never responds
 refuse:WORDS         refuses its configuration with WORDS
 exit:WORDS           prints WORDS and exits at the start
 crash:S              crashes S seconds after request PROOF, which belongs to the load
-broken:WORDS         prints WORDS on standard error, becomes ready, and then never responds
+broken:WORDS         prints WORDS on standard error and responds only to /, so it becomes ready
 late-limit:MS        refuses /limited from the third request on, counted from MS after the start
-socket:PATH          also listens on a Unix socket at PATH
+socket:PATH          also binds a Unix socket to PATH
 deaf                 ignores SIGTERM
 port:P               listens on P instead of the given port
 """

@@ -1,4 +1,4 @@
-//! Prometheus receives every request of a run, during the run and afterwards.
+//! Prometheus receives the exact counts of a run, during the run or from a later export.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -19,7 +19,7 @@ enum Fault {
     Slow(Duration),
     /// Responds with this status.
     Status(u16),
-    /// Responds with 413 to bodies larger than this.
+    /// Responds with 413 to bodies larger than this number of bytes.
     TooLarge(usize),
     /// Resets each connection on which it has received a request.
     Resets,

@@ -1,4 +1,4 @@
-//! Servers that `make test-full` installs.
+//! Tests that only `make test-full` runs, with servers that it installs.
 
 use super::exact::recorded;
 use super::server::{Server, is_there, queries};

@@ -112,7 +112,7 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Sends a GET and returns status and body; none if the server does not listen.
+    /// Sends a GET and returns status and body; none if the server does not respond.
     fn get(&self, path: &str) -> Option<(u16, String)> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
         let fields: [(&str, &[u8]); 2] = [("Host", b"localhost"), ("Connection", b"close")];
@@ -149,7 +149,7 @@ impl Server {
         data["data"]["result"].as_array().unwrap().clone()
     }
 
-    /// Returns the labels and the last value of each series of a PromQL query.
+    /// Returns the labels and the current value of each series of a PromQL query.
     #[track_caller]
     pub fn now(&self, query: &str) -> Vec<(Value, f64)> {
         let data = self.json("/api/v1/query", &[("query", query)]);

@@ -210,7 +210,7 @@ impl Browser {
         self.chromium("Emulation.setEmulatedMedia", json!({"features": [feature]}));
     }
 
-    /// Writes a picture of the whole page to the folder in `GATEBENCH_SCREENSHOTS`, if it is set.
+    /// Writes a screenshot of the page to the folder in `GATEBENCH_SCREENSHOTS`, if that is set.
     pub fn picture(&self, name: &str) {
         let Some(folder) = std::env::var_os("GATEBENCH_SCREENSHOTS") else {
             return;

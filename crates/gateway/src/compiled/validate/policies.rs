@@ -8,7 +8,8 @@ use gatebench_model::policy::{
 use super::Mistakes;
 use crate::message::is_token;
 
-/// Fields that no edit may change, because they determine where a message ends or who receives it.
+/// Fields that no edit may change, because they control where a message ends, who receives it, or
+/// how its connection is used.
 const FRAMING: [&str; 7] = [
     "host",
     "connection",
@@ -24,7 +25,7 @@ fn is_framing(name: &str) -> bool {
 }
 
 fn framing(name: &str) -> String {
-    format!("the field \"{name}\" determines where the message ends or who receives it")
+    format!("the field \"{name}\" controls the message's framing, recipient or connection")
 }
 
 impl Mistakes {

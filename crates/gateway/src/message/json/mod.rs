@@ -1,7 +1,7 @@
-//! Edits a JSON document in one pass over its text, without a tree. Parts that no edit affects are
-//! checked and copied unchanged, including white space and numbers. A document is either edited
-//! completely or refused. A document that repeats an edited member is refused, because the next
-//! reader could use either value.
+//! Edits the text of a JSON document without building a tree. Members and items that no edit
+//! affects are checked and copied byte for byte, including the white space and the numbers in them.
+//! A document is either edited completely or refused. A document that repeats an edited member is
+//! refused, because the next reader could use either value.
 
 mod plan;
 mod scan;
@@ -191,7 +191,7 @@ fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     let quoted = [b"\"", raw, b"\""].concat();
     match serde_json::from_slice::<String>(&quoted) {
         Ok(name) => Cow::Owned(name.into_bytes()),
-        // Half of a surrogate pair: no edit can name such a string.
+        // The name has an unpaired surrogate: no edit can name such a string.
         Err(_) => Cow::Borrowed(raw),
     }
 }

@@ -45,7 +45,8 @@ pub(super) enum Edit {
 const PLACES_MAX: usize = 64;
 
 impl Plan {
-    /// Compiles edits.
+    /// Compiles the edits of one policy; refuses invalid pointers and edits that contradict each
+    /// other.
     pub(crate) fn new(edits: &JsonEdits) -> Result<Self, Vec<ConfigError>> {
         let mut plan = Self::default();
         let json = |value: &Value| value.to_string().into_bytes();

@@ -25,10 +25,10 @@ pub(crate) struct Verifier {
     pub(crate) cache: usize,
 }
 
-/// A valid token.
+/// The consumer and the remaining validity of a verified token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Good {
-    /// The consumer whose name is the token's `sub`.
+    /// The consumer whose name is the token's `sub`, if there is one.
     pub(crate) consumer: Option<u32>,
     /// The time for which the token stays valid, in nanoseconds.
     pub(crate) left_ns: u64,

@@ -28,7 +28,8 @@ pub(crate) struct Header {
     crit: Option<serde::de::IgnoredAny>,
 }
 
-/// The claims (RFC 7519 section 4.1) that the gateway uses. A duplicate claim is refused.
+/// The claims (RFC 7519 section 4.1) that the gateway uses. A token that repeats one of them is
+/// refused.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Claims {
     pub(crate) iss: Option<String>,

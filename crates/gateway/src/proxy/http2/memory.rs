@@ -7,12 +7,13 @@
 //! to their sum.
 //!
 //! When the bound is exceeded, only the body of the oldest request is read further, so that this
-//! request can end. If the client leaves more bytes unread than one body may have, it is behind,
-//! and everything that would add to them stops: new requests are deferred; responses that are
-//! partly unread, or that policies will need in full, are not read from their upstreams; and a body
-//! is read further only if no older response is unread. Only the client can reduce the unread
-//! bytes, so a client that is behind must receive each further byte within the time allowed for an
-//! idle connection. A client that reads slowly gets everything; one that does not read gets GOAWAY.
+//! request can end. If, in addition, the client leaves more bytes unread than one body may have, it
+//! is behind, and everything that would add to them stops: new requests are deferred; responses
+//! that are partly unread, or that policies will need in full, are not read from their upstreams;
+//! and a body is read further only if no older response is unread. Only the client can reduce the
+//! unread bytes, so a client that is behind must receive each further byte within the time allowed
+//! for an idle connection. A client that reads slowly gets everything; one that does not read gets
+//! GOAWAY.
 
 use gatebench_net::Io;
 use gatebench_net::http2::{ErrorCode, StreamId};

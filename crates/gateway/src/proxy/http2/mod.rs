@@ -5,10 +5,10 @@
 //! protocols. The cost is that the head of each request and of each response is written and parsed
 //! one extra time. Requests from HTTP/1.1 clients do not have this cost.
 //!
-//! A stalled stream (its upstream accepts no more, or a policy needs the whole body) is paused by
-//! its own window; the others continue. The memory that a connection holds for its client is
-//! bounded: bodies that policies need in full, of requests and of responses, and responses that the
-//! client does not read ([`memory`]).
+//! A stalled stream (its upstream accepts no more bytes, or the connection already holds too many)
+//! is paused by its own window; the others continue. The memory that a connection holds for its
+//! client is bounded: bodies that policies need in full, of requests and of responses, and
+//! responses that the client does not read ([`memory`]).
 
 mod memory;
 mod stream;
@@ -36,11 +36,12 @@ const RESETS_MAX: u32 = STREAMS_MAX;
 /// The maximum number of bytes that a client may send on a stream before they are processed.
 const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 
-/// The maximum number of response bytes that may wait for a client's window in addition to those
-/// that the stream holds.
+/// While at least this many bytes of a response wait for the client's windows, no more of the
+/// response is converted to frames.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
-/// The time that a connection stays open after its last frame, so that the client can read it.
+/// The maximum time that a connection stays open after its last frame, so that the client can read
+/// the frame.
 const LINGER_NS: u64 = 1_000_000_000;
 
 /// A client's connection, with a [`Client`] for each stream.
@@ -123,7 +124,7 @@ impl Multiplexed {
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
     }
 
-    /// Counts the pending requests as abandoned by the client.
+    /// Counts the pending requests as aborted.
     pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
         let pending = self.streams.iter().filter(|stream| stream.id.is_some());
         pending.for_each(|stream| stream.client.exchange.count_abandoned(core));

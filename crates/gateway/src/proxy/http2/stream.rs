@@ -28,7 +28,7 @@ pub(super) struct Stream {
     pub(super) fate: Fate,
     /// The response's last byte was passed to the connection.
     pub(super) has_response_ended: bool,
-    /// True while the stream's window is not widened, so that the client pauses.
+    /// True while the stream's window is not widened, which makes the client pause.
     pub(super) is_held: bool,
     /// The request waits in `head`, and no part of it has been passed to the client.
     pub(super) is_put_off: bool,
@@ -36,7 +36,7 @@ pub(super) struct Stream {
     pub(super) held: Held,
 }
 
-/// A larger buffer is not kept for the slot's next request.
+/// An output buffer with a larger capacity is freed after its bytes have been converted to frames.
 const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {

@@ -1,5 +1,5 @@
-//! Vectors with bodies whose Content-Length may contradict their DATA frames, with trailers, and
-//! with CONNECT.
+//! Vectors with bodies whose Content-Length may contradict their DATA frames, with trailers, with
+//! CONNECT, and with unexpected frames after the request.
 
 use super::{data, field, good, head, mark, refused, refused_late, request, vector, with, without};
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, PADDED, STREAM, block, frame};
@@ -9,7 +9,7 @@ use crate::vector::{Expect, Seen, Vector};
 struct Layout {
     name: &'static str,
     body: &'static str,
-    /// `None` if the head ends the stream.
+    /// Empty if the head ends the stream.
     frames: Vec<Vec<u8>>,
 }
 
@@ -154,7 +154,7 @@ pub fn trailers() -> Vec<Vector> {
     vectors
 }
 
-/// CONNECT (RFC 9113 8.5, RFC 8441), and unexpected DATA.
+/// CONNECT (RFC 9113 8.5, RFC 8441), and frames after the end of the request.
 pub fn others() -> Vec<Vector> {
     let connect = |more: &[(&str, &str)]| {
         let fields = more.iter().map(|(name, value)| field(*name, *value));

@@ -23,7 +23,7 @@ fn body() -> Vec<u8> {
     data(b"hello", END_STREAM)
 }
 
-/// Splits a header block into a HEADERS frame and this many CONTINUATION frames.
+/// Splits a header block into a HEADERS frame and at most this many CONTINUATION frames.
 fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     let pieces: Vec<&[u8]> = block
         .chunks(block.len().div_ceil(continuations + 1))
@@ -119,7 +119,7 @@ pub fn frames_in_order() -> Vec<Vector> {
     heads.into_iter().chain(before).collect()
 }
 
-/// Frames that end the connection wherever they occur; here, they precede the request.
+/// Frames that end the connection. They are sent before the request.
 fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
     let head =
         |flags: u8, stream, payload: &[u8]| frame(HEADERS, END_HEADERS | flags, stream, payload);

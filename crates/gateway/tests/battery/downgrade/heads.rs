@@ -120,7 +120,7 @@ pub fn pseudo_fields() -> Vec<Vector> {
             &again,
             refused(),
         ));
-        // The scheme is not checked here, because HTTP/1.1 requests have none.
+        // An empty scheme may be forwarded, because HTTP/1.1 requests have no scheme.
         let expect = if text == ":scheme" {
             either()
         } else {

@@ -1,4 +1,4 @@
-//! Floods of connections, of slowly arriving bytes, and of requests.
+//! Floods of connections, of slowly arriving bytes, of requests, and of endless parts of requests.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -128,7 +128,8 @@ fn fleeting(address: SocketAddr) -> Result<End, String> {
     Ok(End::Served)
 }
 
-/// Sends a request that must get 204 or an error, after which the connection must end.
+/// Sends a request that must get 204, a 4xx error or no response, after which the connection must
+/// end.
 fn asked(address: SocketAddr, request: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let (said, has_ended) = poured(&mut stream, request);

@@ -1,8 +1,8 @@
 //! Floods: input that costs a client little but could cost the gateway a lot. Each must end within
 //! bounded time, CPU time and memory, while another client is served.
 //!
-//! HTTP/2 floods are limited by budgets, and their connections end with GOAWAY. Slow clients are
-//! limited by deadlines. Other floods cost the client as much work as the gateway.
+//! HTTP/2 floods are limited by budgets, and a connection that exceeds its budget ends with GOAWAY.
+//! Slow clients are limited by deadlines. Other floods cost the client as much work as the gateway.
 
 mod http1;
 mod http2;
@@ -41,7 +41,7 @@ struct Flood {
 enum End {
     /// The gateway refused the requests, or closed the connection.
     Cut,
-    /// The gateway served the requests, and the connection stays open.
+    /// The gateway served the requests, or kept the connection open.
     Served,
 }
 

@@ -45,7 +45,7 @@ fn never(_: u8) -> Fate {
     Fate::Refused
 }
 
-/// A field line with `@` where a byte is inserted, and the rule for that byte. The positions are
+/// Field lines with `@` where a byte is inserted, and the rule for that byte. The positions are
 /// those of smuggler's mutations.
 const PLACES: [(&str, Rule); 10] = [
     ("NAME:@VALUE", never),
@@ -125,7 +125,7 @@ const CODINGS: &[&str] = &[
     "\r\n chunked",
 ];
 
-/// Repeated fields, of which some readers use the first and others the last.
+/// Repeated fields. Some readers use the first one, and others the last.
 const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",

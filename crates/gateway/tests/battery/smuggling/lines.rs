@@ -266,8 +266,8 @@ enum Way {
     Refused,
 }
 
-/// Targets (RFC 9112 3.2, RFC 3986). A target that some server resolves to a path other than the
-/// one written is refused, because the written path selects the route.
+/// Targets (RFC 9112 3.2, RFC 3986). Most targets that some server resolves to a path other than
+/// the written one are refused, because the written path selects the route.
 const TARGETS: &[(&str, Way)] = &[
     ("/", Way::As("/")),
     ("/v", Way::As("/v")),

@@ -1,4 +1,4 @@
-//! Tokens (RFC 7519, RFC 8725), keys and passwords that are forged, malformed or just valid.
+//! Tokens (RFC 7519, RFC 8725), keys and passwords that are forged, malformed or valid.
 
 mod keys;
 mod sign;

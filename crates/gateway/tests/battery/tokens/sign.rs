@@ -1,4 +1,4 @@
-//! Signs tokens by hand, or with libraries that the gateway does not use to verify them.
+//! Assembles tokens by hand, so that they can be malformed, and signs them with ring.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use crate::programs::run;
 pub const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 pub const OTHER_SECRET: &str = "another secret of more than thirty-two bytes, for tests";
 
-/// A header with only the required members.
+/// A header with `alg` and `typ`, as most issuers write it.
 pub const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 
 /// Claims that are valid for every route.
@@ -44,7 +44,7 @@ pub fn signed_by(
     format!("{text}.{}", base64url(tag))
 }
 
-/// Returns the valid token that all others are derived from.
+/// Returns a valid token with [`HEADER`] and [`CLAIMS`].
 pub fn good() -> String {
     signed(SECRET.as_bytes(), HEADER, CLAIMS)
 }

@@ -1,4 +1,4 @@
-//! An HTTP/2 client whose frames a test chooses.
+//! An HTTP/2 client that sends and reads only when a test asks it to.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -17,13 +17,13 @@ pub struct Response {
     pub is_reset: bool,
 }
 
-/// An HTTP/2 connection whose frames a test chooses.
+/// An HTTP/2 connection, with the responses received so far by stream number.
 pub struct Connection {
     pub socket: TcpStream,
     pub client: Client,
     pub out: Vec<u8>,
     pub responses: HashMap<u32, Response>,
-    /// The server has announced the end of the connection.
+    /// True once the server has sent GOAWAY.
     pub is_ending: bool,
 }
 

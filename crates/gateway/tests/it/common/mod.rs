@@ -1,4 +1,4 @@
-//! A gateway and upstreams on threads of this process, and a client that counts bytes.
+//! A gateway and upstreams on threads of this process, and an HTTP/1.1 client.
 
 mod event_loops;
 pub mod h2;
@@ -130,7 +130,7 @@ pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     })
 }
 
-/// Serves while `act` runs and, if `act` began a graceful stop, until that has ended.
+/// Serves while `act` runs, and then stops at once, even during a graceful stop.
 pub fn while_serving(
     backend: Backend,
     config: &GatewayConfig,

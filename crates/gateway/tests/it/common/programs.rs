@@ -1,9 +1,9 @@
-//! Runs external programs that the tests compare with the gateway.
+//! Runs external programs, such as openssl and python3.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Returns the output of a program for this input.
+/// Returns the output of a program for this input. Panics if the program fails.
 pub fn run(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .args(arguments)

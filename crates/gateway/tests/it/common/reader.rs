@@ -1,4 +1,5 @@
-//! A handwritten HTTP/2 client whose streams may receive nothing until a test opens their windows.
+//! A handwritten HTTP/2 client whose streams receive no body bytes until a test opens their
+//! windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -26,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Reader {
     socket: TcpStream,
     input: Vec<u8>,
-    /// The number of bytes that the gateway may send on each stream.
+    /// The total number of bytes that the gateway may send on each stream.
     allowed: BTreeMap<u32, usize>,
     /// The number of bytes received of each body, for responses that have begun.
     pub bodies: BTreeMap<u32, usize>,

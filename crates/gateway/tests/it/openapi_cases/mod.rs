@@ -240,7 +240,8 @@ pub fn formats(version: &str) -> (Value, Vec<Value>) {
     (document, cases)
 }
 
-/// Parameters of every location and style, with strings that match them and strings that do not.
+/// Parameters in every location and of several styles, with strings that match them and strings
+/// that do not.
 pub fn parameters(version: &str) -> (Value, Vec<Value>) {
     let schemas = [
         json!({"type": "integer", "minimum": 5, "maximum": 25}),

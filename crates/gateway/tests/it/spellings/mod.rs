@@ -128,7 +128,7 @@ pub const OPERATORS: [(&str, Operator); 21] = [
     }),
 ];
 
-/// Replaces a slash of the path, starting at number `first`, with another string.
+/// Replaces a random slash of the path, except for the first `first` slashes, with another string.
 fn at_slash(random: &mut Random, path: &str, first: usize, text: &str) -> String {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let from = path_start(path, &slashes) + first;
@@ -148,7 +148,7 @@ fn path_start(path: &str, slashes: &[usize]) -> usize {
     }
 }
 
-/// Inserts a string after a segment of the path.
+/// Inserts a string after a random segment of the path.
 fn after_segment(random: &mut Random, path: &str, text: &str) -> String {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let from = path_start(path, &slashes) + 1;
@@ -158,7 +158,7 @@ fn after_segment(random: &mut Random, path: &str, text: &str) -> String {
     [&path[..at], text, &path[at..]].concat()
 }
 
-/// Encodes one of the bytes of this kind.
+/// Percent-encodes a random byte of this kind.
 fn encode(random: &mut Random, path: &str, is_it: fn(u8) -> bool, is_upper: bool) -> String {
     let start = match path.starts_with('/') {
         true => 0,
@@ -260,7 +260,8 @@ fn is_protected(text: &[u8], turns: bool, strips: bool, merges: bool, trims: boo
     path.first() == Some(&"admin")
 }
 
-/// Decodes percent-encodings once, and then decodes ASCII that is hidden in two-byte UTF-8.
+/// Decodes percent-encodings once, and then decodes ASCII that is hidden in overlong two-byte
+/// UTF-8.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
     let mut out = Vec::new();

@@ -5,7 +5,8 @@ use gatebench_config::Node;
 use crate::wire::scenario::Hint;
 use crate::wire::tree::mappings;
 
-/// Returns a hint for each route that leads to a cluster.
+/// Returns a hint for each route that leads to a cluster and that a host and a path suffice to
+/// match.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
     let nodes = listener.into_iter().flat_map(mappings);
     let mut hints = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads included files, each of them once, so that they become part of the text.
+//! Reads included files, once for each pattern, so that they become part of the text.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads all files that a file includes, and returns its directives with those of the included
-    /// files in place of `include`. Files that do not exist are omitted, as the list of changes
+    /// files in place of `include`. Files that cannot be read are omitted, as the list of changes
     /// shows.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(&source.directives, 0)

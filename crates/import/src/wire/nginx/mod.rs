@@ -27,7 +27,7 @@ const TEMPORARY: [&str; 5] = [
 
 const NOT_HTTP: &str = "only HTTP is measured";
 
-/// A parsed file, together with the files that it includes.
+/// A parsed file, without the files that it includes.
 struct Source {
     file: String,
     text: String,
@@ -75,7 +75,7 @@ pub(super) fn wire(
     })
 }
 
-/// Returns the status of requests that exceed the limit, if there is one.
+/// Returns the status of responses to requests that exceed a limit, or `None` if there is no limit.
 fn beyond(directives: &[Directive]) -> Option<u16> {
     let find = |name: &'static str| find(directives, name);
     let is_limited = find("limit_req").or(find("limit_conn")).is_some();
@@ -233,7 +233,7 @@ impl Wiring<'_> {
         let reader = self.reader;
         let included = reader.included(directive.arg(0));
         if included.is_empty() {
-            edits.remove(&directive.span, "no such file exists");
+            edits.remove(&directive.span, "no readable file matches this path");
             return;
         }
         let mut text = String::new();

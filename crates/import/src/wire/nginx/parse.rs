@@ -196,7 +196,8 @@ impl Parser<'_> {
         self.at = self.text.len();
     }
 
-    /// Returns the next token, or `None` at the end and at a closing brace.
+    /// Returns the next token, or `None` at the end, at a closing brace and after an unclosed
+    /// string.
     fn token(&mut self) -> Option<Token> {
         let start = self.at;
         match self.peek()? {

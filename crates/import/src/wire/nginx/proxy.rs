@@ -27,7 +27,8 @@ pub(super) fn upstream(block: &Directive, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces the address in `proxy_pass` and similar directives, unless it is the name of a block.
+/// Replaces the address in `proxy_pass` and similar directives, unless it is the name of an
+/// `upstream` block. In `proxy_pass`, also replaces `https` with `http`.
 pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edits<'_>) {
     let Some(word) = directive.args().first() else {
         return;

@@ -39,7 +39,8 @@ fn hint(location: &Directive, host: Option<String>) -> Option<Hint> {
     }
 }
 
-/// Returns the server name that requests must use, or `None` if any name is accepted.
+/// Returns the first server name that is not a regular expression, a variable or a placeholder such
+/// as `_`, or `None` if there is none.
 fn host(server: &Directive) -> Option<String> {
     let names = server.named("server_name").flat_map(Directive::args);
     let mut names = names.map(|word| word.text.as_str());

@@ -12,7 +12,8 @@ pub(crate) struct Decoder {
     table: DynamicTable,
     /// The maximum table size that the peer may set.
     table_limit: u32,
-    /// The limit has fallen below the table's size, so the next block must begin with an update.
+    /// The limit has fallen below the table's maximum size, so the next block must begin with a
+    /// size update.
     update_due: bool,
     /// The last decoded block, if decoding it again gives the same result because it changed no
     /// table. Otherwise empty; an empty block is always decoded.
@@ -115,7 +116,7 @@ impl Decoder {
     }
 
     /// Reads a field whose value, and perhaps name, are literals (RFC 7541 6.2). Returns the
-    /// positions in `fields` where the field begins and where its name ends.
+    /// positions in `fields` where the field begins and where its name ends, and the field's kind.
     #[inline]
     fn literal(
         &self,

@@ -80,8 +80,8 @@ const fn canonical() -> Canonical {
     table
 }
 
-/// The number of bits looked up at once. Two codes of bytes that are common in fields nearly always
-/// fit in them.
+/// The number of bits looked up at once. Two codes of bytes that are common in fields usually fit
+/// in them.
 const LOOKUP_BITS: usize = 12;
 
 /// The one or two symbols whose codes are at the beginning of the next bits. There are none if the

@@ -23,7 +23,8 @@ pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackErro
 #[inline]
 fn read_rest(input: &mut &[u8], prefix_max: u32) -> Result<u32, HpackError> {
     let mut value = u64::from(prefix_max);
-    // Five groups of seven bits hold 32 bits. A sixth could only add zeros and is refused.
+    // Five groups of seven bits hold 32 bits. A sixth could only add zeros or exceed 32 bits, so it
+    // is refused.
     for group in 0..5 {
         let Some((&byte, rest)) = input.split_first() else {
             return Err(HpackError::Truncated);

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read};
 
 use gatebench_net::{Event, Io};
 
-/// Receives once. A read with a timeout is not restarted after a signal (signal(7)).
+/// Receives once. After a signal, the kernel does not restart a read with a timeout (signal(7)), so
+/// this function does.
 pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
     loop {
         match stream.read(buffer) {

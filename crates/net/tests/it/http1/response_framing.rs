@@ -119,7 +119,7 @@ fn informational_responses_are_skipped() {
         [Said::Body(b"ok".to_vec()), Said::End]
     );
     assert_eq!(transcript.error, None);
-    // The final response is the response to HEAD.
+    // After an informational response, the final one is still the response to HEAD.
     let length = "Content-Length: 2\r\n";
     let to_head = response_to_head(response("1.1", 100, "") + &response("1.1", 200, length));
     assert_eq!(to_head.heads().next().unwrap().framing, NoBody);

@@ -11,7 +11,7 @@ pub(super) enum Said {
     End,
 }
 
-/// All values of a [`Head`].
+/// Owned values of a [`Head`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SaidHead {
     pub(super) method: String,

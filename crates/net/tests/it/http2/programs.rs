@@ -332,7 +332,7 @@ fn h2load_finds_no_error_in_our_server() {
         let data: &Path = &data;
         let data = data.to_str().unwrap();
         assert_all_succeed(&["-n", "20", "-c", "2", "-m", "5", "-d", data, &url], 20);
-        // With a window of 1 KiB for each stream, our server must wait after each KiB.
+        // With a window of 2^10 − 1 bytes for each stream, our server must often wait.
         assert_all_succeed(
             &[
                 "-n", "4", "-m", "2", "-w", "10", "-W", "11", "-d", data, &url,

@@ -102,7 +102,7 @@ fn converse(
     assert_eq!(server.connection.oldest_unsent(), None);
 }
 
-/// Asserts that every message at an end arrived with its field and its body.
+/// Asserts that every message arrived at one end with its field and its body.
 fn assert_complete(said: &[Said], exchanges: &[Exchange], bytes: impl Fn(&Exchange) -> usize) {
     for (at, exchange) in exchanges.iter().enumerate() {
         let number = 2 * at as u32 + 1;

@@ -44,7 +44,7 @@ fn client(method: &str) -> End<Client> {
     client
 }
 
-/// Asserts that the connection is still open, and that the last frame it wrote is RST_STREAM of
+/// Asserts that the connection is still open, and that the last frame it wrote is RST_STREAM for
 /// stream 1.
 #[track_caller]
 fn assert_reset<C>(end: &End<C>, code: ErrorCode) {
@@ -309,7 +309,7 @@ fn padding_uses_the_window_and_is_not_body() {
         server.said.last(),
         Some(&Said::Body(1, b"data".repeat(192)))
     );
-    // Only 193 frames of 260 bytes use half of the window.
+    // It takes 193 frames of 260 bytes to use half of the window.
     assert!(server.out.is_empty());
     server.feed(&frame(DATA, PADDED, 1, &padded));
     assert_eq!(last_frame(&server.out).0, WINDOW_UPDATE);

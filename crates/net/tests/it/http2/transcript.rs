@@ -17,7 +17,7 @@ pub(super) enum Said {
     GoAway(u32, ErrorCode),
 }
 
-/// All values of a [`Head`].
+/// Owned values of a [`Head`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SaidHead {
     pub(super) status: u16,

@@ -48,7 +48,7 @@ pub(super) fn reset(stream: u32, code: ErrorCode) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &code.0.to_be_bytes())
 }
 
-/// A request that is complete with its head.
+/// A request without a body.
 pub(super) fn get(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, GET)
 }

@@ -210,9 +210,9 @@ fn a_client_certificate_is_required_if_configured() {
         let (client, server) = talk(None);
         assert_eq!(client, alert("certificate_required"));
         let said = server.unwrap_err().to_string();
-        assert!(said.contains("it sent none"), "{said}");
+        assert!(said.contains("the peer sent none"), "{said}");
 
-        // A client does not send a certificate of an issuer that the server does not trust.
+        // The client also sends a certificate whose issuer the server does not trust.
         let (client, server) = talk(Some(stranger.issue(&["client"])));
         assert!(client.is_err() && server.is_err(), "{client:?} {server:?}");
     }

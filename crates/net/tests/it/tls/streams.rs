@@ -29,7 +29,7 @@ fn a_clean_close_differs_from_a_cut() {
         assert_eq!(pair.client.end_of_stream(), Ok(()));
         assert_eq!(pair.server.end_of_stream(), Err(SessionError::Truncated));
 
-        // The other direction is still open under TLS 1.3; both directions end cleanly.
+        // The other direction is still open, and then ends cleanly too.
         pair.client.close(&mut pair.to_server);
         assert_eq!(pair.talk(), (Ok(()), Ok(())));
         assert_eq!(pair.server.end_of_stream(), Ok(()));

@@ -23,7 +23,7 @@ use crate::progress::Step;
 
 pub(crate) use under_load::Calling;
 
-/// No round begins after this time.
+/// No further round begins after this time.
 const ROUNDS_TIME_MAX: Duration = Duration::from_secs(60);
 /// Like `ROUNDS_TIME_MAX`, with `--quick`.
 const QUICK_ROUNDS_TIME_MAX: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ const SLICE: Duration = Duration::from_millis(50);
 const SHOWN_CHARS: usize = 400;
 
 /// Runs the rounds of the scenario. Returns `None` if the scenario has no rounds, or if there is no
-/// admin interface. The first call that gets no response or has no effect ends the rounds with a
+/// admin interface. The first call that fails or does not take effect ends the rounds with a
 /// warning, not an error, because earlier measurements are still valid.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,

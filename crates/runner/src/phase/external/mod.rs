@@ -121,7 +121,7 @@ struct DrivenPhase<'a> {
 /// Samples that were taken while a load generator ran.
 struct Watched {
     /// Samples of gateway, upstream and machine, from before the load generator's start to after
-    /// its end. The usage of the load generator is added to the usage of this process.
+    /// its end. The load generator's CPU time is added to the CPU time of this process.
     moments: Vec<Moment>,
     /// Samples of the load generator's processes.
     engine: Vec<Sample>,

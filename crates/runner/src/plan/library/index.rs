@@ -18,8 +18,9 @@ const EXTENSION: &str = "yaml";
 /// unrelated directory.
 const DEPTH_MAX: usize = 6;
 
-/// The first key of each kind of file, and the folder of that kind. A file without any of these
-/// keys is assumed to be of its folder's kind, so that its mistakes are reported.
+/// The first key of each kind of file, and the name of a folder for that kind in an overlay
+/// directory. A file without any of these keys is assumed to be of its folder's kind, so that its
+/// mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "load"),

@@ -1,5 +1,5 @@
-//! Finds scenarios, load profiles and suites that are embedded in the program, in an overlay
-//! directory, or given by path.
+//! Finds scenarios, load profiles, suites, specifications and published documents that are embedded
+//! in the program, in an overlay directory, or given by path.
 
 mod index;
 
@@ -17,8 +17,9 @@ use index::Place;
 /// The name of the suite's file in a folder that `gatebench import` wrote.
 const SUITE_FILE: &str = "suite.yaml";
 
-/// Finds scenarios, loads and suites by name or path. The structure of an overlay directory does
-/// not matter: the first key of a file determines its kind, and the value of the key is its name.
+/// Finds documents by name or path. In an overlay directory, the first key of a file determines its
+/// kind, and the value of the key is its name. The folder of a file determines its kind only if the
+/// file lacks such a key.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -61,9 +62,7 @@ impl fmt::Display for Source {
 /// A document with its name and origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed<T> {
-    /// The content of the document.
     pub document: T,
-    /// The origin of the document.
     pub source: Source,
     /// The argument that named the document: its name, the name of its family, or a path.
     pub word: String,
@@ -131,7 +130,7 @@ impl Library {
         Self { overlay }
     }
 
-    /// Every scenario that has a name, ordered by name.
+    /// Returns all scenarios of the library, ordered by name.
     ///
     /// # Errors
     /// A file in the overlay directory cannot be read, or has mistakes.
@@ -139,7 +138,7 @@ impl Library {
         self.all()
     }
 
-    /// Every load profile that has a name.
+    /// Returns all load profiles of the library, ordered by name.
     ///
     /// # Errors
     /// Like [`Library::scenarios`].
@@ -147,7 +146,7 @@ impl Library {
         self.all()
     }
 
-    /// Every suite that has a name.
+    /// Returns all suites of the library, ordered by name.
     ///
     /// # Errors
     /// Like [`Library::scenarios`].
@@ -155,7 +154,7 @@ impl Library {
         self.all()
     }
 
-    /// Every specification that has a name.
+    /// Returns all specifications of the library, ordered by name.
     ///
     /// # Errors
     /// Like [`Library::scenarios`].
@@ -174,7 +173,7 @@ impl Library {
         self.find_all(words.iter().map(String::as_str), Path::new(""))
     }
 
-    /// Every published document that has a name.
+    /// Returns all published documents of the library, ordered by name.
     ///
     /// # Errors
     /// Like [`Library::scenarios`].
@@ -312,7 +311,8 @@ fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     )
 }
 
-/// Returns at most four names that contain the word, or otherwise the most similar name.
+/// Returns at most four names that contain the word, or otherwise the most similar name, if any is
+/// similar enough.
 fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     let names = || known.iter().map(String::as_str);
     let containing: Vec<&str> = names().filter(|it| it.contains(word)).take(4).collect();

@@ -86,7 +86,7 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
 }
 
 /// Prints and returns two numbers of runs: those whose interval contains the sustained rate or that
-/// correctly find none, and those whose interval contains the half rate.
+/// find no sustained rate, and those whose interval contains the half rate.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);

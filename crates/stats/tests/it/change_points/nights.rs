@@ -7,7 +7,7 @@ const NIGHTS: usize = 60;
 /// The number of series in one history.
 const SERIES: f64 = 20.0;
 
-/// Returns noise with standard deviation 1 for this number of nights.
+/// A function that returns noise with standard deviation 1 for a number of nights.
 type Nights = fn(&mut Noise, usize) -> Vec<f64>;
 
 fn drifting(noise: &mut Noise, memory: f64, count: usize) -> Vec<f64> {

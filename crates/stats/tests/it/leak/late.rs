@@ -4,11 +4,11 @@ use super::*;
 const HOURS: f64 = 24.0;
 const BOUND_PER_HOUR: f64 = 4.0;
 
-/// Returns the growth in MiB up to a time in hours.
+/// A function that returns the growth in MiB up to a time in hours.
 type Grown<'a> = &'a dyn Fn(f64) -> f64;
 
-/// Counts the verdicts on days of growing memory: leak, no leak, growing lately, and undetermined
-/// for another reason.
+/// Counts the verdicts on simulated days with growing memory: leak, no leak, growing lately, and
+/// undetermined for another reason.
 fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     let (mut noise, mut found) = (Noise::seeded(22), [0; 4]);
     for seed in 0..runs {
@@ -56,7 +56,7 @@ fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn late_growth_by_hundreds_of_mebibytes_is_never_no_leak() {
-    // Memory grows only in the last hours, by 38, 192, 768 and 480 MiB in total.
+    // Memory grows only in the last hours, by 38, 190, 760 and 480 MiB in total.
     for (last, per_hour) in [(1.9, 20.0), (1.9, 100.0), (1.9, 400.0), (1.2, 400.0)] {
         let runs = 100;
         let found = verdicts(sawtooth, runs, &from(1.0 - last / HOURS, per_hour));

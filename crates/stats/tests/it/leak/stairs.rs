@@ -1,4 +1,5 @@
-//! Tests memory that is allocated in steps larger than the leak during the test.
+//! Tests memory that is allocated in steps, which may be larger than the memory leaked during the
+//! run.
 use super::*;
 use gatebench_stats::leak::Growth;
 
@@ -91,7 +92,8 @@ fn no_staircase_that_leaks_more_than_the_bound_is_no_leak() {
 
 #[test]
 fn a_step_that_is_seen_counts_even_if_the_rule_has_none() {
-    // Two of three arenas have been allocated. The leak is 6 MiB/h, but the steps show 5.3 MiB/h.
+    // The process allocates two more arenas, and the last of them is 95 % full at the end. The leak
+    // is 6 MiB/h, but the steps show 5.3 MiB/h.
     let rule = Rule {
         bound_per_hour: 5.6,
         ..RULE

@@ -12,7 +12,8 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 pub struct CompareFindings {
     /// The judged run.
     pub candidate: RunLine,
-    /// The runs that the candidate is compared with, in the order in which the user named them.
+    /// The runs of the baseline that can be compared with the candidate, in the order in which the
+    /// user named them; all runs of the baseline if none can.
     pub baseline: Vec<RunLine>,
     /// The kind of baseline: one run or several.
     pub mode: CompareMode,

@@ -24,7 +24,7 @@ const EXPLANATION: &str = "A change is reported if, at several looks in a row, r
 
 const TRENDS: &str = "Each point is the median of a run's blocks, and the line through it is their \
      range; a thick line is the level between changes. A hollow point is not searched, because \
-     something other than the gateway limited it or the gateway spoiled blocks of the run.";
+     its value is limited or the gateway spoiled blocks of the run.";
 
 /// The maximum number of bars in a line. If there are more runs, only the latest are shown.
 const BARS_MAX: usize = 12;
@@ -69,7 +69,7 @@ fn findings(found: &HistoryFindings) -> Chapter {
     Chapter::new("findings", "Findings", blocks)
 }
 
-/// The series, as a table for each scenario on a terminal, and as charts on the page.
+/// The series of each scenario: a table on a terminal and in Markdown, and charts on the page.
 fn trends(found: &HistoryFindings) -> Chapter {
     let gateways = distinct(found.series.iter().map(|it| &*it.gateway));
     let palette = &Palette::of_labels(&gateways);
@@ -123,7 +123,7 @@ fn line(series: &SeriesFindings) -> Line {
     Line::new(&*series.gateway, cells)
 }
 
-/// The latest runs as bars, scaled between the smallest and the largest value.
+/// The values of the latest runs as bars, scaled between the smallest and the largest of them.
 fn bars(series: &SeriesFindings) -> String {
     let begin = series.points.len().saturating_sub(BARS_MAX);
     let values: Vec<f64> = series.points[begin..].iter().map(|it| it.value).collect();

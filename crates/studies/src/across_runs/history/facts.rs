@@ -49,7 +49,7 @@ pub struct SeriesFindings {
     /// The direction of improvement.
     pub direction: Direction,
     /// A digest of the machine, load, scenario, load generator, size of the gateway and unusual
-    /// accounting of CPU time. All runs of a series share it.
+    /// accounting of CPU time. All points of a series have the same digest.
     pub conditions: String,
     /// The runs that measured the series, oldest first.
     pub points: Vec<SeriesPoint>,
@@ -73,8 +73,7 @@ pub struct SeriesPoint {
     /// The largest value of a block.
     pub max: f64,
     pub blocks: u32,
-    /// True if something other than the gateway limited the value. The point is shown, but not
-    /// searched.
+    /// True if the validity of the value is limited. The point is shown, but not searched.
     pub limited: bool,
     /// The value of the same run's direct variant, which changes only with the machine.
     pub control: Option<f64>,
@@ -99,7 +98,7 @@ pub struct SeriesChange {
     pub after: f64,
     /// Ratio of the two means, without the direct variant's change.
     pub net: f64,
-    /// Share of random orders that show a change of at least this size.
+    /// The share of random orders of the runs that show a change of at least this size.
     pub p: f64,
     /// Directory of the run that completed the looks required to report the change.
     pub told_with: String,

@@ -82,8 +82,8 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     gateways.into_iter().map(cell).chain(lost).collect()
 }
 
-/// The entry of a place where the gateway spoiled every block, so that there is no value. Entries
-/// with values are built on it.
+/// The entry of a place that has no value because the gateway spoiled its blocks. Entries with
+/// values are built on it.
 fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> CellEntry {
     let mut versions = run.findings.run.gateways.iter();
     let version = versions.find(|line| line.variant == place.gateway);
@@ -209,7 +209,8 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
-        // A run whose gateway spoiled every block has no value; a sentence names the run.
+        // A run without a usable block has no value; a sentence names it if its gateway spoiled
+        // blocks.
         for cell in entry.cells.iter().filter(|cell| cell.blocks > 0) {
             let metric: Option<Metric> = of_word(&cell.metric);
             let unit: Option<Unit> = of_word(&cell.unit);
@@ -390,7 +391,8 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     found
 }
 
-/// The number of spoiled blocks and of all blocks, by the index of the run.
+/// The number of spoiled blocks and of all blocks, from the metric with the most spoiled blocks, by
+/// the index of the run.
 type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
 
 /// Returns a sentence for each gateway that spoiled blocks of a scenario. The sentence names the

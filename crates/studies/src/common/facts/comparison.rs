@@ -22,7 +22,7 @@ pub struct ComparisonFindings {
     pub direction: Direction,
     /// The smallest effect that matters: 0.02 is two percent in either direction.
     pub smallest_effect: f64,
-    /// Blocks in which neither side is invalid for the metric.
+    /// Blocks in which both sides have a value that is not invalid.
     pub blocks: Vec<u32>,
     /// Worst validity among these blocks; `Invalid` if there are none.
     pub validity: Validity,
@@ -36,7 +36,8 @@ pub struct ComparisonFindings {
 }
 
 impl ComparisonFindings {
-    /// The scenario's load in the compared phase.
+    /// The load of the compared phase without its duration, or the phase's name if the scenario has
+    /// no such phase.
     pub(crate) fn load<'a>(&'a self, scenario: &'a ScenarioFindings) -> &'a str {
         scenario.load(&self.phase).unwrap_or(&self.phase)
     }
@@ -45,7 +46,7 @@ impl ComparisonFindings {
         self.candidate == candidate && self.baseline == baseline
     }
 
-    /// The number of paired blocks, marked if some of them are limited.
+    /// The number of paired blocks, followed by a mark if any of them is limited.
     pub(crate) fn counted_blocks(&self) -> String {
         format!("{}{}", self.blocks.len(), self.validity.mark())
     }

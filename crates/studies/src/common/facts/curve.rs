@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use super::PhaseKind;
 
-/// A percentile curve, up to the highest percentile with at least ten values beyond it.
+/// A percentile curve, up to its trusted percentile.
 #[derive(Clone, Debug, Serialize)]
 pub struct PercentileCurve {
     /// Label of the variant.
     pub variant: String,
     pub phase: String,
-    /// The kind of the phase. A curve of a closed phase is labeled as latency at saturation.
+    /// The kind of the phase. Reports label the curves of a closed phase as latency at saturation.
     pub kind: PhaseKind,
     /// The metric that is plotted.
     pub metric: CurveMetric,
@@ -19,7 +19,7 @@ pub struct PercentileCurve {
     pub label: String,
     /// The number of values in the merged histogram.
     pub samples: u64,
-    /// The highest percentile that may be printed, from 0 to 100.
+    /// The highest percentile with at least ten values beyond it, from 0 to 100.
     pub trusted_percentile: f64,
     /// Blocks that were merged: those that are not invalid for latency.
     pub blocks: Vec<u32>,
@@ -46,7 +46,7 @@ pub enum CurveMetric {
 impl CurveMetric {
     pub(crate) const ALL: [Self; 4] = [Self::Added, Self::Response, Self::Service, Self::Lateness];
 
-    /// The name in tags and in the keys of sums.
+    /// The name in the tags of histograms and in the keys of sums.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Added => "added",

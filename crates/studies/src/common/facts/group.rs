@@ -100,7 +100,7 @@ pub struct ExternalResults {
     pub variant: String,
     /// Name of the load generator.
     pub engine: String,
-    /// Trials in which the load generator reported results of this kind.
+    /// Trials for which the load generator printed figures of the phase.
     pub trials: u32,
     /// The load generator's checks, by name.
     pub checks: Vec<ExternalCheckResult>,
@@ -134,7 +134,7 @@ pub struct ExternalThresholdResult {
     pub crossed: u32,
 }
 
-/// A metric of an external load generator, in its own unit.
+/// A statistic of an external load generator's metric, in the load generator's unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalMetricResult {
     pub name: String,

@@ -1,5 +1,5 @@
-//! General facts about the run, and about its trials: those on disk, second by second, and the
-//! missing and failed ones.
+//! General facts about the run, its trials on disk with their timelines, and the missing and failed
+//! trials.
 
 use gatebench_model::Placement;
 use gatebench_report::Validity;
@@ -21,7 +21,7 @@ pub struct RunFacts {
     pub gatebench: String,
     /// The event loop's backend, or an external load generator with its version.
     pub engine_backend: String,
-    /// The seed of the random order.
+    /// The seed of the random order of trials and of the bootstrap in comparisons.
     pub seed: u64,
     /// True if the run only tested that everything works.
     pub is_smoke: bool,
@@ -72,12 +72,13 @@ pub struct TrialFindings {
     pub duration_ns: u64,
     /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
-    /// The worst validity among the reasons.
+    /// The worst validity among the reasons, except those against loads at shares of saturation.
     pub validity: Validity,
-    /// The reasons why the trial is not valid; empty if it is valid.
+    /// The reasons against the trial or one of its loads, including loads at shares of saturation.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
-    /// The trial's phases, second by second.
+    /// The trial's phases, second by second, except the steps of a search and the loads at shares
+    /// of saturation.
     pub timeline: Vec<TimelinePhase>,
 }
 
@@ -99,7 +100,7 @@ pub struct TimelineSecond {
     pub second: u32,
     /// Responses in the second.
     pub completed: u64,
-    /// Requests that failed in the second.
+    /// Requests that got no response in the second, and responses that failed a check.
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
@@ -138,6 +139,6 @@ pub struct Failure {
     /// The cause of the failure.
     pub reason: String,
     pub remedy: String,
-    /// The phase in which the failure happened.
+    /// The phase in which the trial failed; none if it failed before or after the loads.
     pub phase: Option<String>,
 }

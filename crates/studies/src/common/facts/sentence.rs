@@ -1,4 +1,4 @@
-//! Sentences, the decisions that some of them state, and the first screen of a scenario.
+//! Sentences, decisions, and the first screen of a scenario.
 
 use gatebench_report::Tone;
 use gatebench_report::chapter::Fact;
@@ -15,7 +15,7 @@ pub struct Sentence {
     pub tone: Tone,
     /// The scenario that the sentence concerns; none for the whole run.
     pub scenario: Option<String>,
-    /// The variant that the sentence concerns; none if it concerns more than one.
+    /// The variant that the sentence concerns; none if it concerns no single variant.
     pub variant: Option<String>,
 }
 
@@ -41,15 +41,18 @@ impl From<&Sentence> for Fact {
     }
 }
 
-/// The decision that follows from a comparison.
+/// The decision of a study, or of a comparison between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The candidate is better or unchanged in every scenario.
+    /// Nothing is wrong: the candidate is better or unchanged in every scenario, a soak found no
+    /// leak, failing requests harm no others, or a search for capacity found every rate.
     Fine,
-    /// The candidate is worse in a scenario.
+    /// The candidate is worse in a scenario, a soak found a leak or a failure, or failing requests
+    /// harm others.
     Worse,
-    /// There is no verdict: a scenario is not settled, or the baseline differs from itself.
+    /// There is no verdict, for example because a scenario is not settled, or because the baseline
+    /// differs from itself.
     Open,
 }
 

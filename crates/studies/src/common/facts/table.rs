@@ -21,9 +21,11 @@ pub struct ScenarioFindings {
     pub summary: Option<ScenarioSummary>,
     /// The loads, in order.
     pub phases: Vec<PhaseLine>,
-    /// One row per variant, including the direct variant, in the plan's order.
+    /// One row per variant except the null gateway, in the plan's order. The direct variant has a
+    /// row.
     pub rows: Vec<VariantRow>,
-    /// The row of the null gateway; none if it was not measured.
+    /// The row of the null gateway; none if the plan has none, or if no trial of it ended without
+    /// being interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
     /// The groups by phase and variant, in the scenario's order; empty if there is only one.
@@ -34,7 +36,7 @@ pub struct ScenarioFindings {
     /// variant.
     #[serde(rename = "told")]
     pub external_results: Vec<ExternalResults>,
-    /// The facts about the traffic on the wire, with a row for each measured variant.
+    /// The facts about the traffic on the wire, for each measured variant except the null gateway.
     pub wire: Vec<WireFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
@@ -50,7 +52,6 @@ pub struct ScenarioFindings {
 pub struct PhaseLine {
     /// Name of the phase.
     pub name: String,
-    /// The event that triggers a request.
     pub kind: PhaseKind,
     /// The load and its duration: `64 connections, 10s` or `5,000 requests/s, 10s`.
     pub label: String,
@@ -226,15 +227,15 @@ pub struct BlockValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Responses per second of the measurement.
+    /// Responses per second during the measurement.
     Throughput,
     /// Throughput divided by that of the direct variant in the same block.
     #[serde(rename = "throughput_of_floor")]
     ThroughputOfDirect,
-    /// Completed requests divided by intended ones, in an open load.
+    /// Requests that completed within the measurement divided by intended ones, in an open load.
     AchievedRate,
-    /// Responses per second of the gateway's CPU time: the throughput of a core that the gateway
-    /// has to itself.
+    /// Responses per second of the gateway's CPU time: the throughput of one core that only the
+    /// gateway uses.
     ThroughputPerCore,
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
@@ -292,21 +293,21 @@ pub enum Metric {
     /// The longest time of any request, with or without a response, from the second of a change
     /// onward.
     ChangeWorst,
-    /// The time from the last change, or from the end of a failure, to the first second that is
-    /// like those before the first change or the failure: without failed requests, and with a 99th
-    /// percentile no higher than the highest of those seconds. None if no second is like them.
+    /// The time from the last change, or from the end of a failure, to the start of the first
+    /// second without failed requests and with a 99th percentile no higher than the highest before
+    /// the event. Zero if the event ended in such a second; absent if there is none.
     ChangeRecovery,
     /// The time from a change to the configuration until the gateway applies it to a new
     /// connection.
     ChangeEffective,
-    /// The share of requests that went to the failing target, of all requests that targets received
-    /// during the failure.
+    /// Requests that the failing target received divided by those that all targets received, during
+    /// the failure.
     FailureShare,
     /// Requests that targets received minus requests that were sent, in a phase with a failing
     /// target.
     FailureSentAgain,
-    /// The latency that the gateway added in the whole seconds of the failure: 99th percentile. It
-    /// excludes the time that the failing target took.
+    /// The latency that the gateway added in the whole seconds of the failure: 99th percentile. The
+    /// time that the failing target took is excluded.
     FailureAdded,
     /// The downtime of the control plane.
     ControlPlaneOutage,

@@ -39,7 +39,7 @@ pub enum Aspect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
-    /// The load generator used nearly all of its CPU share.
+    /// The load generator was close to the limit of its cores.
     EngineSaturated,
     /// The load generator waited for its core.
     EngineWaited,
@@ -61,7 +61,7 @@ pub enum Gate {
     /// Nothing was sent, or there was no response.
     #[serde(rename = "no_answers")]
     NoResponses,
-    /// Parity held before the load, but not after it.
+    /// Parity did not hold before or after the load, or was not tested.
     ParityLost,
     /// A process of the gateway ended.
     GatewayRestarted,
@@ -77,11 +77,13 @@ pub enum Gate {
     ClockSourceChanged,
     /// The clock source is slow to read.
     ClockSourceSlow,
-    /// The frequency of the gateway's cores changed.
+    /// The frequency of the gateway's cores changed during the phase, or differed between the
+    /// gateways of a block.
     FrequencyChanged,
     /// A figure drifted during the phase.
     NotSteady,
-    /// The phase was too short for a test of steady state.
+    /// Steady state was not tested: the phase was too short, had too few responses, or was sent by
+    /// an external load generator.
     SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
@@ -116,14 +118,14 @@ pub enum Gate {
 /// The cause of an unusable block.
 #[derive(Clone, Copy)]
 pub(crate) enum Blame {
-    /// The gateway, because it sent wrong responses, ended, or lacked a required access log. The
-    /// machine cannot cause this.
+    /// The gateway, because it sent wrong responses, responded without the upstream, lost parity,
+    /// ended, or lacked a required access log. The machine cannot cause this.
     Gateway,
     /// The gateway, unless something else delayed requests at the same time.
     GatewayAlone,
     /// Anything else, such as the machine, the load generator, the upstream, or an interruption of
-    /// the run. Such a block does not count against the gateway. The outcome of a trial that was
-    /// not completed names its own culprit.
+    /// the run. Such a block does not count against the gateway. If a trial was not completed, its
+    /// outcome names the culprit instead.
     Other,
 }
 
@@ -192,7 +194,7 @@ pub struct SpoiledBlock {
     pub phase: Option<String>,
     /// The gate that tripped.
     pub gate: Gate,
-    /// The aspects that the block has no value for.
+    /// The aspects for which the block has no valid figures.
     pub spoils: Vec<Aspect>,
     /// True if the gateway was certainly the cause; false if a disturbance of the machine or a
     /// delay of the load generator may have been the cause.

@@ -1,5 +1,5 @@
-//! Facts about the traffic on the wire, counted or tested, and whether they differ between
-//! gateways.
+//! Facts about the traffic on the wire that are counted or tested. Facts that differ between
+//! gateways are marked.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct WireFact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireName {
-    /// The version of HTTP that the gateway sends to the upstream.
+    /// The HTTP versions that are used by at least 1 % of the requests to the upstream.
     UpstreamVersion,
     RequestsPerUpstreamConnection,
     RequestsPerClientConnection,
@@ -52,7 +52,8 @@ pub enum WireName {
     PassesResponses,
     /// Bytes that the gateway writes to files per request.
     WrittenBytes,
-    /// The gateway's threads that did at least a twentieth of the work.
+    /// The largest number of the gateway's threads that each did at least a twentieth of the work
+    /// in a phase.
     Workers,
     /// The smallest number of routes that responded in a parity check.
     Routes,

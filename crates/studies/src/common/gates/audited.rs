@@ -23,7 +23,7 @@ const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
 /// report.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
-/// Finds a figure that cannot be true.
+/// Finds a figure of the phase that is impossible by itself or together with the others.
 pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
     // If sums and histograms disagree, another gate reports that.
     let agreeing = percentiles_and_sums(view).is_none();
@@ -69,8 +69,8 @@ impl Sheet {
     }
 }
 
-/// Mean and percentiles of a metric; for the response time of a closed load, also the request rate
-/// and the connections.
+/// Mean, percentiles and maximum of a metric; for the response time of a closed load, also the
+/// request rate and the requests that the connections can have in flight.
 fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let phase = view.phase;
     let sum = exact(view, metric).filter(|sum| sum.count > 0 && sum.clamped == 0)?;
@@ -87,7 +87,7 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
     let connections = over_groups(phase, |closed| Some(loads::connections_max(closed)));
     if let (CurveMetric::Response, Some(connections)) = (metric, connections) {
-        // Every request of the measurement ended within the longest response time after the
+        // The last request ended no later than the longest response time after the end of the
         // measurement.
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet
@@ -115,7 +115,7 @@ fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
     Some(all.fold(Sheet::new(name), with))
 }
 
-/// CPU time of a component, compared with the cores that it had to itself.
+/// CPU time of a component, compared with the number of cores that it was placed on.
 fn cpu(view: &View, component: &str) -> Option<Sheet> {
     let phase = view.phase;
     let placement = &view.run?.0.plan.placement;

@@ -14,7 +14,7 @@ use crate::common::digest::answered_sums;
 use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 
 pub(super) const DEFECT: &str =
-    "gatebench's own figures contradict each other: report this, with the run directory.";
+    "These figures contradict each other: report the defect, and attach the run directory.";
 
 /// The exact sums of a metric over all classes of responses; none if the phase has none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
@@ -40,8 +40,8 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Clamped, &[Aspect::Latency], message, remedy))
 }
 
-/// Each histogram must contain as many values as the exact sum counts, with the same mean, and its
-/// percentiles must be in order between the exact extremes.
+/// Each histogram must contain as many values as the exact sum counts, with nearly the same mean,
+/// and its percentiles must be in order between the exact extremes.
 pub(super) fn percentiles_and_sums(view: &View) -> Option<Reason> {
     let mut metrics = CurveMetric::ALL.into_iter();
     let problem = metrics.find_map(|metric| disagreement(view, metric))?;
@@ -119,7 +119,7 @@ pub(super) fn littles_law(view: &View) -> Option<Reason> {
     let (low, high) = LITTLE_RANGE;
     (!(low..=high).contains(&share)).then_some(())?;
     let message = format!(
-        "Throughput × mean response time gives {found:.1} requests in flight over {} connections (Little's law).",
+        "Throughput × mean response time gives {found:.1} requests in flight (Little's law), but the load keeps {} in flight.",
         grouped(connections as f64)
     );
     let spoils = [Aspect::Throughput, Aspect::Latency];

@@ -11,8 +11,8 @@ use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 pub(super) const RESTARTED_REMEDY: &str =
     "Read the gateway's log for the crash or the limit that recycles its workers.";
 
-/// A trial measures the processes of one start. A process that replaces one of them would belong to
-/// another trial.
+/// A trial measures the processes that were started for it. If one of them ends, the figures
+/// describe a gateway that lacks the process or has just started another one.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
     // A reload replaces workers, and a phase with a change measures this.

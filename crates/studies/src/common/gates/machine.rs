@@ -25,7 +25,7 @@ pub(super) fn throttled(view: &View) -> Option<Reason> {
 }
 
 /// Rates and latencies include stolen time. CPU time per request includes it on a kernel without
-/// PARAVIRT_TIME_ACCOUNTING; if a run does not record the option, the option counts as set.
+/// PARAVIRT_TIME_ACCOUNTING; if a run does not record the option, it is assumed to be set.
 pub(super) fn steal(view: &View) -> Option<Reason> {
     let machine = &view.phase.machine;
     let available_ns = machine.window_ns as f64 * f64::from(machine.cores);
@@ -102,7 +102,7 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
 
 /// At a different frequency, the same work takes a different amount of CPU time.
 pub(super) fn frequency(view: &View) -> Option<Reason> {
-    // Gateways that are measured side by side always run at the same frequency.
+    // Gateways that are measured side by side share their cores, and so their frequency.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let found = changed_within(view).or_else(|| differed_between(view))?;
     let remedy = "Set the governor to performance (cpupower frequency-set -g performance) and turn turbo off (write 1 \

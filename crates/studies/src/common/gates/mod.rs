@@ -112,10 +112,10 @@ fn reason(
     }
 }
 
-/// All aspects except memory.
+/// All aspects except memory. [`Aspect::Latency`] includes the tail.
 const SPEED: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
 
-/// All aspects, for a reason that spoils every figure.
+/// All aspects, for a reason that spoils every figure. [`Aspect::Latency`] includes the tail.
 pub(crate) const EVERYTHING: [Aspect; 4] = [
     Aspect::Throughput,
     Aspect::Latency,
@@ -234,7 +234,7 @@ pub fn judge_load(
 }
 
 /// Reports whether the machine or the load generator, rather than the gateway, may have delayed the
-/// requests of a phase, or sent none of them.
+/// requests of a phase or kept all of them from being sent.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,
@@ -271,8 +271,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// The gates for effects that a phase with a change or failure is meant to measure. For the seconds
-/// before the change, only failures are recorded, so only they are judged.
+/// The gates for effects that a phase with a change or failure is meant to measure. In the seconds
+/// before the change or failure, failed requests are judged nevertheless.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,

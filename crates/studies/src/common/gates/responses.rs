@@ -73,8 +73,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase with a change or failure, requests that failed before it count against the phase,
-/// because it did not cause them to fail.
+/// Requests that failed before a change or failure count against the phase, because the change or
+/// failure did not cause them to fail.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);

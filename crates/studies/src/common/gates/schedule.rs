@@ -1,4 +1,4 @@
-//! Gates for the intended requests of an open load.
+//! Gates for the schedule of an open load: requests that were dropped, too few or late.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, grouped, percent, quantity};
@@ -44,8 +44,8 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::RateNotAchieved, &AT_A_RATE, message, remedy))
 }
 
-/// The response time includes the lateness, so nothing is hidden, but the gateway does not cause
-/// all of it.
+/// The response time includes the lateness, so nothing is hidden, but the gateway may not have
+/// caused all of it.
 pub(super) fn late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;

@@ -78,8 +78,8 @@ pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 /// The share of its cores that a gateway must keep busy in a load that measures its capacity.
 pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 
-/// The p-value below which a series has a trend. A series of five seconds is the shortest that can
-/// show a trend: it reaches 0.017 if every second is higher than the one before.
+/// The p-value below which a series of seconds has a trend. The shortest series that can show one
+/// has five seconds: its p-value is 0.017 if every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
 /// The p-value below which bins of 100 ms count as drifting. Combined with the minimum drift, it
@@ -89,14 +89,14 @@ pub const DRIFT_P_MAX: f64 = 0.005;
 /// Responses that a bin must have on average for a usable cost per request.
 pub const BIN_RESPONSES_MIN: f64 = 10.0;
 
-/// The smallest drift that matters in the CPU time per request over a phase.
+/// The largest accepted drift of the CPU time per request over a phase, relative to its median.
 pub const CPU_DRIFT_MAX: f64 = 0.05;
 
-/// The smallest drift that matters in the throughput over a phase.
+/// The largest accepted drift of the throughput over a phase, relative to its median.
 pub const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
 
-/// The smallest drift that matters in the median response time over a phase. Medians of one second
-/// vary more than counts.
+/// The largest accepted drift of the median response time over a phase, relative to the median of
+/// its seconds. Medians of one second vary more than counts.
 pub const LATENCY_DRIFT_MAX: f64 = 0.10;
 
 /// The largest accepted relative difference between a histogram's mean and the exact mean. Three

@@ -10,7 +10,7 @@ use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
 /// Judges a trial apart from its phases: its outcome, the parity before and after the load,
-/// processes that ended outside the measurements, and a missing access log.
+/// processes that ended outside the measurements, and a missing or incomplete access log.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
         Outcome::Completed => parity(context, record)

@@ -1,4 +1,4 @@
-//! Gates for connections, HTTP versions, access logs and busy workers.
+//! Gates for connections, HTTP versions, access logs and idle workers.
 
 use gatebench_model::Shape;
 use gatebench_report::Unit;

@@ -15,8 +15,8 @@ use crate::Findings;
 use crate::ab::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, ScenarioFindings};
 
-/// Returns the sentences and the verdicts that they rest on. Markdown shows the verdicts with the
-/// results instead.
+/// Returns the sentences and, on the page, the verdicts that they rest on. Markdown shows the
+/// verdicts with the results instead.
 pub fn chapter(findings: &Findings, palette: &Palette) -> Chapter {
     let mut sentences = findings.headlines.iter().map(Fact::from).peekable();
     let mut blocks = Vec::new();
@@ -200,7 +200,8 @@ fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> boo
     ab_test.is_some_and(|it| found.is_of(&it.baseline, &it.again))
 }
 
-/// The interval of the comparison of the baseline with its second process, if there is one.
+/// The interval of the comparison of the baseline with its second process, on the same metric in
+/// the same phase. None if it has no interval, and for that comparison itself.
 fn noise(
     ab_test: Option<&AbTestFindings>,
     all: &[ComparisonFindings],

@@ -85,10 +85,10 @@ impl Report for Findings {
     }
 }
 
-/// Returns the chapters of a run in the order of a form: a page and Markdown begin with the
-/// findings, whereas a terminal ends with them. The first screen comes first; in the brief form on
-/// a terminal, only the alarms follow it. The brief form of a run without a first screen shortens
-/// only the section on gateways' own metrics.
+/// Returns the chapters of a run in the order of a form. On the page and in Markdown, the findings
+/// precede the results; on a terminal, they follow them. The first screen comes before both; in the
+/// brief form on a terminal, only the alarms follow it. The brief form of a run without a first
+/// screen shortens only the section on gateways' own metrics.
 fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
     let rows = run.scenarios.iter().flat_map(|it| &it.rows);
     let palette = &Palette::of_labels(&distinct(rows.map(|row| &*row.variant)));

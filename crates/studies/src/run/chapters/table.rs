@@ -43,8 +43,8 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     }
 }
 
-/// The metrics of loads. Closed loads show at most the first four, and open loads show all but the
-/// throughput.
+/// The metrics of loads. Closed and paced loads show at most the first four, open loads show all
+/// but the throughput, and side-by-side loads show only the CPU time.
 static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::Throughput, ["throughput", ""]),
     (Metric::GatewayCpuPerRequest, ["CPU/request", ""]),

@@ -1,4 +1,5 @@
-//! Compares terminal, Markdown, CSV and JSON with golden files. `GATEBENCH_BLESS=1` rewrites these.
+//! Compares reports for the terminal, in Markdown and as CSV with golden files, and tests the JSON
+//! report. `GATEBENCH_BLESS=1` rewrites the golden files.
 
 use std::path::PathBuf;
 

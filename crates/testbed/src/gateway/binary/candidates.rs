@@ -8,14 +8,13 @@ use crate::gateway::folder::{Folder, OWN_NAME};
 use crate::process::Launcher;
 use crate::system::installed;
 
-/// Folders that a user's PATH often lacks, although Debian installs daemons there.
+/// Folders that a user's PATH often lacks, although daemons are often installed there.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
 /// The folders that may contain programs, relative to a prefix or to an unpacked package.
 const IN_PREFIX: [&str; 6] = ["bin", "sbin", "", "usr/local/bin", "usr/bin", "usr/sbin"];
 
-/// Returns the existing programs that the folder's `binary.names` name, in the order of these
-/// names.
+/// Returns the installed programs that `binary.names` lists, in the order of the list.
 pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     let mut folders = installed::path_folders();
     folders.extend(EXTRA_FOLDERS.map(PathBuf::from));

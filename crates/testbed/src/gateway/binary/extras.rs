@@ -15,7 +15,7 @@ use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// The place that stands for this machine. No image has an empty name.
+/// The value of `place` for this machine. No image has an empty ID.
 const HERE: &str = "";
 
 /// The timeout of a test, which only loads libraries.
@@ -61,9 +61,10 @@ pub(super) fn found(
 /// up for each variant, and again when a gateway is prepared.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the test of an extra, unless it already succeeded in this process. Returns the last line
-/// that a failed test printed; none if the extra can be used. A failed test runs again, because
-/// `gatebench install` may have repaired the extra in the meantime.
+/// Runs the test of an extra, unless it already succeeded in this process. Returns the reason why
+/// the extra cannot be used, usually the last line that a failed test printed; none if the extra
+/// can be used. A failed test runs again, because `gatebench install` may have repaired the extra
+/// in the meantime.
 fn tested(
     extra: &Extra,
     place: &str,

@@ -14,7 +14,7 @@ use crate::error::DriverError;
 use crate::gateway::folder::Folder;
 use crate::system::owner::Owner;
 
-/// The file descriptor limit of a program that only prints its version.
+/// The file descriptor limit of a command that prints a program's version or tests an extra.
 const NOFILE: u64 = 1_024;
 
 /// An image in a container engine on this machine.
@@ -97,7 +97,7 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     })
 }
 
-const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and make sure that you may use its \
+const NO_ENGINE: &str = "start Docker, or `podman system service --time=0`, and make sure that you may use its \
                          socket (DOCKER_HOST=unix:///PATH names another socket)";
 
 /// The containers in which a program is examined before a run.

@@ -1,4 +1,5 @@
-//! Finds a gateway's program with its version and digest, and everything else that a variant needs.
+//! Finds a gateway's program, its version, digest and extras, and the mechanism that enforces the
+//! gateway's limits.
 
 mod candidates;
 mod extras;

@@ -84,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    /// Created with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey
-    /// -pubout`; the numbers are from `openssl pkey -pubin -text`.
+    /// A key created with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl
+    /// pkey -pubout`; its numbers in the tests are from `openssl pkey -pubin -text`.
     const PEM: &str = "-----BEGIN PUBLIC KEY-----\n\
         MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAOcA6FW/RLgpdvJCYxxznggN2j2oE8o6\n\
         6CCt51b4Vr5/G6p0DUkGMHVyzneZGYNW3aVpyUv9J7E4VaiFDELITncCAwEAAQ==\n\

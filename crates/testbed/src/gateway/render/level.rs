@@ -16,7 +16,7 @@ pub(crate) struct Miss {
     pub(crate) known: Vec<String>,
 }
 
-/// The last miss, which is the cause of an undefined value.
+/// The last miss, which explains an undefined value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Misses(Arc<Mutex<Option<Miss>>>);
 

@@ -65,8 +65,8 @@ fn haproxy_argument(text: &str) -> Result<String, Error> {
     haproxy_string(&format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// `{{ text | lua_string }}`: a Lua string. Bytes other than letters, digits and a few punctuation
-/// marks are written as numbers, which every version of Lua accepts.
+/// `{{ text | lua_string }}`: a Lua string. Bytes other than letters, digits, spaces and a few
+/// punctuation marks are written as numbers, which every version of Lua accepts.
 fn lua_string(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || " -_./:=".contains(c) => c.to_string(),

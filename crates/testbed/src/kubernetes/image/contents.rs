@@ -40,8 +40,8 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Adds a program with its libraries. A script is added with its interpreter and the programs
-    /// that it names. A program that is installed in a separate folder is added with the whole
-    /// folder.
+    /// and files whose absolute paths it contains. A program that is installed in a separate folder
+    /// is added with the whole folder.
     pub(super) fn add_program(&mut self, program: &Path) -> io::Result<()> {
         if !self.done.insert(program.to_owned()) {
             return Ok(());
@@ -204,7 +204,7 @@ fn own_prefix(program: &Path) -> Option<PathBuf> {
     (is_own && prefix.join("lib").is_dir()).then(|| prefix.to_owned())
 }
 
-/// Returns the text of a script; none if the file is not a script.
+/// Returns the text of a script, up to [`SCRIPT_BYTES_MAX`]; none if the file is not a script.
 fn script(path: &Path) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?

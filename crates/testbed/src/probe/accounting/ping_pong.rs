@@ -21,7 +21,7 @@ use super::SoftirqPayer;
 use crate::probe::machine::{CoreTimes, MachineSample};
 use crate::probe::topology::allowed_cores;
 
-/// The number of rounds of a test; one undisturbed round is enough if processes are charged.
+/// The number of rounds of a test. One round can prove that processes are charged.
 const ROUNDS: usize = 4;
 
 /// The number of undisturbed rounds that must agree if no process is charged.
@@ -69,7 +69,8 @@ impl PingPong {
     /// Runs the test on the least busy of the cores that this thread may use.
     ///
     /// # Errors
-    /// There is no loopback interface, or a thread cannot be pinned to a core.
+    /// There is no loopback interface, a thread cannot be pinned to a core, or `/proc/stat` lists
+    /// no core that this process may use.
     pub fn play() -> io::Result<Self> {
         let core = least_busy()?;
         let rounds: io::Result<Vec<Round>> = (0..ROUNDS).map(|_| round(core)).collect();
@@ -79,8 +80,8 @@ impl PingPong {
         })
     }
 
-    /// Returns the process that is charged for softirq; unknown if softirq took too little time or
-    /// other processes used the core.
+    /// Returns the process that is charged for softirq; unknown if softirq took too little time,
+    /// other processes used the core, or the rounds disagree.
     pub fn judge(&self) -> SoftirqPayer {
         let least_ns = TICKS_MIN * self.tick_ns;
         let large = self.rounds.iter().filter(|it| it.interrupts_ns >= least_ns);

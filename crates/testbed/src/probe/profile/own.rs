@@ -13,9 +13,10 @@ use super::{Profile, ProfileError};
 /// The time that the profiler may take to write a sample. It writes every 100 ms.
 const WRITTEN: Duration = Duration::from_millis(300);
 
-/// The profiler of a running gateway. Each of its processes appends lines to a file: the time in
-/// milliseconds since 1970, the CPU time of a stack in nanoseconds since the previous line with
-/// this stack, and the stack, whose functions are separated by semicolons, the outermost first.
+/// The profiler of a running gateway. Each process of the gateway appends lines to a separate file.
+/// A line contains the time in milliseconds since 1970, the CPU time of a stack in nanoseconds
+/// since the previous line with this stack, and the stack. Its functions are separated by
+/// semicolons, the outermost first.
 #[derive(Clone, Debug)]
 pub struct OwnProfiler {
     /// The name of the gateway, which becomes the outermost frame.

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(super) struct Reading {
     /// True if perf was killed.
     pub(super) is_cut: AtomicBool,
-    /// Samples that were passed on.
+    /// The number of samples read so far. A last sample without an empty line after it is not
+    /// counted.
     pub(super) samples: AtomicU64,
 }
 

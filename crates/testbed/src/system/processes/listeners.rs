@@ -165,7 +165,6 @@ mod tests {
             assert_eq!(found.len(), 1, "{address}");
             assert_eq!(found, reached(client, listed()), "{address}");
             let ours = sockets_of(&tree(std::process::id()));
-            // A child forked by another test may also hold the socket until it calls exec.
             assert!(found.is_subset(&ours), "{address}");
         }
     }
@@ -181,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_unused_port_has_no_listener() {
-        // The port is bound, so that no other test gets it, but no process listens on it.
+        // The port is bound, so no other test gets it, but no process listens on it.
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = rustix::net::getsockname(&socket).unwrap();
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_not_an_empty_list() {
-        // An error of type NLMSG_ERROR with the code ENOENT.
+        // A message of type NLMSG_ERROR.
         let mut refusal = vec![0; 36];
         refusal[..4].copy_from_slice(&36_u32.to_ne_bytes());
         refusal[4..6].copy_from_slice(&2_u16.to_ne_bytes());

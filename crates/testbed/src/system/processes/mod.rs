@@ -27,12 +27,13 @@ pub(crate) struct ProcessKey {
 /// The scheduler's figures for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadAccount {
+    /// 0 if the kernel has no such statistics.
     pub run_queue_wait_ns: u64,
     pub switches_voluntary: u64,
     pub switches_involuntary: u64,
 }
 
-/// Returns the process with this ID, if it exists.
+/// Returns the key of the process with this ID; none if there is no such process.
 pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
     let started = started_ticks(pid)?;
     Some(ProcessKey { pid, started })
@@ -133,7 +134,8 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     kibibytes(&rollup, "Pss:")
 }
 
-/// Returns the number of open descriptors; none if this user may not see them.
+/// Returns the number of open descriptors; none if the process has ended, or if this user may not
+/// see them.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
     // Since Linux 6.2, the size of the folder is the number of descriptors. In earlier versions the

@@ -28,8 +28,8 @@ fn socket(target: &Path) -> Option<Inode> {
     text.strip_suffix(']')?.parse().ok()
 }
 
-/// Returns the processes that hold the other end of a pipe open. Processes that run this program
-/// are left out, because a forked child holds all descriptors of its parent until it calls exec.
+/// Returns the processes that hold an end of a pipe open. Processes that run this program are left
+/// out: this process, and forked children, which hold its descriptors until they call exec.
 pub(crate) fn holders_of_pipe(pipe: impl AsFd) -> Vec<u32> {
     let (Ok(status), Ok(own)) = (fstat(pipe), fs::read_link("/proc/self/exe")) else {
         return Vec::new();

@@ -173,7 +173,7 @@ pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Respons
     }
 }
 
-/// Starts a gateway with a scenario, in front of a separate origin.
+/// Starts a gateway with a scenario, in front of a new origin.
 pub fn start(
     folder: &Folder,
     scenario: &Scenario,

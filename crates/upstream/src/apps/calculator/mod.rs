@@ -3,8 +3,8 @@
 //! POST `/ws` takes an operation in the envelope's body. GET `/ws/calculator.wsdl` returns the
 //! description of the service. The header `X-Soap-Region` of every response names the calculator
 //! that sent it, and thus shows to which of the calculators a gateway forwarded a message. If an
-//! operand occurs twice, the last one counts. The response to a message that cannot be processed is
-//! a fault with status 500.
+//! operand occurs more than once, its last value is used. The response to a message that cannot be
+//! processed is a fault with status 500.
 
 mod message;
 
@@ -21,7 +21,7 @@ const TEXT_XML: &str = "text/xml;charset=utf-8";
 
 const WSDL: &[u8] = include_bytes!("calculator.wsdl");
 
-/// Decides the response when the head is known.
+/// Decides the response from the head of the request.
 pub(super) fn response(asked: &Asked<'_>, region: Region, scratch: &mut Vec<u8>) -> Response {
     let response = match asked.path {
         "/ws" if asked.method == "POST" => calculation(asked),

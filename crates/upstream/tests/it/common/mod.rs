@@ -1,4 +1,4 @@
-//! An upstream on a thread of this process, and a client that counts bytes.
+//! An upstream on a thread of this process, and a client with blocking reads and a timeout.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -27,7 +27,8 @@ fn ancestors() -> String {
     soap(&deep.repeat(NODES / 190))
 }
 
-/// Returns the message of [`ancestors`] with a leaf as the first child of each outermost element.
+/// Returns a message like that of [`ancestors`], but with a leaf as the first child of each
+/// outermost element.
 fn forks() -> String {
     let fork = format!("<d><d/>{}{}</d>", "<d>".repeat(150), "</d>".repeat(150));
     soap(&fork.repeat(NODES / 152))

@@ -1,4 +1,5 @@
-//! Well-formed messages of up to a megabyte that are as expensive as possible.
+//! Messages of up to a megabyte that are as expensive to process as possible. Most of them are
+//! well-formed.
 
 use super::{BODY_BYTES, Body, End, Shape, Way, each, full, soap};
 
@@ -92,8 +93,8 @@ fn deep_namespaces() -> String {
     soap(&format!("{open}{more}{leaves}{}", "</d>".repeat(180)))
 }
 
-/// Returns an order for which a Shell sort with halved gaps compares each element with every other:
-/// first every second element, then the rest.
+/// Returns a message whose elements are in an order for which a Shell sort with halved gaps
+/// compares each element with every other: first every second element, then the rest.
 fn unfortunate(count: usize) -> String {
     let mut order: Vec<usize> = (0..count).collect();
     let mut width = count;

@@ -43,14 +43,14 @@ pub enum Body {
 /// The expected result of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
-    /// A fault with this text.
+    /// A fault that contains this text.
     Refused(&'static str),
     Passes,
     /// A fault or none, depending on the speed of the machine.
     Either,
 }
 
-/// The result of a message.
+/// The outcome of a message: `Wrong` if it is not the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Rejected,
@@ -80,7 +80,6 @@ impl Shape {
     }
 }
 
-/// Returns all shapes.
 pub fn all() -> Vec<Shape> {
     let tables = [
         types::SHAPES,

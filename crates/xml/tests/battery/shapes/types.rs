@@ -41,7 +41,7 @@ const fn built(name: &'static str, source: &'static str, way: Way, body: Body) -
     }
 }
 
-/// Returns entities, each of which contains the previous one ten times.
+/// Returns a document type with ten entities, each of which contains the previous one ten times.
 fn laughs() -> String {
     let levels = each(10, |n| {
         let ten = match n {

@@ -1,6 +1,6 @@
 //! Generates schemas and documents from a seed, so that failures can be reproduced.
 
-/// A generator of numbers (xorshift64*).
+/// A pseudo-random number generator (xorshift64*).
 pub struct Dice(u64);
 
 impl Dice {
@@ -24,7 +24,8 @@ impl Dice {
     }
 }
 
-/// A simple type: its name, valid values, and an invalid one.
+/// Simple types. Each has a name, three valid values, and an invalid one, which is an empty string
+/// if all strings are valid.
 const SIMPLE: [(&str, [&str; 3], &str); 9] = [
     ("xs:int", ["0", " -7 ", "2147483647"], "2147483648"),
     ("xs:string", ["", "a b", "é"], ""),
@@ -48,7 +49,7 @@ enum Kind {
     Complex(usize),
     /// `ref="i:shared"`, declared in the imported schema.
     Shared,
-    /// `xs:any` of other namespaces.
+    /// `xs:any` for another namespace, with the value of `processContents`.
     Any(&'static str),
 }
 
@@ -110,7 +111,7 @@ impl Schema {
                 0 | 1 if index + 1 < count => {
                     Kind::Complex(index + 1 + dice.roll(count - index - 1))
                 }
-                // The element may be recursive, so it must be optional.
+                // The element is recursive, so it must be optional.
                 2 => Kind::Complex(index),
                 3 => Kind::Shared,
                 4 if group == "sequence" => {
@@ -118,7 +119,8 @@ impl Schema {
                 }
                 _ => Kind::Simple(dice.roll(SIMPLE.len())),
             };
-            // Allow at most one reference and one wildcard, so that content stays unambiguous.
+            // Allow at most one reference, and nothing after a wildcard, so that the content model
+            // stays unambiguous.
             let is_taken = |other: &Particle| {
                 std::mem::discriminant(&other.kind) == std::mem::discriminant(&kind)
                     && matches!(kind, Kind::Shared | Kind::Any(_))

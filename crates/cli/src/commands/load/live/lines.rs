@@ -7,7 +7,7 @@ use crate::terminal;
 
 /// The minimum and the maximum interval between two lines.
 const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
-/// The approximate number of lines for a load.
+/// The number of lines for a load, unless their interval would be outside the limits in [`EVERY`].
 const LINES: u32 = 60;
 
 /// Writes lines to standard error.

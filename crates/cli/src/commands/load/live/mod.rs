@@ -72,7 +72,7 @@ pub struct Outlook {
     pub warm_up: Duration,
     /// The duration of the measurement; with a number of requests, its time limit.
     pub measure: Duration,
-    /// The number of requests that end the load, if it was given.
+    /// The number of requests after which the load ends, if one was given.
     pub requests: Option<u64>,
     /// True if the results begin with the same text.
     pub is_said_again: bool,
@@ -82,7 +82,7 @@ pub struct Outlook {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub machine: MachineFacts,
-    /// The periods of a second or more without a response, in order.
+    /// The periods of about a second or more without a response, in order.
     pub silences: Vec<Silence>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Adds the figures of a complete second.
+    /// Adds the figures of the next second.
     pub fn take(&self, second: &Interval) {
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         seconds.push(SecondFigures::of(second));
@@ -214,7 +214,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Ends the watch, even if the load panics.
+/// Ends the watch when it is dropped, even if the load panics.
 struct Over<'a, 'w> {
     watch: &'w Watch<'a>,
     thread: thread::Thread,
@@ -235,7 +235,8 @@ struct MachineWindow {
 }
 
 impl MachineWindow {
-    /// Takes the samples that are due. Returns the time of the next sample.
+    /// Takes the samples that are due. Returns the time of the next sample; none if the window is
+    /// not known yet or both samples have been taken.
     fn look(&mut self, window_ns: Option<(u64, u64)>) -> Option<u64> {
         let (begin_ns, end_ns) = window_ns?;
         let now_ns = clock::now_ns();

@@ -25,7 +25,7 @@ pub fn block(results: &Results<'_>) -> Block {
     Block::charts("panels wide", charts.into_iter().flatten())
 }
 
-/// Draws the percentile curves; none if no percentile has enough requests.
+/// Draws the percentile curves; none if there are too few requests for a curve.
 fn percentiles(results: &Results<'_>) -> Option<Chart> {
     let figures = &results.figures;
     let clocks = [

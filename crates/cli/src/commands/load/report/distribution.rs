@@ -20,7 +20,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 /// The length of the longest bar, in columns.
 const BAR: usize = 20;
 
-/// The requests whose response took at most `to_ns`, but longer than the previous row's `to_ns`.
+/// The requests that took at most `to_ns`, but longer than the previous row's `to_ns`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     to_ns: f64,

@@ -10,7 +10,7 @@ use crate::commands::load::agents::ByAgent;
 use crate::commands::load::figures::{Figures, PERCENTILES, Times, class_word};
 use crate::commands::load::results::Results;
 
-/// Incremented when a field is removed or changes its meaning.
+/// The version of the JSON format, incremented when a field is removed or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
 /// Returns all results as one object.

@@ -77,7 +77,7 @@ fn headed(heading: &'static str, id: &'static str, blocks: Vec<Block>) -> Chapte
     }
 }
 
-/// Returns the outcome as a sentence, and true if nothing failed.
+/// Returns the outcome as a sentence. The second value is true if requests ended and none failed.
 fn outcome(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     if figures.ended() == 0 {

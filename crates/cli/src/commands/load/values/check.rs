@@ -74,7 +74,7 @@ fn json(path: &str, value: &str) -> Result<Check, String> {
     }))
 }
 
-/// Reports whether several checks require a status.
+/// Reports whether more than one check requires a status.
 pub fn contradicts(checks: &[Check]) -> bool {
     let statuses = checks
         .iter()

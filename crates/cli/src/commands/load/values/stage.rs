@@ -20,7 +20,7 @@ pub struct Stage {
 impl FromStr for Stage {
     type Err = String;
 
-    /// Parses `5000:10s`, which is reached linearly, or `5000:10s:step`.
+    /// Parses `5000:10s` (a target reached linearly) or `5000:10s:step` (at once).
     fn from_str(text: &str) -> Result<Self, String> {
         let remedy = || {
             format!(

@@ -36,7 +36,7 @@ pub struct Bars {
 #[derive(Default)]
 struct State {
     plan: Option<Plan>,
-    /// The number of trials on disk.
+    /// The number of finished trials.
     finished: u64,
     /// The number of planned trials.
     trials: u64,

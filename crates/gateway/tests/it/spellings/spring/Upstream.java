@@ -5,7 +5,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** An upstream that protects `/admin` and parses paths as Spring does. */
+/** An upstream that reads paths as Spring does. Its page at `/admin` and below is protected. */
 @SpringBootApplication
 @RestController
 public class Upstream {
