@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     pub(crate) group: usize,
     pub(crate) state: State,
     pub(crate) response: Response,
-    /// The buffer for requests; `None` while the kernel is sending it.
+    /// The buffer for requests; `None` while the event loop is sending it.
     pub(crate) buffer: Option<Vec<u8>>,
     /// The route of the request in the buffer, and true if the request is the last on the
     /// connection.
@@ -34,7 +34,8 @@ pub(crate) struct Connection {
     /// The layer between HTTP and the socket; `None` if bytes pass through unchanged.
     pub(crate) layer: Option<Box<Layer>>,
     /// The streams of an HTTP/2 connection, which does not use `response`, `buffer`, `buffer_holds`
-    /// and `decoder`. Its `state` is `Idle` even while requests are in flight.
+    /// or `decoder`. Once it is established, its `state` is `Idle` even while requests are in
+    /// flight.
     pub(crate) http2: Option<Box<Http2>>,
     /// True if the response is complete but the request has not been sent completely; the
     /// connection is not idle until then.
@@ -119,7 +120,8 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// Handles the server's end of stream. Returns `Complete` if it ends the response.
+    /// Handles the server's end of stream. Returns `Complete` if the response ends with the
+    /// connection.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);

@@ -10,7 +10,7 @@ pub struct Control {
     ready: AtomicBool,
     /// The start of the load, on `CLOCK_MONOTONIC`; 0 until it is set.
     start_ns: AtomicU64,
-    /// The start of the measurement if the warm-up is ended from outside; 0 until set.
+    /// The time set by [`Self::measure_from`]; 0 until it is set.
     measure_ns: AtomicU64,
     live: Vec<Live>,
 }
@@ -19,16 +19,17 @@ pub struct Control {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Live {
-    /// The number of responses so far, including the warm-up.
+    /// The number of complete responses so far, including the warm-up.
     pub completed: AtomicU64,
-    /// The number of requests so far that ended without a response.
+    /// The number of requests so far that ended without a complete response, including the warm-up.
     pub failed: AtomicU64,
     /// The number of arrivals waiting for a connection.
     pub queued: AtomicU64,
 }
 
 impl Control {
-    /// Creates a control for a load with this number of workers.
+    /// Creates a control for a load with this number of workers. 0 means one worker, as does an
+    /// empty [`crate::Load::cores`].
     pub fn new(workers: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),
@@ -50,8 +51,8 @@ impl Control {
     }
 
     /// Returns the start of the load, on `CLOCK_MONOTONIC` in nanoseconds, or `None` until it is
-    /// set. The warm-up starts then and the measurement follows it, so a caller that samples the
-    /// load's costs can do so at the boundaries of the measurement.
+    /// set. The warm-up begins at this time and the measurement follows it, so the caller knows the
+    /// boundaries of the measurement and can sample costs there.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
@@ -65,9 +66,9 @@ impl Control {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Sets the start of the load, on `CLOCK_MONOTONIC` in nanoseconds. For a load that is a
-    /// [part](crate::Load::part) of another, the caller must set the start, because only the caller
-    /// knows when all the others are ready.
+    /// Sets the start of the load, on `CLOCK_MONOTONIC` in nanoseconds. If this load generator
+    /// sends only a [part](crate::Load::part) of a load, the caller must set the start, because
+    /// only the caller knows when the other load generators are ready.
     pub fn starts_at(&self, at_ns: u64) {
         self.start_ns.store(at_ns, Ordering::Release);
     }
@@ -81,7 +82,8 @@ impl Control {
             .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Returns the start of the measurement if the warm-up is ended from outside.
+    /// Returns the time of the first call of [`Self::measure_from`], even if it has no effect, or
+    /// `None` if there was no call.
     pub fn measured_from(&self) -> Option<u64> {
         Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
     }

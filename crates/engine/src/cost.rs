@@ -1,4 +1,4 @@
-//! The cost of the worker's own thread.
+//! Measures the CPU time and the run-queue wait of a worker's thread.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,7 +24,8 @@ impl ThreadCost {
         cost
     }
 
-    /// Returns the CPU time and the run-queue wait since the last call, in nanoseconds.
+    /// Returns the CPU time and the run-queue wait since the last call (since [`Self::new`] for the
+    /// first call), in nanoseconds.
     pub(crate) fn since_last(&mut self) -> (u64, u64) {
         let now = self.read();
         let since = (now.0 - self.last.0, now.1.saturating_sub(self.last.1));
@@ -39,7 +40,8 @@ impl ThreadCost {
         )
     }
 
-    /// Reads the second field of `schedstat` (proc(5)), the time spent waiting on a run queue.
+    /// Reads the second field of `schedstat` (proc(5)), the nanoseconds spent waiting on a run
+    /// queue.
     fn run_queue_wait_ns(&self) -> Option<u64> {
         let mut text = [0; 96];
         let len = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;

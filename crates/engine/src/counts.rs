@@ -11,16 +11,16 @@ pub struct Counts {
     pub intended: u64,
     /// Requests that were sent for these arrivals.
     pub sent: u64,
-    /// Requests among `sent` that got a response.
+    /// Requests among `sent` that got a complete response.
     pub completed: u64,
     /// Responses that arrived within the window, no matter when their requests were due. The
     /// throughput is computed from these.
     pub completed_in_window: u64,
-    /// Responses by [`Class`].
+    /// Responses among `completed`, by [`Class`].
     pub by_class: [u64; Class::ALL.len()],
-    /// Requests without a response, by [`ErrorKind`].
+    /// Requests among `sent` without a complete response, by [`ErrorKind`].
     pub errors: [u64; ErrorKind::ALL.len()],
-    /// Arrivals that were never sent, because the queue was full or the load ended first.
+    /// Arrivals that were never sent, because the queue was full or the drain ended first.
     pub dropped: u64,
     /// The maximum length of one worker's queue for one group.
     pub queued_max: u64,
@@ -28,20 +28,21 @@ pub struct Counts {
     pub checks_failed: Vec<u64>,
     /// Responses that failed at least one check.
     pub responses_failing_checks: u64,
-    /// Connections that were established.
+    /// Connections that were established, even those made before the measurement.
     pub connections_opened: u64,
-    /// Failed attempts to connect, by [`ErrorKind`]. An attempt does not count as a request,
-    /// because a connection is made before it gets a request. In a load of connections, attempts
-    /// are the requests and count in `errors`.
+    /// Attempts to connect that failed within the window, by [`ErrorKind`]. An attempt does not
+    /// count as a request, because a connection is made before it gets a request. In a load of
+    /// connections, attempts are the requests and count in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
-    /// Bytes of the requests in `sent`, including heads but not TLS.
+    /// Bytes of the requests in `sent`, including heads but not the overhead of TLS.
     pub bytes_sent: u64,
-    /// Bytes that arrived within the window, including heads and, over TLS, the encryption's
-    /// overhead.
+    /// Bytes that arrived within the window on established connections, including heads and the
+    /// overhead of TLS.
     pub bytes_received: u64,
-    /// Responses for which all four times are known.
+    /// Responses for which all four times are known: the send and the receipt of the request, and
+    /// the send and the receipt of the response.
     pub traced: u64,
-    /// Responses whose four times are unknown although the request had a nonce.
+    /// Responses that do not state the upstream's times although the request had a nonce.
     pub untimed: u64,
     /// Responses with the nonce of another request.
     pub foreign: u64,

@@ -1,5 +1,5 @@
-//! The values for templates in requests, prepared for drawing: source names are resolved to
-//! numbers, and distributions are initialized. All workers share the values, which are never
+//! The values for templates in requests, prepared for drawing: templates refer to sources by
+//! number, and distributions are initialized. All workers share the values, which are never
 //! modified.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub enum DataError {
     /// several.
     NoColumn {
         source_name: String,
-        /// The column that the template names.
+        /// The column; `None` if the template names none.
         column: Option<String>,
         /// The names of the source's columns, as a list for the message.
         columns: String,
@@ -51,7 +51,7 @@ impl DataError {
                 format!("data source '{source_name}' has several columns")
             }
             Self::Undefined { name, reason } => {
-                format!("cannot draw values of data source '{name}': {reason}")
+                format!("cannot draw values from data source '{name}': {reason}")
             }
             Self::Template(error) => error.message.clone(),
             Self::Unsafe { name, place, value } => {
@@ -72,7 +72,7 @@ impl DataError {
     }
 }
 
-/// Sources of values by number.
+/// The sources of values for a load. The number of a source is its index.
 #[derive(Clone, Debug, Default)]
 pub struct DataSet {
     pub(crate) sources: Vec<Ready>,
@@ -108,12 +108,12 @@ pub(crate) struct Table {
 pub(crate) enum Choice {
     InTurn,
     Uniform(Uniform<usize>),
-    /// Values outside the range are drawn again.
+    /// Numbers that are not the index of a row are drawn again.
     Normal(Normal<f64>),
     Zipf(Zipf<f64>),
 }
 
-/// One value of a source.
+/// The position of a template's value: the number of a source, and of a column in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) source: usize,
@@ -170,7 +170,7 @@ impl DataSet {
         Ok(Slot { source, column })
     }
 
-    /// Returns the strings that a slot can produce. A slot of numbers produces none.
+    /// Returns the strings that a slot can produce; none if its source draws numbers.
     pub(crate) fn texts(&self, slot: Slot) -> impl Iterator<Item = &str> {
         let rows = match &self.sources[slot.source].values {
             Values::Rows(table) => Some(&table.rows),
@@ -199,7 +199,8 @@ fn values(source: &Source) -> Result<Values, String> {
     })
 }
 
-/// Returns Zipf's law, which `rand_distr` samples by rejection (Crease).
+/// Returns a Zipf distribution over the numbers from 1 to `items`, which `rand_distr` samples by
+/// rejection.
 fn zipf(items: f64, exponent: f64) -> Result<Zipf<f64>, String> {
     Zipf::new(items, exponent).map_err(|it| it.to_string())
 }

@@ -18,16 +18,16 @@ pub enum EngineError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// The kernel refused a resource that the engine needs.
-    #[error("the load generator cannot run here: {0}")]
+    #[error("the load generator cannot run on this machine: {0}")]
     Environment(#[from] io::Error),
 }
 
 /// The reason why one of the first connections to a target was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// The kernel refused the connection, for this reason.
+    /// The connection failed with this error of the kernel.
     Kernel(String),
-    /// Only `made` of the `wanted` connections were made, and no more for `limit_s` seconds.
+    /// Only `made` of a worker's `wanted` connections were made, and no more for `limit_s` seconds.
     Late {
         made: u32,
         wanted: u32,
@@ -35,15 +35,15 @@ pub enum ConnectError {
     },
     /// The server closed the connection during the TLS handshake.
     ClosedInHandshake,
-    /// The server closes each connection as soon as it is made.
+    /// The server closed a connection before the first request, and no other connection was ready.
     ClosedAtOnce,
     /// TLS could not begin with the configured settings.
     Settings { what: String, remedy: &'static str },
-    /// TLS failed.
+    /// TLS failed before the first request.
     Tls(SessionError),
     /// The server did not agree to HTTP/2 in the TLS handshake.
     NoHttp2,
-    /// The server violated HTTP/2, for the reason given.
+    /// The server violated HTTP/2 in the way that the string describes.
     NotHttp2(String),
     /// The server ended the HTTP/2 connection before the first request.
     GoAway,

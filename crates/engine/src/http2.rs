@@ -148,7 +148,7 @@ impl Http2 {
     }
 }
 
-/// Returns the response of a stream that has not ended.
+/// Returns the response of a stream, or `None` if the stream no longer has a slot.
 fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Response> {
     let stream = streams.get_mut(id.slot())?;
     (stream.id == Some(id)).then_some(&mut stream.response)
@@ -161,7 +161,7 @@ pub(crate) struct Message {
     body: Vec<u8>,
     /// The names of the user's fields in lowercase, as HTTP/2 requires (RFC 9113 8.2.1).
     names: Vec<String>,
-    /// A value that is being written into the block.
+    /// A buffer for the value that is written into the block next.
     text: Vec<u8>,
 }
 

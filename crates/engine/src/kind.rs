@@ -14,10 +14,10 @@ pub enum Metric {
     /// Service time minus the time during which the upstream had the request.
     Added,
     /// From the actual send until the upstream has the request. Recorded if the difference between
-    /// the two clocks is known.
+    /// the clocks of the load generator and the upstream is known.
     RequestHalf,
-    /// From the upstream's send to the last byte of the response. Recorded if the difference
-    /// between the two clocks is known.
+    /// From the upstream's send to the last byte of the response. Recorded under the same condition
+    /// as [`Self::RequestHalf`].
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
@@ -64,8 +64,8 @@ pub enum Class {
     ClientError,
     /// 500 to 599.
     ServerError,
-    /// No complete response, for the reason in [`ErrorKind`]. The recorded time ends when the
-    /// failure became known.
+    /// No complete response, for the reason in [`ErrorKind`], or a status of no other class. The
+    /// recorded time of a request without a response ends when the failure became known.
     Failed,
 }
 
@@ -79,7 +79,7 @@ impl Class {
         Self::Failed,
     ];
 
-    /// Returns the class of a status.
+    /// Returns the class of a status; [`Self::Failed`] if the status is not between 200 and 599.
     pub fn of(status: u16) -> Self {
         match status / 100 {
             2 => Self::Success,
@@ -102,7 +102,7 @@ impl Class {
     }
 }
 
-/// The reason why there was no response.
+/// The reason why there was no complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// No connection could be made.
@@ -113,7 +113,7 @@ pub enum ErrorKind {
     ClosedEarly,
     /// No complete response arrived within the timeout or before the end of the drain.
     Timeout,
-    /// The response breaks the protocol.
+    /// The server violated HTTP/1.1 or HTTP/2.
     Protocol,
     /// TLS failed, for example because of a rejected certificate, an alert or an unreadable record.
     Tls,

@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use gatebench_net::Outbox;
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 
-/// A connection's PROXY header and TLS session, with the bytes that are queued to be sent.
+/// A connection's TLS session, if it uses TLS, and the bytes that are queued to be sent.
 pub(crate) struct Layer {
     session: Option<Session>,
     pub(crate) outbox: Outbox,
 }
 
 impl Layer {
-    /// Starts a new connection and queues its first bytes.
+    /// Starts the layer of a new connection, and queues `preamble` and the first bytes of TLS.
     pub(crate) fn begin(
         preamble: &[u8],
         tls: Option<&ClientContext>,
@@ -77,7 +77,7 @@ impl Layer {
     }
 }
 
-/// The signature at the beginning of version 2.
+/// The signature at the beginning of a header of version 2.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Version 2, command LOCAL.
 const LOCAL: u8 = 0x20;

@@ -66,19 +66,19 @@ pub struct Group {
     /// The destination of its requests.
     pub target: Target,
     /// At least one request. Requests are chosen by weight, and each is a route with its own
-    /// figures. Paths, header values and bodies are templates.
+    /// figures. Paths, header values and text bodies are templates.
     pub requests: Vec<Request>,
     /// The order in which the requests are sent.
     pub order: Order,
     /// The model of the load, closed or open, with its parameters.
     pub shape: Shape,
-    /// The time after which a request without a response counts as failed.
+    /// The time after which a request without a complete response counts as failed.
     pub timeout: Duration,
 }
 
 /// The part of a load that one of several load generators sends. The workers of all load generators
-/// are numbered consecutively, so that together they send exactly the requests of one load
-/// generator with as many workers.
+/// are numbered consecutively, so together they send exactly the requests of one load generator
+/// with as many workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The number of this load generator's first worker.
@@ -104,8 +104,8 @@ pub struct Load {
     pub drain: Duration,
     /// The cores of the workers, one each. If empty, one unpinned worker runs.
     pub cores: Vec<usize>,
-    /// True if workers may poll for imminent events instead of sleeping, so that requests are sent
-    /// on time and responses are noticed at once while few are in flight. Set this only if each
+    /// True if workers may poll for imminent events instead of sleeping. Polling sends requests on
+    /// time and, while few requests are in flight, notices responses at once. Set this only if each
     /// worker has a core that nothing else needs.
     pub spin: bool,
     /// The kernel interface; `None` chooses the best one available.
@@ -113,9 +113,9 @@ pub struct Load {
     /// The tag of this load's nonces. With `None`, no nonces are sent and no requests are traced. A
     /// load generator with more than 256 workers also uses the following tags, one per 256 workers.
     pub trace_tag: Option<u16>,
-    /// True if the upstreams read the same clock as this process. Otherwise, the two halves of a
-    /// traced request's latency are known only as closely as the requests bound the difference
-    /// between the clocks.
+    /// True if the upstreams read the same clock as this process. Otherwise, the accuracy of the
+    /// two halves of a traced request's latency depends on how closely the requests bound the
+    /// difference between the clocks.
     pub shares_clock: bool,
     /// The part of the load that this load generator sends; `None` means the whole load.
     pub part: Option<Part>,

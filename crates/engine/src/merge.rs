@@ -11,7 +11,7 @@ const OPEN_MAX: usize = 8;
 #[derive(Debug, Default)]
 pub struct Merge {
     workers: usize,
-    /// The next second that each worker will deliver.
+    /// For each worker, the number of the last second that it delivered, plus 1.
     next: BTreeMap<usize, u32>,
     open: BTreeMap<u32, Interval>,
 }
@@ -41,7 +41,8 @@ impl Merge {
             .collect()
     }
 
-    /// Returns the seconds that no longer wait for a worker that is behind or has ended.
+    /// Returns the oldest seconds in excess of `OPEN_MAX`. They no longer wait for a worker that is
+    /// behind or has ended.
     pub fn overdue(&mut self) -> Vec<Interval> {
         let count = self.open.len().saturating_sub(OPEN_MAX);
         let overdue = (0..count).filter_map(|_| self.open.pop_first());

@@ -20,11 +20,11 @@ pub struct Outcome {
     pub counts: Counts,
     /// The recordings of all groups.
     pub recordings: Recordings,
-    /// The halves of the latency of traced requests.
+    /// The accuracy of the halves of traced requests' latencies.
     pub halves: Halves,
     /// The outcome of each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
-    /// Responses by status, without the statuses that did not occur.
+    /// Responses by status, from 100 to 599. A status that did not occur is absent.
     pub statuses: BTreeMap<u16, u64>,
     /// The time from the start of a connection until requests could be sent, including TLS, for all
     /// connections, even those made before the measurement.
@@ -32,7 +32,7 @@ pub struct Outcome {
     /// The number of connections that resumed a TLS session.
     pub resumed: u64,
     /// Service times, added latencies and request halves of the requests that were due outside the
-    /// measured window, most of them in the warm-up. No figure of the load contains them.
+    /// measured window, most of them in the warm-up. No other recording contains these times.
     pub unmeasured: Recordings,
     /// The checks as strings, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,
@@ -42,9 +42,9 @@ pub struct Outcome {
     pub first: Option<FirstRequest>,
     /// The measured window, on `CLOCK_MONOTONIC` in nanoseconds.
     pub window_ns: (u64, u64),
-    /// The time spent waiting for the last responses.
+    /// The time spent waiting for the last responses; the longest among the workers.
     pub drained_ns: u64,
-    /// True if the load was stopped early, during the window or the wait for the last responses.
+    /// True if the load was stopped before the end of the drain.
     pub interrupted: bool,
     /// The kernel interface that the load used.
     pub backend: Backend,
@@ -128,7 +128,7 @@ impl Outcome {
         self.workers.extend(other.workers);
     }
 
-    /// Adds one interval of one worker.
+    /// Adds one interval of one worker to the figures of the whole load.
     pub fn add(&mut self, worker: usize, interval: &Interval) {
         self.counts.add(&interval.counts);
         self.halves.add(&interval.halves);
@@ -157,7 +157,7 @@ impl Outcome {
                     let cloned = each.map(|(metric, class, it)| ((metric, class), it.clone()));
                     (record.counts.clone(), cloned.collect())
                 }
-                // A single group is the whole load.
+                // The only group is the whole load.
                 None => (self.counts.clone(), self.recordings.clone()),
             };
             self.groups.push(GroupOutcome {

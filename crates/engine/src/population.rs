@@ -25,7 +25,7 @@ struct Leg {
 }
 
 impl Leg {
-    /// Returns the number of connections that have been added or removed by `at_ns`.
+    /// Returns the number of connections that this line has added or removed by `at_ns`.
     fn changes_until(&self, at_ns: u64) -> u64 {
         let all = u64::from(self.from.abs_diff(self.to));
         let Some(passed) = at_ns.checked_sub(self.begin_ns) else {
@@ -86,7 +86,8 @@ impl Population {
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))
     }
 
-    /// Returns the time of the next change in the number of connections after `after_ns`.
+    /// Returns the time of the next change in the worker's number of connections after `after_ns`,
+    /// or `None` if there is none.
     pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
         let now = self.connections_at(after_ns);
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);
@@ -141,8 +142,8 @@ impl ThinkTimes {
             Some(Think::Constant(span)) => Law::Constant(span.as_nanos()),
             Some(Think::Drawn(DrawnThink::Uniform(between))) => {
                 let (min, max) = (between.min.as_nanos(), between.max.as_nanos());
-                // This fails only if the minimum exceeds the maximum, which is an error in a load
-                // file.
+                // This fails only if the minimum exceeds the maximum, which the validation of a
+                // load file rejects.
                 Uniform::new_inclusive(min, max).map_or(Law::Constant(min), Law::Uniform)
             }
             Some(Think::Drawn(DrawnThink::Exponential(of))) => {

@@ -18,7 +18,7 @@ const PARTS: usize = 3;
 /// The valid range of statuses (RFC 9110 15).
 const STATUSES: Range<u16> = 100..600;
 
-/// The record of one second of one worker.
+/// The record of one worker for one second, or of one group for the whole measurement.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// The number of whole seconds since the measurement began. The interval after the last second
@@ -27,7 +27,7 @@ pub struct Interval {
     pub counts: Counts,
     /// The number of requests in flight at the end of the second.
     pub busy: u64,
-    /// The halves of the latency of traced requests.
+    /// The accuracy of the halves of traced requests' latencies.
     pub halves: Halves,
     /// Responses by status, 100 to 599.
     statuses: Vec<u64>,
@@ -187,7 +187,7 @@ impl Interval {
         self.run_queue_wait_ns += other.run_queue_wait_ns;
     }
 
-    /// Empties the record for another second but keeps its memory.
+    /// Empties the record for another second but keeps its memory, `second` and `busy`.
     pub fn clear(&mut self) {
         let mut checks_failed = std::mem::take(&mut self.counts.checks_failed);
         checks_failed.fill(0);

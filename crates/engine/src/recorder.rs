@@ -22,15 +22,15 @@ pub(crate) struct Recorder {
     pub(crate) upstream_clock: Option<UpstreamClock>,
     /// The number of requests in flight.
     pub(crate) busy: usize,
-    /// The numbers of requests that got a response or failed since the start, including the
-    /// warm-up.
+    /// The number of requests that got a complete response since the start, including the warm-up.
     pub(crate) completed: u64,
+    /// The number of requests that failed since the start, including the warm-up.
     pub(crate) failed: u64,
     /// The request that was sent first, including the warm-up.
     pub(crate) first: FirstRequest,
 }
 
-/// The records of the whole measurement, returned at its end.
+/// The records of the whole measurement, returned at the end of the load.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// One record for each group; empty if there is only one, because it would equal the load's.
@@ -42,7 +42,7 @@ pub(crate) struct Kept {
     pub(crate) connects: Recording,
     /// The number of connections that resumed an earlier TLS session.
     pub(crate) resumed: u64,
-    /// The requests due outside the measurement.
+    /// The times of the requests due outside the measurement.
     pub(crate) unmeasured: Recordings,
 }
 
@@ -80,7 +80,7 @@ impl Kept {
         let times = exchange.times.filter(|it| it.nonce == exchange.nonce);
         let times = times.filter(|_| clocks.is_some());
         let added = times.map(|it| (Metric::Added, service_ns.saturating_sub(it.service_ns)));
-        // If the upstream has a different clock, the half is unknown.
+        // If the upstream has a different clock, the half is not recorded.
         let half = times.filter(|_| clocks == Some(Clocks::Shared)).map(|it| {
             let half_ns = it.received_ns.saturating_sub(exchange.sent_ns);
             (Metric::RequestHalf, half_ns)
@@ -94,7 +94,8 @@ impl Kept {
 }
 
 impl Recorder {
-    /// Applies a change to the records of the load and of the group.
+    /// Applies a change to the record of the current second and to that of the group, if there is
+    /// one.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);
         if let Some(record) = self.kept.groups.get_mut(group) {
@@ -156,8 +157,8 @@ impl Recorder {
     }
 
     /// Narrows the bounds on the upstream's clock with the times of a request, and returns what is
-    /// known about the clocks at that request. Requests of the warm-up count, too, so that the
-    /// clock is bounded when the measurement begins.
+    /// known about the clocks at that request. Requests of the warm-up also narrow the bounds, so
+    /// the clock is bounded when the measurement begins.
     fn compare_clocks(&mut self, exchange: &Exchange, now: u64) -> Option<Clocks> {
         let Some(clock) = &mut self.upstream_clock else {
             return Some(Clocks::Shared);
@@ -171,7 +172,7 @@ impl Recorder {
         }
     }
 
-    /// Records a request that gets no response.
+    /// Records a request that gets no complete response.
     pub(crate) fn fail(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
         self.busy -= 1;
         self.failed += 1;

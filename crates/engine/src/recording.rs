@@ -1,4 +1,4 @@
-//! Histograms, with exact values of the figures that their buckets round.
+//! Histograms, with the exact sum, minimum and maximum, which the buckets would round.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::kind::{Class, Metric};
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 /// The precision of the histograms of a load and its groups.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The lowest value that a route's histogram distinguishes from 0. A shorter time is off by less
-/// than that.
+/// The lowest value that a route's histogram must distinguish from 0. The error of a shorter time
+/// is below this.
 const ROUTE_LOWEST_NS: u64 = 1_000;
 /// The precision of a route's histogram. Values are accurate to 1 %. With three digits, a histogram
 /// would take several times as much memory, and a load may have a thousand routes.
@@ -27,7 +27,7 @@ pub(crate) fn add(to: &mut Recordings, key: (Metric, Class), recording: &Recordi
         .or_insert_with(|| recording.clone());
 }
 
-/// A histogram, with exact values of the figures that its buckets round.
+/// A histogram, with the exact sum, minimum and maximum, which the buckets would round.
 #[derive(Clone, Debug)]
 pub struct Recording<C: Counter = u64> {
     /// Values in nanoseconds with 3 significant digits (2 for a route).
@@ -83,7 +83,7 @@ impl<C: Counter> Recording<C> {
         self.clamped += u64::from(value_ns > HIGHEST_NS);
     }
 
-    /// Records a value `count` times.
+    /// Records a value, at most [`HIGHEST_NS`], `count` times.
     pub(crate) fn record_n(&mut self, value_ns: u64, count: C) {
         if count == C::zero() {
             return;
@@ -115,7 +115,7 @@ impl<C: Counter> Recording<C> {
         rest
     }
 
-    /// Adds the records of another worker or second.
+    /// Adds the recording of another worker or second.
     pub fn add(&mut self, other: &Self) {
         self.histogram
             .add(&other.histogram)

@@ -45,7 +45,7 @@ enum Wire {
     /// The whole message is constant.
     Constant {
         bytes: Vec<u8>,
-        /// The position of the nonce's 16 digits.
+        /// The position of the nonce's 16 digits; `None` if the load is not traced.
         nonce_at: Option<usize>,
     },
     /// The message contains drawn values. The head is split at the nonce and ends before the
@@ -96,7 +96,8 @@ impl Parts {
         }
     }
 
-    /// Returns the HTTP/1.1 head before and after the nonce, which is the second field.
+    /// Returns the HTTP/1.1 head before and after the nonce, which is the second field. The framing
+    /// field and the end of the head are missing.
     fn head(&self, traced: bool) -> (Text, Text) {
         let mut before = Text::of_bytes(self.method.as_bytes());
         before.push_bytes(b" ");

@@ -9,7 +9,7 @@ use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
-    /// The route's number in the load's list.
+    /// The index of the route among the routes of the load.
     pub(crate) route: usize,
     pub(crate) intended_ns: u64,
     pub(crate) sent_ns: u64,
@@ -96,7 +96,7 @@ impl Response {
         }
     }
 
-    /// Checks the complete response.
+    /// Checks the body of the complete response.
     pub(crate) fn end(&mut self, checks: &Checks) {
         let mut failed = |number| self.failed_checks.push(number);
         checks.length(self.body_bytes, &mut failed);

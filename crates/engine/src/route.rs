@@ -8,17 +8,17 @@ use crate::recording::Recording;
 /// histogram, so a thousand routes cost a worker 11 MiB.
 #[derive(Clone, Debug)]
 pub struct RouteRecord {
-    /// Requests that were sent.
+    /// Requests that were due in the measured window and were sent.
     pub sent: u64,
-    /// Requests among `sent` that got a response.
+    /// Requests among `sent` that got a complete response.
     pub completed: u64,
     /// Responses by [`Class`].
     pub by_class: [u64; Class::ALL.len()],
-    /// Requests without a response, by [`ErrorKind`].
+    /// Requests among `sent` without a complete response, by [`ErrorKind`].
     pub errors: [u64; ErrorKind::ALL.len()],
     /// Responses that failed at least one check.
     pub responses_failing_checks: u64,
-    /// Response times of all requests sent, with 2 significant digits.
+    /// Response times of all requests in `sent` that ended, with 2 significant digits.
     pub response: Recording<u32>,
 }
 
@@ -34,7 +34,7 @@ impl RouteRecord {
         }
     }
 
-    /// Adds the records of another worker.
+    /// Adds another worker's record of the same route.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.completed += other.completed;

@@ -36,9 +36,9 @@ struct Inlet {
 /// thread.
 ///
 /// # Errors
-/// [`EngineError::Unreachable`] if one of the first connections is refused or cannot be made in
-/// time; [`EngineError::Data`] if a request's template cannot be filled;
-/// [`EngineError::Environment`] if the kernel refuses a thread, a core or the event loop.
+/// [`EngineError::Unreachable`] if one of the first connections cannot be made;
+/// [`EngineError::Data`] if a request's template cannot be filled; [`EngineError::Environment`] if
+/// the kernel refuses a thread, a core, a socket or the event loop.
 pub fn run(
     load: &Load,
     control: &Control,

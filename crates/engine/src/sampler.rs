@@ -28,12 +28,12 @@ pub(crate) struct Sampler {
 struct Place {
     /// The number of values drawn from the source so far.
     drawn: u64,
-    /// The value for the current request: the index of a row, or the value itself.
+    /// The value for the current request: the index of a row, or the number itself.
     current: i64,
 }
 
 impl Sampler {
-    /// Creates the position of one of several workers that share the data.
+    /// Creates the sampler of one of several workers that share the data.
     pub(crate) fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
         Self {
             places: vec![Place::default(); data.sources.len()],
@@ -87,8 +87,8 @@ impl Sampler {
     }
 }
 
-/// Returns the row for a worker's turn among its own rows. If there are more workers than rows,
-/// workers share rows.
+/// Returns the index of the row that a worker uses in turn number `turn`, counted from 0. If there
+/// are more workers than rows, workers share rows.
 fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     if worker >= rows {
         return worker % rows;
@@ -97,7 +97,7 @@ fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     worker + (turn % own as u64) as usize * workers
 }
 
-/// Draws until a number is the index of a row.
+/// Draws until the rounded number is the index of a row.
 fn inside(rows: usize, mut draw: impl FnMut() -> f64) -> i64 {
     loop {
         let drawn = draw().round();

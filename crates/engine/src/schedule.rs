@@ -1,10 +1,10 @@
-//! The times at which the requests of an open load are due, computed from their index without a
-//! clock.
+//! The times at which the requests of an open load are due, computed without reading a clock.
 //!
-//! The rate is piecewise linear in time; the area Λ(t) under it is the number of arrivals due by t.
-//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
-//! of the arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to
-//! Stochastic Processes, 1975, section 4.7), which is exact for any rate.
+//! The rate is piecewise linear in time; the area Λ(t) under it is the expected number of arrivals
+//! due by t. Evenly spread arrivals are Λ⁻¹ of the whole numbers plus a constant phase. The
+//! arrivals of a Poisson process are Λ⁻¹ of the arrivals of a Poisson process with rate 1
+//! (time-rescaling: Çinlar, Introduction to Stochastic Processes, 1975, section 4.7), which is
+//! exact for any rate.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use rand_distr::{Distribution, Exp1};
 
 use crate::random::{Random, Use, generator};
 
-/// The arrivals of an open load: a rate that is constant in the warm-up and then goes through
-/// stages.
+/// The arrivals of an open load: a rate that is constant in the warm-up and then follows stages or
+/// a ramp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The periods in which the rate is above zero, in chronological order.
@@ -97,7 +97,8 @@ impl Schedule {
         self.reached_ns(index as f64 + self.phase)
     }
 
-    /// Returns Λ⁻¹, the time by which this number of arrivals is due, or `None` after the end.
+    /// Returns Λ⁻¹, the time by which this number of arrivals is due, or `None` if that is not
+    /// before the end.
     fn reached_ns(&self, arrivals: f64) -> Option<u64> {
         let number = self
             .segments
@@ -109,8 +110,9 @@ impl Schedule {
 }
 
 impl Segment {
-    /// Solves r·x + s/2·x² = n for x, in the form without cancellation for small s. Returns `None`
-    /// if a falling rate never reaches n.
+    /// Returns the time at which n of the segment's arrivals are due: solves r·x + s/2·x² = n for
+    /// x, in the form without cancellation for small s. Returns `None` if a falling rate never
+    /// reaches n.
     fn reached_ns(&self, arrivals: f64) -> Option<f64> {
         let n = arrivals - self.before;
         let r = self.rate_per_ns;
@@ -134,16 +136,17 @@ struct Line {
     segments: Vec<Segment>,
     now_ns: f64,
     area: f64,
-    /// The time after which nothing is due.
+    /// The end of the measurement.
     end_ns: f64,
     /// The last time at which the rate is above zero.
     last_ns: f64,
 }
 
 impl Line {
-    /// Moves from one rate to another. A change whose length is not configured (`over_ns` is
-    /// infinite: the ramp over the measurement) takes exactly the remaining time. A configured
-    /// change that is longer than the remaining time is cut off.
+    /// Appends a period in which the rate changes linearly from one value to another. A change
+    /// whose length is not configured (`over_ns` is infinite: the ramp over the measurement) takes
+    /// exactly the remaining time. A configured change that is longer than the remaining time is
+    /// cut off.
     fn straight(&mut self, from_per_second: f64, to_per_second: f64, over_ns: f64) {
         let left_ns = self.end_ns - self.now_ns;
         let whole_ns = if over_ns.is_finite() {
@@ -201,8 +204,8 @@ enum Next {
 
 impl Arrivals {
     /// Continues with another schedule, which must be the same up to now. Returns the last arrival
-    /// again, at its time in the new schedule, because it may lie after the point where the two
-    /// schedules begin to differ.
+    /// again, at its time in the new schedule (`None` if it is not due before the end), because it
+    /// may lie after the point where the two schedules begin to differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {
@@ -211,8 +214,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns the nanoseconds from the start until the next arrival, never less than before, or
-    /// `None` after the last arrival.
+    /// Returns the time of the next arrival in nanoseconds from the start, or `None` after the last
+    /// arrival. The times never decrease.
     pub fn next_due_ns(&mut self) -> Option<u64> {
         match &mut self.next {
             Next::Even { index, step } => {

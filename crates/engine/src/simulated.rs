@@ -50,7 +50,7 @@ struct Simulated {
     now_ns: u64,
     server: Server,
     requests: u64,
-    /// The requests, with the times at which they were sent.
+    /// The requests so far.
     sent: Rc<RefCell<Sent>>,
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,
@@ -282,8 +282,8 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
     assert_eq!(lateness_max, 295 * MS);
     let mut recordings = sum.recordings();
     let (_, _, response) = recordings.find(|it| it.0 == Metric::Response).unwrap();
-    // Requests are due every 10 ms and served every 5 ms, so the queued ones take 300, 295, 290, …
-    // ms. The stall delays 60 of 100.
+    // Requests are due every 10 ms and served every 5 ms, so those after the stalled one take 300,
+    // 295, 290, … ms. The stall slows down all of the last 50 requests.
     let slow = response.histogram.len() - response.histogram.count_between(0, 5 * MS + MS / 10);
     assert!((48..=61).contains(&slow), "{slow}");
 }

@@ -1,17 +1,20 @@
 //! Relates this process's clock to that of an upstream on another machine, with bounds from the
 //! requests themselves.
 //!
-//! Every traced request bounds the difference θ between the upstream's clock and this one on both
-//! sides: the upstream had the request after it was sent, and the response arrived after it left
-//! the upstream, so t2 − t3 ≤ θ ≤ t1 − t0. The intersection of all bounds in a second is about as
-//! wide as the fastest round trip is long. Clocks drift, so each second has its own bounds, which
-//! are applied only to the requests of the next second.
+//! A traced request has four times: t0 when it is sent and t3 when its response has arrived, by
+//! this process's clock; t1 when the upstream has the request and t2 when the response leaves, by
+//! the upstream's clock. They bound the amount θ by which the upstream's clock is ahead: the
+//! request arrives after it is sent, and so does the response, so t2 − t3 ≤ θ ≤ t1 − t0. The
+//! intersection of all bounds in a second is no wider than the shortest round trip without the time
+//! at the upstream. Clocks drift, so each second has its own bounds, which are applied only to the
+//! requests of the next second.
 
 use serde::{Deserialize, Serialize};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The difference between the upstream's clock and this process's clock.
+/// The difference between the upstream's clock and this process's clock; positive if the upstream's
+/// clock is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ahead {
     pub(crate) ahead_ns: i64,
@@ -39,13 +42,14 @@ pub struct Halves {
     /// The maximum error of the other requests' halves, in either direction; 0 if both clocks are
     /// the same.
     pub uncertainty_ns: u64,
-    /// True if one of the clocks was set, so that no difference agrees with all requests of a
-    /// second.
+    /// True if one of the clocks was set, so no difference between them agrees with all requests of
+    /// a second.
     pub clock_stepped: bool,
 }
 
 impl Halves {
-    /// Counts a request, and returns the difference between the two clocks if it is known.
+    /// Notes the accuracy of a request's halves, and returns the difference between the two clocks
+    /// if it is known.
     pub(crate) fn ahead_ns(&mut self, clocks: Clocks) -> Option<i64> {
         match clocks {
             Clocks::Shared => Some(0),
@@ -90,7 +94,8 @@ impl UpstreamClock {
         }
     }
 
-    /// Adds a request with its four times, of which t1 and t2 are the upstream's.
+    /// Adds the four times of a request, and returns the relation between the clocks that the
+    /// previous second gave.
     pub(crate) fn see(&mut self, [t0, t1, t2, t3]: [u64; 4]) -> Clocks {
         if t3.saturating_sub(self.began_ns) >= SECOND_NS {
             self.turn(t3);
@@ -105,7 +110,7 @@ impl UpstreamClock {
         }
     }
 
-    /// Begins a new second.
+    /// Ends a second, and begins the next with the bounds that the ended one gave.
     fn turn(&mut self, now_ns: u64) {
         let has_bounds = self.low_ns > i64::MIN && self.high_ns < i64::MAX;
         self.stepped = has_bounds && self.low_ns > self.high_ns;

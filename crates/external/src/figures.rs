@@ -1,9 +1,9 @@
-//! The figures of a load generator.
+//! The figures that a load generator reports.
 
 use std::collections::BTreeMap;
 
 /// The figures that a load generator printed, in gatebench's terms. A figure that the load
-/// generator does not print is absent or empty.
+/// generator does not print is absent, empty or, for `dropped`, 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Duration of the measurement in nanoseconds.
@@ -14,15 +14,15 @@ pub struct Figures {
     pub completed: u64,
     /// Responses by status class, such as `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, by the generator's name for the error.
+    /// Requests without a complete response, by the generator's name for the error.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals whose request was never sent.
     pub dropped: u64,
-    /// Checks by name.
+    /// The results of checks by the name of the check.
     pub checks: BTreeMap<String, Passes>,
     pub bytes_sent: Option<u64>,
     pub bytes_received: Option<u64>,
-    /// Response times in nanoseconds, by percentile: `50`, `99.9`.
+    /// Response times in nanoseconds, by percentile, such as `50` or `99.9`.
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time in nanoseconds.
     pub min_ns: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Figures {
     pub max_ns: Option<u64>,
     /// The thresholds of the user's script; true for each that was met.
     pub thresholds: BTreeMap<String, bool>,
-    /// Groups of the user's script.
+    /// The full paths of the groups in the user's script.
     pub groups: Vec<String>,
     /// Other numbers by metric and statistic, in the generator's units.
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
@@ -41,13 +41,13 @@ pub struct Figures {
 /// The numbers of times that a check passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// `None` if only failures were counted.
+    /// `None` if the number is unknown.
     pub passed: Option<u64>,
     pub failed: u64,
 }
 
 impl Figures {
-    /// Responses per second.
+    /// Returns the number of complete responses per second, or 0 if the duration is 0.
     pub fn rate_per_second(&self) -> f64 {
         match self.duration_ns {
             0 => 0.0,

@@ -43,7 +43,7 @@ pub struct Job<'a> {
     pub threads: usize,
     /// The absolute path of a user's script, which replaces the scenario's requests.
     pub script: Option<&'a Path>,
-    /// True if the user's script defines a load. Only scripts for k6 can.
+    /// True if the user's script defines a load, which only a script for k6 can.
     pub own_load: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Order {
     pub files: Vec<OrderFile>,
     /// Environment variables.
     pub environment: BTreeMap<String, String>,
-    /// The minimum time that the generator takes.
+    /// The duration of the load, which may end earlier if it has a number of requests.
     pub takes: Duration,
     /// The differences between this order and the phase.
     pub limits: Limits,
@@ -112,7 +112,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal of a phase that requires more than the generator can do.
+    /// Creates the refusal of a phase that requires more than the generator can do.
     pub(crate) fn of_phase(generator: &str, what: &str, phase: &Phase, remedy: &str) -> Self {
         let name = &phase.name;
         let message = format!("{generator} cannot {what}, which phase '{name}' requires");
@@ -131,7 +131,7 @@ impl<'a> Job<'a> {
         BTreeMap::from([("GATEBENCH_URL".into(), self.url.into())])
     }
 
-    /// The refusal of a scenario that requires more than the generator can do.
+    /// Creates the refusal of a scenario that requires more than the generator can do.
     pub(crate) fn refused_scenario(&self, generator: &str, what: &str, remedy: &str) -> Refusal {
         let name = &self.scenario.scenario;
         let message = format!("{generator} cannot {what}, which scenario '{name}' requires");
@@ -185,14 +185,14 @@ impl<'a> Job<'a> {
         )
     }
 
-    /// Reports whether a group sends its requests in random order instead of in turn.
+    /// Reports whether any group sends its requests in random order instead of in turn.
     pub(crate) fn at_random(&self) -> bool {
         let mut groups = self.scenario.groups().into_iter();
         groups.any(|group| group.order == gatebench_model::Order::Random)
     }
 
-    /// Returns the requests for a generator that supports neither groups nor data, or refuses the
-    /// scenario.
+    /// Returns the requests for a generator that supports neither several groups nor data, or
+    /// refuses the scenario.
     pub(crate) fn plain_requests(&self, generator: &str) -> Result<Vec<Request>, Refusal> {
         let remedy = "use --engine k6, or the built-in load generator";
         let refused = |what: &str| self.refused_scenario(generator, what, remedy);

@@ -45,8 +45,9 @@ impl Generator {
         }
     }
 
-    /// Finds the version in the generator's output: the second word of the first line, as in `wrk
-    /// 4.1.0 [epoll]`, `h2load nghttp2/1.52.0` and `k6 v1.8.1 (go1.26, linux/amd64)`.
+    /// Finds the version in the generator's output: the second word of the first line without a
+    /// prefix such as `nghttp2/` or `v`, as in `wrk 4.1.0 [epoll]`, `h2load nghttp2/1.52.0` and `k6
+    /// v1.8.1 (go1.26, linux/amd64)`.
     pub fn version_in(self, output: &str) -> Option<String> {
         let mut words = output.lines().next()?.split_whitespace();
         (words.next()? == self.as_str()).then_some(())?;
@@ -62,7 +63,7 @@ impl Generator {
     }
 
     /// Reports whether this exit code means that the generator measured until the end. k6 exits
-    /// with 99 if a threshold of the script was crossed.
+    /// with 99 if a threshold of the script was not met.
     pub fn finished_with(self, code: i32) -> bool {
         code == 0 || (self == Self::K6 && code == 99)
     }

@@ -6,7 +6,7 @@
 //! does not print.
 //!
 //! ```text
-//! Phase + groups ── translate ──> Order (arguments, files) ── the caller runs it ──> text
+//! Job ── translate ──> Order (arguments, files) ── the caller runs it ──> text
 //! text ── parse ──> Figures
 //! ```
 
@@ -29,7 +29,7 @@ pub use wrk::UNCHECKED_RESPONSES;
 /// Returns the order for one part of a phase, with its differences from the phase.
 ///
 /// # Errors
-/// The generator cannot do what the phase requires.
+/// Fails if the generator cannot do what the job requires.
 pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> {
     match generator {
         Generator::Wrk => wrk::translate(job),
@@ -42,7 +42,7 @@ pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> 
 /// its standard output.
 ///
 /// # Errors
-/// A required figure is missing or has an unknown format.
+/// Fails if a required figure is missing or has an unknown format.
 pub fn parse(generator: Generator, text: &str) -> Result<Figures, ParseError> {
     match generator {
         Generator::Wrk => wrk::parse(text),

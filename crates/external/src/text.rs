@@ -1,6 +1,6 @@
 //! String literals in other languages.
 
-/// A JavaScript string in single quotes.
+/// Returns a JavaScript string literal in single quotes.
 pub(crate) fn js(text: &str) -> String {
     let escaped = |c: char| match c {
         '\'' | '\\' => format!("\\{c}"),
@@ -16,7 +16,7 @@ pub(crate) fn js(text: &str) -> String {
     format!("'{}'", text.chars().map(escaped).collect::<String>())
 }
 
-/// A Lua string in double quotes, for arbitrary bytes.
+/// Returns a Lua string literal in double quotes, for arbitrary bytes.
 pub(crate) fn lua(bytes: impl AsRef<[u8]>) -> String {
     let escaped = |byte: &u8| match byte {
         b'"' | b'\\' => format!("\\{}", char::from(*byte)),

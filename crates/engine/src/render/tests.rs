@@ -209,7 +209,7 @@ proptest! {
             body: body.map(Body::new),
             ..Request::new(method, format!("/{path}"))
         };
-        // Each request draws from all of its sources, so that request n gets value n of each.
+        // Each request draws from all of its sources, so request n gets value n of each.
         for (number, text) in sent(&request, traced, 7).into_iter().enumerate() {
             prop_assert_eq!(text, naive(&request, traced, number));
         }

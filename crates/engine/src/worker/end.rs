@@ -24,7 +24,7 @@ impl<I: Io> Worker<'_, I> {
         self.seal(now);
     }
 
-    /// Waits for the pending responses and the queued arrivals.
+    /// Waits until no response is pending and no arrival is queued, or until the drain ends.
     pub(super) fn drain(mut self) -> Result<Ended, EngineError> {
         let mut limit = self.end_ns + nanos(self.compiled.load.drain);
         let mut events = Vec::new();
@@ -62,7 +62,8 @@ impl<I: Io> Worker<'_, I> {
         self.groups.iter().any(waits)
     }
 
-    /// Counts the arrivals that were never sent.
+    /// Empties the queues, and counts the arrivals in them that were due within the window as
+    /// dropped.
     fn drop_queued(&mut self) {
         let window = self.measure_ns..self.end_ns;
         for (number, group) in self.groups.iter_mut().enumerate() {

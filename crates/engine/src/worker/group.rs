@@ -27,15 +27,15 @@ pub(super) struct GroupState<'a> {
     /// The number of requests that may still be sent, if it is limited.
     left: Option<u64>,
 
-    /// Connections without a request, longest idle first, so that arrivals rotate over all of them.
-    /// An HTTP/2 connection occurs once for each free stream.
+    /// Connections that can take a request, longest idle first, so arrivals rotate over all of
+    /// them. An HTTP/2 connection occurs once for each free stream.
     pub(super) idle: VecDeque<ConnId>,
     /// The intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
     pub(super) queue_max: usize,
-    /// The think times of users, if they have any, and the connections of thinking users with the
-    /// times at which their thinking ends.
+    /// The think times of users, if they have any.
     pub(super) thinks: Option<ThinkTimes>,
+    /// The connections of thinking users, each with the time at which the thinking ends.
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
     /// True if the load measures connections. In that case, `free` is the number of further
     /// connections that may be made at the same time.
@@ -45,10 +45,12 @@ pub(super) struct GroupState<'a> {
     /// The number of connections over time, if it changes.
     population: Option<Population>,
     pub(super) next_change_ns: Option<u64>,
-    /// The target and actual numbers of connections, including those being opened.
+    /// The target number of connections.
     pub(super) wanted: u32,
+    /// The actual number of connections, including those being opened but not those that are
+    /// leaving.
     pub(super) have: u32,
-    /// Connections that are ready for a request or have one in flight.
+    /// The number of connections that are ready for a request or have one in flight.
     up: u32,
     /// The time at which a connection was last lost.
     down_since_ns: u64,
@@ -56,7 +58,8 @@ pub(super) struct GroupState<'a> {
     pub(super) refused: bool,
     /// The number of initial connections that are not up yet.
     pub(super) missing: u32,
-    /// The times at which to connect, one for each missing connection.
+    /// The times at which to connect, one for each missing connection. In a load of connections,
+    /// the times at which places become free.
     pub(super) connects: VecDeque<u64>,
     /// The TLS context of this worker's connections; `None` for plain text.
     pub(super) tls: Option<ClientContext>,
@@ -137,7 +140,7 @@ impl<'a> GroupState<'a> {
                 wanted
             },
             connects: VecDeque::new(),
-            // Keep sessions separate per worker, so that workers do not contend for a lock.
+            // Each worker has its own TLS sessions, so workers do not contend for a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),
             requests_per_connection: limits.requests_per_connection,
             next_source: number,
@@ -173,7 +176,8 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Continues with a warm-up of another length, measured from the start.
+    /// Continues with the schedule and the population of a shortened warm-up. `warm_up` contains
+    /// the start and the time that has passed since then, in nanoseconds.
     pub(super) fn warm_up_for(
         &mut self,
         schedule: Option<Schedule>,
@@ -284,7 +288,7 @@ impl<'a> GroupState<'a> {
         self.population.as_ref()?.next_change_ns(after_start_ns)
     }
 
-    /// Chooses the route of the next request.
+    /// Chooses the route of the next request, and returns its index.
     pub(super) fn take_turn(&mut self) -> usize {
         self.first_route + self.mix.choose()
     }
@@ -311,7 +315,8 @@ impl<'a> GroupState<'a> {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Returns the first bytes of a connection from `source`, which are sent before TLS.
+    /// Returns the PROXY header of a connection from `source`, which precedes TLS, or no bytes if
+    /// the load uses none.
     pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {
@@ -326,8 +331,9 @@ impl<'a> GroupState<'a> {
         proxy.header(source, destination)
     }
 
-    /// Returns the local address that packets to `destination` are sent from. The address is taken
-    /// from the route, without sending anything.
+    /// Returns the local address that packets to `destination` are sent from. The kernel chooses it
+    /// by the route, and no packet is sent. If there is no route, returns the address of
+    /// `destination`.
     fn own_address(&mut self, destination: SocketAddr) -> IpAddr {
         let route = || {
             let any = match destination {

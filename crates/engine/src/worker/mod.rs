@@ -33,9 +33,10 @@ use self::group::GroupState;
 use self::watch::Watch;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The maximum time that a worker sleeps, so that it notices a stop.
+/// The maximum time that a worker sleeps during a load, which bounds the delay until it notices a
+/// stop.
 const NAP_NS: u64 = 20_000_000;
-/// The pause before a refused connection is tried again.
+/// The pause after a failed attempt to connect.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;
 
 /// The input of a worker's thread.
@@ -101,7 +102,7 @@ struct Worker<'a, I> {
     allowance: Allowance,
     /// A buffer for decrypted bytes, kept to reuse its memory.
     plain: Vec<u8>,
-    /// The HTTP/2 messages by route.
+    /// The HTTP/2 messages by route; `None` until the first request of a route.
     messages: Vec<Option<Message>>,
     /// HTTP/2 connections whose frames are sent at the end of the round.
     unsent: Vec<ConnId>,
@@ -167,7 +168,7 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Reports whether a request due at this time counts.
+    /// Reports whether a request due at this time belongs to the measurement.
     fn measures(&self, intended_ns: u64) -> bool {
         self.recorder.window.contains(&intended_ns)
     }

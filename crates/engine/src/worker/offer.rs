@@ -19,8 +19,7 @@ use super::{NAP_NS, Worker};
 /// The maximum time to poll for an event, about as long as waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
-/// The maximum number of pending responses for polling. With more, the next response arrives soon
-/// anyway.
+/// The maximum number of pending responses at which a worker polls after an event.
 const SPUN_ANSWERS_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
@@ -65,7 +64,7 @@ impl<I: Io> Worker<'_, I> {
 
     /// Adopts a start of the measurement that was set from outside. No request that is due after
     /// this start has been sent: the start was in the future when it was set, and each round reads
-    /// it after `now` but before it sends the requests due by `now`.
+    /// the clock first, then this start, and only then sends the requests that are due.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -101,7 +100,7 @@ impl<I: Io> Worker<'_, I> {
         self.seal_at_ns = self.measure_ns;
     }
 
-    /// Waits for an event, or for the next due time.
+    /// Waits for an event or for the next due time, by polling or sleeping.
     ///
     /// A sleeping thread is late by the time it takes to wake up, which is tens of microseconds on
     /// a virtual machine. If polling is allowed, the worker therefore polls shortly before
@@ -186,8 +185,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Reports whether every group has sent all requests that it may send and received their
-    /// responses.
+    /// Reports whether no response is pending, and every group has sent all requests that it may
+    /// send or has lost its target.
     fn is_done(&self, now: u64) -> bool {
         self.recorder.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
     }

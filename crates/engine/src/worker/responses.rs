@@ -1,4 +1,4 @@
-//! Handles responses, and the failures that occur in their place.
+//! Handles the events of connections, above all responses and failures.
 
 use std::cmp::Reverse;
 
@@ -154,7 +154,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives a connection, or one of its streams, the next request.
+    /// Gives a connection, or one of its streams, its next request. If no request is due, the
+    /// connection becomes idle or its user thinks; a surplus connection is retired.
     pub(super) fn reuse(&mut self, conn: ConnId, now: u64) {
         let Some(group) = self.conns.get(conn).map(|it| it.group) else {
             return;
@@ -225,7 +226,8 @@ impl<I: Io> Worker<'_, I> {
         self.lost(conn, now);
     }
 
-    /// Counts a connection that could not be made. No request fails.
+    /// Marks the group as refused and, within the window, counts a connection that could not be
+    /// made. No request fails.
     pub(super) fn not_connected(&mut self, group: usize, kind: ErrorKind, now: u64) {
         self.groups[group].refused = true;
         if self.measures(now) {
@@ -234,7 +236,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection and plans another in its place, unless the group has enough.
+    /// Closes a connection and plans another in its place, unless the connection was surplus or the
+    /// group has enough.
     pub(super) fn lost(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.close(conn, now) else {
             return;

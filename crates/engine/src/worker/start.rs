@@ -12,7 +12,7 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The maximum number of seconds without progress on the initial connections.
+/// The maximum number of seconds in which none of the initial connections becomes ready.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
@@ -74,7 +74,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Opens the connections that are due.
+    /// Opens the connections that are due. In a load of connections, frees the places that are due
+    /// instead.
     pub(super) fn open_due(&mut self, group: usize, now: u64) -> io::Result<()> {
         while let Some(at) = self.groups[group].connects.front()
             && *at <= now
@@ -101,7 +102,7 @@ impl<I: Io> Worker<'_, I> {
             Event::Received { conn, bytes } if state == State::Connecting => {
                 self.establish(conn, &bytes, now)
             }
-            // TLS also sends messages after the handshake.
+            // A server may send TLS messages or HTTP/2 frames after the handshake.
             Event::Received { conn, bytes } => {
                 self.received(conn, &bytes, now);
                 Ok(())

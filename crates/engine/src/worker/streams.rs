@@ -44,7 +44,8 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Returns the number of requests that may begin on a connection that is now ready: 1 or, over
-    /// HTTP/2, one for each stream that the load uses and the server allows.
+    /// HTTP/2, one for each stream that the load uses and the server allows, up to the number of
+    /// requests per connection.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
             return 0;
@@ -77,7 +78,7 @@ impl<I: Io> Worker<'_, I> {
         let is_used_up = self.groups[group].is_used_up(connection.requests);
         if is_used_up || http2.client.can_open() == 0 {
             // The connection's last request is in flight, or the server now allows fewer streams,
-            // so the request waits for another connection.
+            // so the request goes back to the head of the queue.
             http2.parked += 1;
             self.groups[group].queue.push_front(intended_ns);
             return;
@@ -116,7 +117,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Sends the frames of this round's requests.
+    /// Sends the frames that were collected in this round.
     pub(super) fn flush_streams(&mut self) {
         let mut unsent = std::mem::take(&mut self.unsent);
         for conn in unsent.drain(..) {

@@ -1,4 +1,5 @@
-//! Periodic work: reconnecting, timeouts and the end of each second.
+//! Periodic work: reconnecting, the end of think times, changes in the number of connections,
+//! timeouts, and the end of each second.
 
 use std::cmp::Reverse;
 
@@ -18,15 +19,15 @@ const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
-/// The gap between two rounds that counts as a stall. Rounds are at most `NAP_NS` apart unless the
-/// machine was paused or other threads had the core.
+/// The shortest gap between two rounds that counts as a stall. Rounds are at most `NAP_NS` apart
+/// unless the machine was paused or other threads had the core.
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
-    /// Returns the time for which the worker did not run before it woke at `now`, usually 0. The
-    /// next search for timed-out requests is postponed by this time, but by at most a second, so
-    /// that responses that have already arrived, or that come from a server paused at the same
-    /// time, are still read. Their latency counts in full.
+    /// Returns the time for which the worker did not run before it woke at `now`; 0 if that is no
+    /// stall. The next search for timed-out requests is postponed by this time, but by at most a
+    /// second. Responses that have already arrived, or that come from a server paused at the same
+    /// time, are therefore still read. Their latency counts in full.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -121,7 +122,7 @@ impl<I: Io> Worker<'_, I> {
         self.reconnect(group, now);
     }
 
-    /// Fails every request that has waited for its group's timeout.
+    /// Fails every request that has been in flight for at least its group's timeout.
     fn expire(&mut self, now: u64) {
         let groups = self.groups.iter();
         let timeouts: Vec<u64> = groups.map(|it| nanos(it.settings.timeout)).collect();

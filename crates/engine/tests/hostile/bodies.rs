@@ -42,7 +42,7 @@ fn a_body_without_end_times_out() {
         ),
     ] {
         if piece == b"8000\r\n" {
-            // The size is wrong, because another size follows where the chunk should end.
+            // The chunk is invalid, because its 32,768 bytes end within a piece, not before a CRLF.
             fails_with(&[Protocol], endless(head, piece), impatient);
             continue;
         }
@@ -194,12 +194,12 @@ fn a_request_that_is_not_read_times_out() {
     };
     let deaf = |it: &mut Connection| {
         let gone = std::sync::mpsc::channel::<()>();
-        // Neither read nor close the connection until the test is over.
+        // Neither read nor close the connection for longer than the test may take.
         let _ = gone.1.recv_timeout(Duration::from_secs(60));
         it.reset();
     };
     fails_with(&[Timeout], deaf, long);
-    // The response and the reset arrive before the client reads anything.
+    // The reset may arrive before the client has read the response.
     let rude = |it: &mut Connection| {
         let _ = it.stream.read(&mut [0]);
         it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

@@ -9,7 +9,8 @@ use crate::trial::{completes, each_fails_as, fails_as, suffer};
 
 const GIB: u64 = 1 << 30;
 
-/// Sends a head that begins with `start` and repeats `piece` for 1 GiB.
+/// Sends a head that begins with `start` and repeats `piece` for 1 GiB, and asserts that every
+/// request fails with a protocol error.
 fn bomb(start: &'static [u8], piece: &'static [u8]) {
     fails_as(&[Protocol], move |it: &mut Connection| {
         if it.request() && it.write(start) {

@@ -23,7 +23,7 @@ fn refused(last_stream: u32) -> Vec<u8> {
     )
 }
 
-/// Shortens a load that may make no progress but must end in time.
+/// Makes the load use HTTP/2 for only 300 ms, because it may make no progress.
 fn brief(load: &mut Load) {
     over_http2(load);
     load.measure = Duration::from_millis(300);

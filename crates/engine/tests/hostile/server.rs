@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Closes with RST instead of FIN.
+    /// Makes the later close of the connection send RST instead of FIN.
     pub fn reset(&self) {
         set_socket_linger(&self.stream, Some(Duration::ZERO)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Tests the engine against servers whose TLS fails after a correct start.
+//! Tests the engine against servers whose TLS fails during or after the handshake.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -119,7 +119,7 @@ fn an_alert_instead_of_a_response() {
 }
 
 /// Without close_notify, an attacker may have truncated the stream (RFC 8446 6.1), so a body that
-/// ends with its connection is incomplete.
+/// ends with its connection counts as incomplete.
 #[test]
 fn a_truncated_body_that_ends_with_its_connection() {
     let identity = made();
@@ -203,7 +203,8 @@ fn no_handshake() {
     }
 }
 
-/// The handshakes of the first connections succeed. Later ones fail, each in a different way.
+/// The handshakes of the first connections succeed. Later ones fail, in a different way in each
+/// round.
 #[test]
 fn handshakes_that_fail_later() {
     for bytes in [

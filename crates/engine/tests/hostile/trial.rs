@@ -18,8 +18,8 @@ use crate::server::{Connection, Pathology, Server};
 
 /// The number of requests in a load, unless the load ends earlier.
 pub const REQUESTS: u64 = 12;
-/// The maximum growth of the process, for bodies that are kept for checks, both as received and
-/// decoded.
+/// The maximum growth of the process's memory. It leaves room for bodies that are kept for checks,
+/// both as received and as decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
 /// The time after which a load that has not ended counts as hung.
 const HANG: Duration = Duration::from_secs(30);
@@ -44,7 +44,7 @@ pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outc
         .collect()
 }
 
-/// Asserts that every request ends with one of these errors.
+/// Asserts that every request that ends fails with one of these errors, and that at least one does.
 pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }
@@ -171,7 +171,7 @@ pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     });
 }
 
-/// Adds a check that searches the body, so that bodies are kept.
+/// Adds a check that searches the body, so bodies are kept.
 pub fn keep_body(load: &mut Load) {
     let check = Check::BodyContains("nobody says this".into());
     load.groups[0].requests[0].checks = vec![check];

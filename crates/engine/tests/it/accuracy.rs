@@ -1,5 +1,5 @@
-//! Tests the engine against every fault of the upstream. The engine's counts of requests and bytes
-//! must equal the upstream's exactly. For times, only lower bounds are asserted.
+//! Tests the engine against every fault of the upstream. The counts of the engine and of the
+//! upstream must equal the computed ones exactly. For times, only lower bounds are asserted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -31,7 +31,7 @@ const TARGETS: [&str; 6] = [
     "/trickle?bytes=2000&piece=500&every=1ms&service=1ms",
 ];
 
-/// An upstream on a thread of this process, which ends when dropped.
+/// An upstream on a thread of this process. The thread ends when this value is dropped.
 struct Upstream {
     address: SocketAddr,
     stop: Arc<AtomicBool>,

@@ -1,6 +1,6 @@
-//! Tests HTTP between the engine and nginx, and between h2load and the upstream. Each half of this
-//! project meets an independent implementation, so that a mistake common to both halves is
-//! detected. `scripts/install-test-deps` installs nginx and h2load.
+//! Tests HTTP between the engine and nginx, and between h2load and the upstream. This project's
+//! client and server each meet an independent implementation, which reveals mistakes that the two
+//! have in common. `scripts/install-test-deps` installs nginx and h2load.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -18,14 +18,15 @@ use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The number of requests in a load, and the number of connections that carry them.
+/// The number of requests in a load.
 const REQUESTS: u64 = 200;
+/// The number of connections that carry them.
 const CONNECTIONS: u32 = 4;
 /// The number of requests after which nginx closes a connection or sends GOAWAY on it.
 const PER_CONNECTION: u64 = 7;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx, listening on a Unix socket per protocol. Unlike a port, the socket cannot be in use by
+/// nginx, listening on one Unix socket per protocol. Unlike a port, the socket cannot be in use by
 /// another program.
 struct Nginx {
     child: Child,
@@ -74,7 +75,7 @@ impl Drop for Nginx {
     }
 }
 
-/// Returns a body that is longer than any buffer on the path.
+/// Returns a body of 320,000 bytes, which does not fit into one receive buffer.
 fn large() -> String {
     "0123456789abcdef".repeat(20_000)
 }

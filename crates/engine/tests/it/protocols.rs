@@ -37,7 +37,7 @@ impl Nginx {
         // Another process may take a port before nginx does.
         (0..5)
             .find_map(|_| Self::try_start())
-            .expect("nginx is missing; run scripts/install-test-deps")
+            .expect("nginx did not listen in any of five attempts")
     }
 
     fn try_start() -> Option<Self> {
@@ -370,8 +370,8 @@ fn handshakes_are_a_load_without_requests() {
                 assert_eq!(outcome.counts.completed_in_window, REQUESTS);
                 assert_eq!(outcome.resumed, 0);
             });
-            // Besides its requests, each load makes one connection to test the target, and the
-            // first query made one.
+            // Each of the two loads makes one more connection to test the target, and the first
+            // query made one.
             assert_eq!(nginx.accepted() - before, 2 * (REQUESTS + 1) + 1);
         }
     }

@@ -13,14 +13,14 @@ use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Check, Request, Shape};
 use gatebench_net::Backend;
 
-/// A server with a thread per connection, which ends with the process.
+/// A server with a thread per connection. It ends with the process.
 struct Server {
     address: SocketAddr,
     requests: Arc<AtomicU64>,
 }
 
-/// Handles the n-th request of a connection. Returns the response, and true to continue or false to
-/// close the connection.
+/// Handles request n of a connection, counted from 0. Returns the response, and true to continue or
+/// false to close the connection.
 type Response = fn(u64) -> (&'static [u8], bool);
 
 impl Server {
@@ -123,8 +123,7 @@ fn an_open_load_sends_exactly_its_schedule_with_several_workers() {
     }
 }
 
-/// Returns one or two cores that this process may use, so that there are two workers where
-/// possible.
+/// Returns one or two cores that this process may use, so there are two workers where possible.
 fn gatebench_cores() -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     (0..1024)
@@ -191,7 +190,7 @@ fn an_unreachable_target_is_an_error() {
 fn a_worker_that_cannot_begin_ends_the_others() {
     let server = Server::start(ok);
     let mut load = load(server.address, Backend::Epoll, closed(4));
-    // No machine has this core.
+    // Hardly any machine has this core.
     load.cores = vec![gatebench_cores()[0], 1_000];
     let error = run(&load, &Control::new(2), |_, _| {}).unwrap_err();
     assert!(matches!(error, EngineError::Environment(_)), "{error}");

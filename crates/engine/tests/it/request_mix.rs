@@ -35,9 +35,9 @@ fn random_choices_depend_only_on_the_seed_and_follow_the_weights() {
 
 proptest! {
     /// For n requests with interleaved strides, the number of times that a request is chosen
-    /// differs from its share by at most 1 + n·w ÷ Σw, where w is the request's weight. Its own
-    /// stride contributes less than 1. Its part of the other requests' differences, each of which
-    /// is less than 1, contributes the rest.
+    /// differs from its share by at most 1 + n·w ÷ Σw, where w is the request's weight. The
+    /// request's own stride contributes less than 1. The rest is its part of the differences of all
+    /// n requests, each of which is less than 1.
     #[test]
     fn each_request_keeps_its_share(
         weights in prop::collection::vec(0.01..100.0_f64, 2..8), seed in any::<u64>()

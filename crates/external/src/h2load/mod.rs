@@ -50,8 +50,9 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Checks that the requests differ only in their paths, because h2load accepts only one method,
-/// body and set of headers.
+/// Returns the first request if all requests differ only in their paths, because h2load accepts
+/// only one method, body and set of headers. Refuses the scenario otherwise, and if it requires a
+/// method, weights or an order that h2load does not support.
 fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, Refusal> {
     let remedy = "use --engine wrk or k6, or the built-in load generator";
     let refused = |what: &str| job.refused_scenario("h2load", what, remedy);

@@ -51,8 +51,8 @@ fn counted(text: &str) -> Result<BTreeMap<String, u64>, ParseError> {
         .collect()
 }
 
-/// Parses `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded; the number of requests divided by
-/// the rate is more precise.
+/// Parses `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded, so the result is the number of
+/// requests divided by their rate, if both are above 0.
 fn duration_ns(text: &str, done: u64) -> Result<u64, ParseError> {
     let both = || -> Option<(u64, f64)> {
         let mut items = text.split(',').map(str::trim);
@@ -88,7 +88,7 @@ fn times(text: &str) -> Result<[u64; 3], ParseError> {
     }
 }
 
-/// Converts `45us`, `1.24ms` or `1.00s` to nanoseconds.
+/// Converts a time such as `45us`, `1.24ms` or `1.00s` to nanoseconds.
 fn time_ns(text: &str) -> Option<u64> {
     let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let (number, scale) = units

@@ -4,8 +4,8 @@ use gatebench_model::{Check, Request};
 
 use crate::text::js;
 
-/// Helper functions for the expressions: a lookup by JSON Pointer (RFC 6901), and equality that
-/// ignores the order of keys.
+/// Helper functions for the expressions: a lookup by JSON Pointer (RFC 6901), and equality of JSON
+/// values that ignores the order of keys.
 pub(super) const JSON_HELPERS: &str = r"
 // Returns the value at a JSON Pointer (RFC 6901) in a response, or undefined if there is none.
 function at(response, pointer) {

@@ -11,7 +11,8 @@ use crate::text::js;
 /// Sources by name.
 pub(super) type Sources = BTreeMap<String, Source>;
 
-/// Returns a string of a request as JavaScript: a literal, or an expression if it is a template.
+/// Returns a string of a request as JavaScript: a literal, or an expression if it contains values
+/// from sources.
 pub(super) fn text(text: &str, sources: &Sources) -> String {
     let Ok(template) = Template::parse(text) else {
         // Invalid templates were refused when the scenario was read.
@@ -27,7 +28,7 @@ pub(super) fn text(text: &str, sources: &Sources) -> String {
     match &pieces.collect::<Vec<_>>()[..] {
         [] => "''".into(),
         [only] if only.starts_with('\'') => only.clone(),
-        // A single number must become a string.
+        // A value may be a number, which must become a string.
         [only] => format!("'' + {only}"),
         pieces => pieces.join(" + "),
     }
@@ -82,7 +83,7 @@ fn rows(list: &List) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// Returns an expression that draws a row.
+/// Returns an expression that draws a row, or an array with a single number.
 fn draw(source: &Source, index: usize) -> String {
     match source {
         Source::Sequence(Sequence { from, step }) => {

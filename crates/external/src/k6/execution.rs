@@ -7,9 +7,9 @@ use serde_json::Value;
 /// The load that a script defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// The maximum number of users.
+    /// The maximum number of users, at least 1.
     pub users_max: u32,
-    /// The maximum duration, including the wait at the end.
+    /// The maximum duration, including the wait for the last responses.
     pub takes: Duration,
 }
 
@@ -24,7 +24,7 @@ const LOAD_KEYS: [&str; 5] = ["vus", "duration", "iterations", "stages", "scenar
 /// Reports whether a script defines a load, according to the output of `k6 inspect`.
 ///
 /// # Errors
-/// The output is not JSON.
+/// Fails if the output contains no valid JSON.
 pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
     let parsed = options(text)?;
     Ok(LOAD_KEYS.iter().any(|key| !parsed[*key].is_null()))
@@ -34,7 +34,8 @@ pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
 /// --execution-requirements`.
 ///
 /// # Errors
-/// The output is not JSON, or `totalDuration` or `maxVUs` is missing.
+/// Fails if the output contains no valid JSON, or if `totalDuration` or `maxVUs` is missing or
+/// invalid.
 pub fn read_execution(text: &str) -> Result<Execution, ScriptError> {
     let parsed = options(text)?;
     let execution = || {
@@ -44,7 +45,7 @@ pub fn read_execution(text: &str) -> Result<Execution, ScriptError> {
             takes: go_duration(parsed["totalDuration"].as_str()?)?,
         })
     };
-    execution().ok_or_else(|| ScriptError("totalDuration or maxVUs is missing".into()))
+    execution().ok_or_else(|| ScriptError("totalDuration or maxVUs is missing or invalid".into()))
 }
 
 /// Parses the options, which k6 may print between warnings.
@@ -54,7 +55,7 @@ fn options(text: &str) -> Result<Value, ScriptError> {
     serde_json::from_str(json.unwrap_or_default()).map_err(|error| ScriptError(error.to_string()))
 }
 
-/// Parses a duration in Go's format: `1h0m0.5s`, `300ms`.
+/// Parses a duration in Go's format, such as `1h0m0.5s` or `300ms`.
 fn go_duration(text: &str) -> Option<Duration> {
     let is_digit = |c: char| c.is_ascii_digit() || c == '.';
     let mut total = Duration::ZERO;

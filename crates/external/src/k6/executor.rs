@@ -13,7 +13,7 @@ use crate::text::js;
 pub(super) struct Executor {
     /// The keys and values of the k6 scenario, as JavaScript.
     pub(super) settings: Vec<(&'static str, String)>,
-    /// An expression for the seconds between two requests of a user.
+    /// An expression for the seconds that a user waits after each response.
     pub(super) think: Option<String>,
     /// True if each request opens a new connection.
     pub(super) new_connections: bool,
@@ -198,8 +198,8 @@ fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     changes
 }
 
-/// Returns the shortest unit of time, up to 1,000 s, in which all rates are whole numbers, because
-/// k6 accepts no fractions. If there is none, adds a limit and returns 1,000 s.
+/// Returns the shortest of 1, 10, 100 and 1,000 s in which every rate is a whole number of
+/// requests, because k6 accepts no fractions. If none fits, adds a limit and returns 1,000 s.
 fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mut Limits) -> f64 {
     let rates = || std::iter::once(start).chain(changes.iter().map(|(rate, _)| *rate));
     let whole = |unit: f64| rates().all(|rate| (rate * unit - (rate * unit).round()).abs() < 1e-6);
@@ -215,7 +215,8 @@ fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mu
     })
 }
 
-/// Returns the stages as JavaScript. A final stage keeps the last value until the end of the part.
+/// Returns the stages as JavaScript. If the stages are shorter than the part, a further stage keeps
+/// the last value until its end.
 fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     let taken: Duration = stages.iter().map(|(_, over)| *over).sum();
     let rest = length.saturating_sub(taken);
@@ -228,7 +229,7 @@ fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     format!("[{}]", stages.collect::<Vec<_>>().join(", "))
 }
 
-/// A duration in k6's format.
+/// Returns a duration in k6's format, cut off to milliseconds.
 pub(super) fn written(duration: Duration) -> String {
     js(&match duration.as_millis() {
         ms if ms.is_multiple_of(1000) => format!("{}s", ms / 1000),

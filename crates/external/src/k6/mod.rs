@@ -68,8 +68,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Returns the arguments for a user's script. It runs with its own load if it defines one,
-/// otherwise with the load of a plain closed phase.
+/// Returns the arguments for a user's script. It runs with its own load if it defines one.
+/// Otherwise, the phase must be a plain closed load, which the arguments contain.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
     limits.measure("status classes, and requests without a response: k6 counts them together with unexpected responses");
@@ -105,7 +105,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
 /// Also returns the differences from a gatebench run.
 ///
 /// # Errors
-/// k6 cannot do what a phase requires.
+/// Fails if k6 cannot do what a phase requires.
 pub fn export(
     scenario: &Scenario,
     phases: &[Phase],

@@ -28,7 +28,7 @@ struct Check {
 /// Statistics by name; the value of `thresholds` is a map.
 type Metric = BTreeMap<String, Value>;
 
-/// Metrics that are converted to figures, or that are not reported.
+/// Metrics that are converted to figures or omitted.
 const BUILT_IN: [&str; 10] = [
     "http_reqs",
     "http_req_duration",
@@ -45,7 +45,8 @@ const BUILT_IN: [&str; 10] = [
 /// The metric with the times of expected responses.
 const EXPECTED: &str = "http_req_duration{expected_response:true}";
 
-/// The prefix of the counters in our scripts, which count responses by class and errors by kind.
+/// The prefix of the counters in generated scripts, which count responses by class and errors by
+/// kind.
 const COUNTED: &str = "gatebench_";
 
 /// Returns the figures in the summary.
@@ -105,8 +106,8 @@ fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
 
 type Counts = BTreeMap<String, u64>;
 
-/// Returns responses by class, and requests without a response by kind, from the counters of our
-/// scripts. For a user's script, only the requests that k6 counts as failed are known.
+/// Returns responses by class, and requests without a response by kind, from the counters of a
+/// generated script. For a user's script, only the requests that k6 counts as failed are known.
 fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     let kind = |name: &str| Some(name.strip_prefix(COUNTED)?.to_owned());
     let counted = metrics.keys();
@@ -121,9 +122,9 @@ fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     counted.into_iter().partition(is_class)
 }
 
-/// Returns the response times. In k6, a request without a response has a time of 0. Our scripts
-/// declare every status as expected, so k6's metric for expected responses contains only the times
-/// of responses.
+/// Returns the statistics of the response time, or none if no request was completed. In k6, a
+/// request without a response has a time of 0. A generated script declares every status as
+/// expected, so k6's metric for expected responses contains only the times of responses.
 fn times(metrics: &BTreeMap<String, Metric>, completed: bool) -> Result<Metric, ParseError> {
     let ours = metrics.keys().any(|name| name.starts_with(COUNTED));
     let name = if ours { EXPECTED } else { "http_req_duration" };

@@ -19,8 +19,8 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// Returns the request as JavaScript. If any request is filled with data, each string is a
-    /// function of the drawn rows.
+    /// Returns the request as JavaScript. If any request of the script is filled with data, the
+    /// path, the body and the headers are functions of the drawn rows.
     pub(super) fn written(&self, request: &Request) -> String {
         let sources = self.sources;
         let lazy = if self.filled { "(row) => " } else { "" };
@@ -78,7 +78,7 @@ pub(super) fn binary_body(request: &Request) -> Option<String> {
 }
 
 /// Returns the parameters of a request other than its headers: one name for all its paths, the type
-/// of body that its checks need, and the expected status codes.
+/// of body that its checks need and, in a script for users, the expected status codes.
 fn params(request: &Request, purpose: Purpose) -> String {
     let mut params = vec![format!("tags: {{ name: {} }}", js(&request.label()))];
     if check::need_body(request) {

@@ -1,4 +1,4 @@
-//! A scenario as a k6 script.
+//! Writes a scenario as a k6 script.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::text::js;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The script is for a user: it has thresholds and comments.
+    /// The script is for a user: it sets thresholds and the statistics of the summary.
     Keep,
-    /// The script is run by gatebench: it counts responses by class.
+    /// The script is run by gatebench: it counts responses by class and errors by kind.
     Measure,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Script<'a> {
     url: String,
     groups: Vec<Group>,
     stages: Vec<Stage>,
-    /// The start of the next part.
+    /// The time from the start of the script to the next part.
     after: Duration,
     new_connections: bool,
 }
@@ -43,7 +43,7 @@ struct Stage {
 }
 
 impl<'a> Script<'a> {
-    /// A script without a load.
+    /// Creates a script without a load.
     pub(super) fn new(scenario: &'a Scenario, url: &str) -> Self {
         Self {
             scenario,
@@ -143,8 +143,8 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// Reports whether requests are drawn by weight, because a group has a random order or requests
-    /// with different weights.
+    /// Reports whether requests are drawn by weight: true for all groups if any of them has a
+    /// random order or requests with different weights.
     fn is_weighted(&self) -> bool {
         self.groups.iter().any(|group| {
             let first = group.requests.first().map(|request| request.weight);
@@ -307,9 +307,9 @@ function next(requests) {
 }
 ";
 
-/// Counters for the classes of responses and the kinds of errors, which k6 does not print. Every
-/// status is declared as expected, so that k6 separates the times of responses from those of failed
-/// requests.
+/// Counters for the classes of responses and the kinds of errors, which k6 does not print. The
+/// script declares every status as expected, so k6 separates the times of responses from those of
+/// failed requests.
 const COUNTERS: &str = "
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 }));
 

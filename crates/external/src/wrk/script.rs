@@ -83,7 +83,7 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
     Ok(script)
 }
 
-/// Returns the script for one request. wrk renders it once, so that no Lua code runs per request.
+/// Returns the script for one request. wrk renders it once, so sending it runs no Lua code.
 fn alone(request: &Request) -> String {
     let mut lines = format!(
         "\nwrk.method = {}\nwrk.path = {}\n",
@@ -158,9 +158,9 @@ fn body(request: &Request) -> Option<String> {
     }
 }
 
-/// Returns a function that checks each response, or an empty string if there is nothing to check.
-/// wrk does not report which request a response belongs to, so all requests must have the same
-/// checks.
+/// Returns a function that checks each response, or an empty string if nothing can be checked. wrk
+/// does not report which request a response belongs to, so checks are possible only if all requests
+/// have the same ones.
 fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;
     if requests.iter().any(|request| request.checks != *checks) {
@@ -199,7 +199,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
 
 fn unseen(limits: &mut Limits) -> String {
     limits.measure(
-        "status classes: without a check, wrk only counts responses with status 400 and above",
+        "status classes: without a check, wrk counts only responses with status 400 and above",
     );
     String::new()
 }

@@ -123,7 +123,7 @@ fn missing_figures_are_named() {
     assert!(message(Generator::Wrk, &more).contains("unknown field"));
 }
 
-/// Real output in which a piece has been replaced.
+/// Generates real outputs in which a piece has been replaced.
 fn damaged() -> impl Strategy<Value = (Generator, String)> {
     let files = [
         (Generator::Wrk, "wrk-sizes.txt"),

@@ -32,8 +32,8 @@ pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -
     }
 }
 
-/// Returns epoll and, if this kernel allows it, io_uring. Panics without io_uring if
-/// `GATEBENCH_REQUIRE_URING=1` is set.
+/// Returns epoll and, if this kernel allows it, io_uring. Panics if the kernel refuses io_uring
+/// although `GATEBENCH_REQUIRE_URING=1` is set.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Uring, Backend::Epoll];
