@@ -126,13 +126,20 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// Lists nonzero counts, the largest first: `12 × timeout, 3 × reset`.
+/// The maximum number of counts that a sentence lists.
+const COUNTS_LISTED_MAX: usize = 6;
+
+/// Lists the largest nonzero counts, the largest first: `12 × timeout, 3 × reset, and 5 more`.
 pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
     seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let items = seen.into_iter();
-    let items = items.map(|(what, count)| format!("{} × {what}", grouped(*count as f64)));
-    Vec::from_iter(items).join(", ")
+    let items = seen.iter().take(COUNTS_LISTED_MAX);
+    let items = items.map(|(what, count)| format!("{} × {what}", grouped(**count as f64)));
+    let text = Vec::from_iter(items).join(", ");
+    match seen.len().saturating_sub(COUNTS_LISTED_MAX) {
+        0 => text,
+        more => format!("{text}, and {more} more"),
+    }
 }
 
 /// Formats a share as a percentage, with more decimals if it is small.
@@ -190,6 +197,11 @@ mod tests {
             ("tls".into(), 0),
         ]);
         assert_eq!(listed_counts(&counts), "12 × timeout, 3 × reset");
+        let counts = (0..8)
+            .map(|number| (number.to_string(), 9 - number))
+            .collect();
+        let words = "9 × 0, 8 × 1, 7 × 2, 6 × 3, 5 × 4, 4 × 5, and 2 more";
+        assert_eq!(listed_counts(&counts), words);
         assert_eq!(percent(0.973), "97 %");
         assert_eq!(percent(0.0123), "1.2 %");
         assert_eq!(percent(0.000_012), "0.001 %");
