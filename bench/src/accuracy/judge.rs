@@ -148,17 +148,31 @@ pub const QUANTILES: [(&str, f64, Pick); 5] = [
 pub fn count_mismatches(said: &Said, account: &Account, job: &Job) -> Vec<String> {
     let due = job.arrivals().count;
     let pairs = [
-        ("requests of the warm-up (ledger, schedule)", account.warm_up, job.warm_up()),
-        ("requests due (schedule, gatebench)", due, said.sent() + said.dropped),
-        ("requests received (ledger, gatebench)", account.received, said.sent()),
-        ("responses (ledger, gatebench)", account.answered, said.completed),
+        (
+            "requests of the warm-up (ledger, schedule)",
+            account.warm_up,
+            job.warm_up(),
+        ),
+        (
+            "requests due (schedule, gatebench)",
+            due,
+            said.sent() + said.dropped,
+        ),
+        (
+            "requests received (ledger, gatebench)",
+            account.received,
+            said.sent(),
+        ),
+        (
+            "responses (ledger, gatebench)",
+            account.answered,
+            said.completed,
+        ),
         ("resets (ledger, gatebench)", account.reset, said.failed),
     ];
     let off = pairs.iter().filter(|(_, ledger, said)| ledger != said);
-    off.map(|(what, ledger, said)| {
-        format!("{what}: {ledger} and {said}, which must be equal")
-    })
-    .collect()
+    off.map(|(what, ledger, said)| format!("{what}: {ledger} and {said}, which must be equal"))
+        .collect()
 }
 
 /// Describes every quantile that differs from the truth. The maximum is shown but not judged.

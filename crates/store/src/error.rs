@@ -128,7 +128,8 @@ impl Blame for StoreError {
                 dir.display()
             ),
             Self::NotARun { .. } => {
-                "name a directory that `gatebench run` or another measuring command has written".into()
+                "name a directory that `gatebench run` or another measuring command has written"
+                    .into()
             }
             Self::NewerSchema { .. } => {
                 "read it with the version of gatebench that wrote it, or with a newer one".into()

@@ -52,8 +52,8 @@ const OWN_PROCESS: &str = "each trial has its own process, cores and files";
 /// A word of a configuration, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
-    /// The text without quotes. Escapes are resolved in HAProxy words; in nginx words, only those of
-    /// the enclosing quote are.
+    /// The text without quotes. In HAProxy words, all escapes are resolved; in nginx words, only
+    /// those of the enclosing quote.
     text: String,
     span: Range<usize>,
 }

@@ -82,9 +82,8 @@ pub struct GatewayStart<'a> {
     pub launcher: &'a Launcher,
 }
 
-/// Checks that a gateway supports a scenario, and renders the gateway's files and commands as if
-/// for a start. The working folder and the addresses of the trial's parts are placeholders. Writes
-/// no file and starts no process.
+/// Checks that a gateway supports a scenario, and renders the gateway's files and commands with
+/// placeholders for folders and addresses. Writes no file and starts no process.
 pub(crate) fn rehearse(
     gateway: &FoundGateway,
     scenario: &Scenario,
@@ -121,9 +120,8 @@ impl GatewayStart<'_> {
     /// nothing else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
-    /// The gateway does not support a policy, a template does not render, other processes use the
-    /// ports, the control plane does not start, or the gateway refuses its configuration, ends or
-    /// hangs before it is ready.
+    /// The gateway lacks a policy, a template does not render, ports are used, the control plane
+    /// does not start, or the gateway refuses its configuration, ends or hangs before it is ready.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());

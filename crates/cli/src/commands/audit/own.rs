@@ -57,8 +57,5 @@ fn summary(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String
         format!("✗ {}\n", terminal::wrapped(&words, terminal::WIDTH - 2, 2))
     });
     let lines: String = lines.collect();
-    format!(
-        "{lines}\nimpossible figures in {trials}: {}",
-        defects.len()
-    )
+    format!("{lines}\nimpossible figures in {trials}: {}", defects.len())
 }
