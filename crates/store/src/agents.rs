@@ -9,8 +9,8 @@ pub struct AgentsRecord {
     /// schedule: the largest delay minus the smallest. `None` if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
-    /// The largest clock uncertainty of any agent. Each start time may be wrong by this much, in
-    /// either direction.
+    /// The maximum error of `start_spread_ns`: the sum of the two largest clock uncertainties of
+    /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
     /// The agents in the order of the command line.

@@ -17,8 +17,7 @@ use crate::terminal;
 /// The argument that means standard input.
 const STDIN: &str = "-";
 
-/// The maximum number of bytes of an input that is read into memory as a whole. The rest is
-/// ignored.
+/// The maximum number of bytes of an input that is read into memory as a whole.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\

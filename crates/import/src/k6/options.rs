@@ -237,7 +237,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0.0;
     if let Ok(millis) = rest.parse::<f64>() {
-        return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+        return checked(millis / 1_000.0);
     }
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -256,7 +256,15 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
         seconds += number * unit;
         rest = &rest[end..];
     }
-    Duration::try_from_secs_f64(seconds).ok()
+    checked(seconds)
+}
+
+/// The longest duration that is imported: about a year, the limit of gatebench's own loads.
+const SECONDS_MAX: f64 = 3.2e7;
+
+fn checked(seconds: f64) -> Option<Duration> {
+    let duration = Duration::try_from_secs_f64(seconds).ok();
+    duration.filter(|_| seconds <= SECONDS_MAX)
 }
 
 #[cfg(test)]
@@ -270,6 +278,7 @@ mod tests {
         assert_eq!(duration("1m30s"), Some(Duration::from_secs(90)));
         assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(duration("1500"), Some(Duration::from_millis(1_500)));
+        assert_eq!(duration("10000000000000000000s"), None);
         assert_eq!(
             (duration("x"), duration("1x"), duration("é")),
             (None, None, None)

@@ -65,7 +65,6 @@ pub(super) fn read(text: &str, log: &mut Log<'_>) -> Script {
         functions: Vec::new(),
         depth: 0,
         script: Script::default(),
-        has_request: false,
         checks: Vec::new(),
         not_known: Vec::new(),
     };
@@ -85,12 +84,19 @@ struct Walker<'t> {
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
-    /// False if the last request of the script is left out.
-    has_request: bool,
-    /// The conditions of each `check` whose end has not been reached, and the index of that end.
-    checks: Vec<(usize, Vec<Check>)>,
+    /// Each `check` whose end has not been reached.
+    checks: Vec<OpenCheck>,
     /// The positions of requests that are not understood, so that each is reported once.
     not_known: Vec<usize>,
+}
+
+/// A call of `check` that may contain its request.
+struct OpenCheck {
+    /// The index of the token after the call.
+    end: usize,
+    conditions: Vec<Check>,
+    /// True if the call contains a request that is left out, whose conditions these are.
+    is_left_out: bool,
 }
 
 impl Walker<'_> {
@@ -151,7 +157,7 @@ impl Walker<'_> {
             self.script.options = value.unwrap_or_default();
             return end;
         }
-        let is_arrow = (at + 3..at + 12).any(|it| self.word(it) == "=>");
+        let is_arrow = (at + 3..end.min(at + 12)).any(|it| self.word(it) == "=>");
         if is_arrow && self.depth == 0 {
             self.functions.push((name, self.depth + 1));
         } else if let Some(value) = value {
@@ -165,7 +171,7 @@ impl Walker<'_> {
         let span = self.tokens[at].span.clone();
         let Some((_, method, place)) = CALLS.iter().find(|(call, ..)| *call == name) else {
             if matches!(name.as_str(), "batch" | "asyncRequest") {
-                self.has_request = false;
+                self.leave_out();
                 if !self.not_known.contains(&at) {
                     self.not_known.push(at);
                     log.simplified(&span, format!("http.{name}: its requests are left out"));
@@ -191,7 +197,7 @@ impl Walker<'_> {
         let Some(url) = text(usize::from(name == "request")) else {
             let what = format!("http.{name} with an unknown URL: the request is left out");
             log.simplified(&span, what);
-            self.has_request = false;
+            self.leave_out();
             return end;
         };
         self.script.has_tls |= url.starts_with("https://");
@@ -208,7 +214,6 @@ impl Walker<'_> {
         }
         let function = self.function();
         self.script.requests.push((function, request));
-        self.has_request = true;
         end
     }
 
@@ -230,13 +235,18 @@ impl Walker<'_> {
     /// Adds the conditions of each `check` that ends before a token to the request before its end.
     /// This request may be an argument of the `check`.
     fn attach_checks(&mut self, at: usize) {
-        while let Some((_, checks)) = self.checks.pop_if(|(end, _)| *end <= at) {
+        while let Some(check) = self.checks.pop_if(|it| it.end <= at) {
             if let Some((_, request)) = self.script.requests.last_mut()
-                && self.has_request
+                && !check.is_left_out
             {
-                request.checks.extend(checks);
+                request.checks.extend(check.conditions);
             }
         }
+    }
+
+    /// Marks that a request is left out.
+    fn leave_out(&mut self) {
+        self.checks.iter_mut().for_each(|it| it.is_left_out = true);
     }
 
     /// Stores the conditions of `check` until its end.
@@ -262,7 +272,11 @@ impl Walker<'_> {
                 break;
             }
         }
-        self.checks.push((end, checks));
+        self.checks.push(OpenCheck {
+            end,
+            conditions: checks,
+            is_left_out: false,
+        });
         // A request may be an argument of `check`.
         at + 2
     }

@@ -64,12 +64,7 @@ impl<'t> Reader<'t> {
     /// `None`.
     pub(super) fn expression(&mut self) -> Option<Json> {
         let start = self.at;
-        self.depth += 1;
-        let value = match self.depth > DEPTH_MAX {
-            true => None,
-            false => self.sum(),
-        };
-        self.depth -= 1;
+        let value = self.nested(Self::sum);
         let mut ends = [",", ")", "]", "}", ";", ":"].iter();
         let is_over = self.at >= self.tokens.len() || ends.any(|sign| self.is_sign(sign));
         // Without a semicolon, the next statement begins on another line.
@@ -79,6 +74,17 @@ impl<'t> Reader<'t> {
         self.at = start;
         self.skip();
         None
+    }
+
+    /// Parses a part of an expression, unless it is nested too deeply.
+    fn nested(&mut self, parse: fn(&mut Self) -> Option<Json>) -> Option<Json> {
+        if self.depth >= DEPTH_MAX {
+            return None;
+        }
+        self.depth += 1;
+        let value = parse(self);
+        self.depth -= 1;
+        value
     }
 
     fn begins_line(&self) -> bool {
@@ -116,7 +122,7 @@ impl<'t> Reader<'t> {
                 let right = self.operand();
                 sum = joined(sum, right);
             } else if self.take("||") || self.take("??") {
-                let right = self.sum();
+                let right = self.nested(Self::sum);
                 sum = sum.or(right);
             } else if self.take("*") {
                 sum = match (sum?.as_f64(), self.operand()?.as_f64()) {
@@ -146,7 +152,7 @@ impl<'t> Reader<'t> {
                     self.take(")");
                     value
                 }
-                "-" => number(-self.operand()?.as_f64()?),
+                "-" => number(-self.nested(Self::operand)?.as_f64()?),
                 _ => None,
             },
         };
@@ -369,6 +375,9 @@ mod tests {
             ("{a: [;f", Some(json!({}))),
         ] {
             assert_eq!(value(text), expected, "{text}");
+        }
+        for deep in ["- ", "x||"] {
+            assert_eq!(value(&deep.repeat(100_000)), None, "{deep}");
         }
     }
 

@@ -63,6 +63,11 @@ impl View {
     /// Selects the latest run as the candidate and the run before the candidate as the baseline,
     /// each unless the query names one.
     fn select_missing(&mut self) {
+        for name in [&mut self.baseline, &mut self.candidate] {
+            if !self.runs.contains(name) {
+                name.clear();
+            }
+        }
         if self.candidate.is_empty() {
             let latest = self.runs.iter().find(|name| **name != self.baseline);
             self.candidate = latest.cloned().unwrap_or_default();

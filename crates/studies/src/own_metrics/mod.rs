@@ -81,8 +81,8 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
 /// The section in a line per metric, for a terminal: the name and the judgment.
 pub(crate) fn brief(section: &Section) -> Chapter {
     let line = |row: &FigureRow| {
-        let judgment = row.cells.last().and_then(|it| it.words.clone());
-        let words = judgment.or_else(|| row.absence.clone());
+        let judgment = || row.cells.last()?.words.clone();
+        let words = row.absence.clone().or_else(judgment);
         Line::brief(&*row.name, vec![Text::from(words.unwrap_or_default())])
     };
     let heads = Head::row("metric | judgment");
