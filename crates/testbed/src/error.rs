@@ -374,7 +374,7 @@ impl Blame for DriverError {
             Self::Limits { .. } => {
                 format!("{NO_GROUPS}; a limit of whole CPUs without a memory limit needs no control group")
             }
-            Self::Io { .. } => "correct the cause that the message names, such as a directory that is full or not writable, and try again".into(),
+            Self::Io { .. } => "fix the cause that the message names, such as a full disk or a directory that is not writable, and try again".into(),
         }
     }
 }

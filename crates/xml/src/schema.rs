@@ -28,10 +28,11 @@ struct Compiled {
 }
 
 // SAFETY: after compilation, a schema is only read. Validation keeps its state, its dictionary and
-// its identity-constraint tables in the validator; content models and patterns are automata whose
-// position is in an execution context of the validator; their determinism is computed during
-// compilation. A validator adds the schemas that a document names by xsi:schemaLocation only if it
-// was created without a schema. The built-in types are created by `process::start`.
+// its identity-constraint tables in the validator. Content models and patterns are automata; the
+// position in each is kept in an execution context of the validator, and compilation has computed
+// whether each is deterministic. A validator adds the schemas that a document names by
+// xsi:schemaLocation only if it was created without a schema. The built-in types are created by
+// `process::start`.
 unsafe impl Send for Compiled {}
 // SAFETY: as above.
 unsafe impl Sync for Compiled {}

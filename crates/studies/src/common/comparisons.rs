@@ -130,9 +130,9 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     cells
 }
 
-/// Pairs two gateways on a metric. Returns none if they have no usable block in common and spoiled
-/// none. Also returns none for a throughput that is limited on either side, because it may not be
-/// the capacity of the gateway.
+/// Pairs two gateways on a metric. Returns none if they have no usable block in common and neither
+/// of them spoiled a block. Also returns none for a throughput that is limited on either side,
+/// because it may not be the capacity of the gateway.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,

@@ -33,7 +33,7 @@ pub struct ParityFindings {
 /// A parity case over all trials of a variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParityCaseFindings {
-    /// The fact that the case proves.
+    /// The property that the case proves, as text.
     pub name: String,
     /// The number of times the case passed.
     pub passed: u32,

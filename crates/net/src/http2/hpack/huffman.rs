@@ -141,8 +141,8 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
     let mut bits = Bits { next: 0, count: 0 };
     let mut at = out.len();
     // The shortest code has five bits. All memory is reserved first, which costs less than
-    // reserving it with each symbol. Two more bytes are needed, because each step writes two bytes
-    // even if only one counts.
+    // reserving it with each symbol. Two more bytes leave room for the last step, which writes two
+    // bytes even if only one counts.
     out.resize(at + input.len() * 8 / 5 + 2, 0);
     loop {
         bits.fill(&mut input);

@@ -1,4 +1,4 @@
-//! Two sessions that exchange bytes in memory.
+//! Tests TLS, mostly between two sessions that exchange bytes in memory.
 
 mod certificates;
 mod handshakes;
