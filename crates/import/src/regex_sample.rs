@@ -13,6 +13,9 @@ const DEPTH_MAX: usize = 16;
 /// The maximum number of repetitions that a quantifier may require.
 const REPEAT_MAX: usize = 64;
 
+/// The maximum size of a sample in bytes. Nested quantifiers multiply the size.
+const BYTES_MAX: usize = 4096;
+
 /// Returns a string that the expression matches, or `None` if it contains an unsupported construct.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     let mut parser = Parser {
@@ -115,7 +118,11 @@ impl Parser<'_> {
             }
             self.chars.next();
             let atom = self.atom(c)?;
-            text += &atom.repeat(self.quantifier()?);
+            let count = self.quantifier()?;
+            if text.len() + atom.len() * count > BYTES_MAX {
+                return None;
+            }
+            text += &atom.repeat(count);
         }
         Some(text)
     }
@@ -238,6 +245,7 @@ mod tests {
             ("/(unclosed", None),
             ("/[unclosed", None),
             ("*", None),
+            ("(((a{64}){64}){64}){64}", None),
         ] {
             assert_eq!(sample(expression).as_deref(), expected, "{expression}");
         }

@@ -221,19 +221,20 @@ fn unreadable(file: &Path, error: &io::Error) -> Failure {
 
 /// Returns the text of a file, or of standard input.
 pub fn text_of(file: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = open(file)?
-        .take(TEXT_BYTES_MAX + 1)
-        .read_to_string(&mut text);
-    let bytes = read.map_err(|error| unreadable(file, &error))?;
-    if bytes as u64 > TEXT_BYTES_MAX {
+    let mut bytes = Vec::new();
+    let read = open(file)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
         return Err(Failure::words(
             file.display().to_string(),
             format!("is larger than {} MiB", TEXT_BYTES_MAX >> 20),
             "split it, or import a part of it",
         ));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        let error = io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
+        unreadable(file, &error)
+    })
 }
 
 /// Writes the folder and lists its contents.

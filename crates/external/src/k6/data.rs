@@ -105,9 +105,7 @@ fn row_of(list: &List) -> String {
     match list.pick {
         Pick::InTurn => format!("exec.scenario.iterationInTest % {count}"),
         Pick::Uniform => format!("between(0, {last})"),
-        Pick::Normal => {
-            format!("Math.min({last}, Math.max(0, Math.round({last} / 2 + {count} / 6 * gauss())))")
-        }
+        Pick::Normal => format!("middle({count})"),
         Pick::Zipf => format!("zipf({count}, {}) - 1", list.exponent.unwrap_or(1.0)),
     }
 }
@@ -131,6 +129,14 @@ const GAUSS: &str = "
 // Standard normal (Box and Muller).
 function gauss() {
   return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+}
+
+// A row, most often in the middle. A row that does not exist is drawn again.
+function middle(count) {
+  for (;;) {
+    const row = Math.round((count - 1) / 2 + (count / 6) * gauss());
+    if (row >= 0 && row < count) return row;
+  }
 }
 ";
 

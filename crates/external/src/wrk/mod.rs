@@ -34,6 +34,12 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         ));
     }
     let timeout = whole_seconds(job.phase.timeout.0);
+    if Duration::from_secs(timeout) != job.phase.timeout.0 {
+        limits.express(format!(
+            "a request timeout of {}: wrk accepts only whole seconds, so it is {timeout} s",
+            job.phase.timeout
+        ));
+    }
     limits.express("the wait for the last responses: wrk drops requests in flight at the end");
     limits.measure(
         "uncorrected latency: wrk adds synthetic values for each response that took longer than usual",

@@ -215,7 +215,7 @@ fn counts_are_exchanged_without_waiting() {
                 .count();
             assert_eq!(allowed, 20);
         }
-        // Each gateway receives the other's counts, and Redis receives both.
+        // Redis receives the counts of both gateways.
         let begun = Instant::now();
         while !redis
             .command("GET gatebench:mock:0:all")
@@ -224,12 +224,14 @@ fn counts_are_exchanged_without_waiting() {
             assert!(begun.elapsed() < Duration::from_secs(10));
             std::thread::sleep(Duration::from_millis(10));
         }
-        let begun = Instant::now();
+        // Each gateway receives the other's counts: otherwise the first would allow 30 more.
         let mut client = gateways[0].client();
+        let mut allowed = 0;
         while client.get("/mock").status == 200 {
-            assert!(begun.elapsed() < Duration::from_secs(10));
+            allowed += 1;
             std::thread::sleep(Duration::from_millis(5));
         }
+        assert!(allowed < 25, "{allowed}");
         let refused = client.get("/mock");
         assert_eq!(
             (refused.status, refused.field("RateLimit-Remaining")),

@@ -1,6 +1,7 @@
 //! Finds the requests of a script: the calls to `http`, `check` and `sleep`, by the function that
 //! contains them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -61,12 +62,12 @@ pub(super) fn read(text: &str, log: &mut Log<'_>) -> Script {
     let mut walker = Walker {
         text,
         tokens: &tokens,
-        constants: Constants::new(),
+        constants: Constants::default(),
         functions: Vec::new(),
         depth: 0,
         script: Script::default(),
+        responses: BTreeMap::new(),
         checks: Vec::new(),
-        not_known: Vec::new(),
     };
     let mut at = 0;
     while at < tokens.len() {
@@ -84,19 +85,20 @@ struct Walker<'t> {
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
+    /// The request whose response each variable holds, as an index into the requests of the
+    /// script, or `None` if the request is left out.
+    responses: BTreeMap<String, Option<usize>>,
     /// Each `check` whose end has not been reached.
     checks: Vec<OpenCheck>,
-    /// The positions of requests that are not understood, so that each is reported once.
-    not_known: Vec<usize>,
 }
 
-/// A call of `check` that may contain its request.
+/// A call of `check`, which may contain its request.
 struct OpenCheck {
     /// The index of the token after the call.
     end: usize,
     conditions: Vec<Check>,
-    /// True if the call contains a request that is left out, whose conditions these are.
-    is_left_out: bool,
+    /// The index of the request, or `None` if the request is left out.
+    request: Option<usize>,
 }
 
 impl Walker<'_> {
@@ -150,12 +152,15 @@ impl Walker<'_> {
     /// calls.
     fn constant(&mut self, at: usize) -> usize {
         let name = self.word(at + 1).to_owned();
+        self.responses.remove(&name);
         let mut reader = Reader::new(self.text, self.tokens, at + 3, &self.constants);
         let value = reader.expression();
         let end = reader.at;
         if name == "options" {
+            // The end of an expression that is not understood is unknown.
+            let next = value.as_ref().map_or(at + 3, |_| end);
             self.script.options = value.unwrap_or_default();
-            return end;
+            return next;
         }
         let is_arrow = (at + 3..end.min(at + 12)).any(|it| self.word(it) == "=>");
         if is_arrow && self.depth == 0 {
@@ -171,11 +176,8 @@ impl Walker<'_> {
         let span = self.tokens[at].span.clone();
         let Some((_, method, place)) = CALLS.iter().find(|(call, ..)| *call == name) else {
             if matches!(name.as_str(), "batch" | "asyncRequest") {
-                self.leave_out();
-                if !self.not_known.contains(&at) {
-                    self.not_known.push(at);
-                    log.simplified(&span, format!("http.{name}: its requests are left out"));
-                }
+                self.add_request(at, None);
+                log.simplified(&span, format!("http.{name}: its requests are left out"));
             }
             return at + 3;
         };
@@ -197,7 +199,7 @@ impl Walker<'_> {
         let Some(url) = text(usize::from(name == "request")) else {
             let what = format!("http.{name} with an unknown URL: the request is left out");
             log.simplified(&span, what);
-            self.leave_out();
+            self.add_request(at, None);
             return end;
         };
         self.script.has_tls |= url.starts_with("https://");
@@ -212,9 +214,27 @@ impl Walker<'_> {
         {
             add_body(body.as_ref(), &mut request, &span, log);
         }
-        let function = self.function();
-        self.script.requests.push((function, request));
+        self.add_request(at, Some(request));
         end
+    }
+
+    /// Stores the request of the call at a token, or that it is left out. The response belongs to
+    /// each open `check` and to the variable to which it is assigned.
+    fn add_request(&mut self, at: usize, request: Option<Request>) {
+        let index = request.map(|request| {
+            let function = self.function();
+            self.script.requests.push((function, request));
+            self.script.requests.len() - 1
+        });
+        self.checks.iter_mut().for_each(|it| it.request = index);
+        let mut before = at;
+        if before > 0 && self.word(before - 1) == "await" {
+            before -= 1;
+        }
+        if before > 1 && self.word(before - 1) == "=" {
+            let name = self.word(before - 2).to_owned();
+            self.responses.insert(name, index);
+        }
     }
 
     fn sleep(&mut self, at: usize, log: &mut Log<'_>) -> usize {
@@ -232,28 +252,23 @@ impl Walker<'_> {
         end
     }
 
-    /// Adds the conditions of each `check` that ends before a token to the request before its end.
-    /// This request may be an argument of the `check`.
+    /// Adds the conditions of each `check` that ends before a token to its request.
     fn attach_checks(&mut self, at: usize) {
         while let Some(check) = self.checks.pop_if(|it| it.end <= at) {
-            if let Some((_, request)) = self.script.requests.last_mut()
-                && !check.is_left_out
-            {
+            let request = check
+                .request
+                .and_then(|it| self.script.requests.get_mut(it));
+            if let Some((_, request)) = request {
                 request.checks.extend(check.conditions);
             }
         }
     }
 
-    /// Marks that a request is left out.
-    fn leave_out(&mut self) {
-        self.checks.iter_mut().for_each(|it| it.is_left_out = true);
-    }
-
-    /// Stores the conditions of `check` until its end.
+    /// Stores the conditions of `check` until its end. They are members of the second argument.
     fn check(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let mut depth = 0_usize;
         let mut end = at + 1;
-        let mut from = at + 2;
+        let mut from = None;
         let mut checks: Vec<Check> = Vec::new();
         while end < self.tokens.len() {
             let is_sign = self.tokens[end].kind == Kind::Sign;
@@ -263,19 +278,25 @@ impl Walker<'_> {
                 _ => {}
             }
             let is_member_end = is_sign && matches!(self.word(end), "," | "}") && depth <= 2;
-            if depth == 0 || is_member_end {
-                self.condition(from, end, &mut checks, log);
-                from = end + 1;
+            match from {
+                None if depth == 1 && is_sign && self.word(end) == "," => from = Some(end + 1),
+                Some(start) if depth == 0 || is_member_end => {
+                    self.condition(start, end, &mut checks, log);
+                    from = Some(end + 1);
+                }
+                _ => {}
             }
             end += 1;
             if depth == 0 {
                 break;
             }
         }
+        let latest = self.script.requests.len().checked_sub(1);
+        let request = self.responses.get(self.word(at + 2)).copied();
         self.checks.push(OpenCheck {
             end,
             conditions: checks,
-            is_left_out: false,
+            request: request.unwrap_or(latest),
         });
         // A request may be an argument of `check`.
         at + 2
@@ -399,4 +420,43 @@ fn add_headers(parameters: Option<&Json>, request: &mut Request) {
     }
     let name = parameters.and_then(|it| it.pointer("/tags/name")?.as_str());
     request.name = name.map(str::to_owned);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(text: &str) -> (Script, usize) {
+        let mut log = Log::new("k6.js", text);
+        let script = read(text, &mut log);
+        (script, log.notes.len())
+    }
+
+    #[test]
+    fn a_check_belongs_to_the_response_that_it_names() {
+        let text = "const a = http.get('/a'), x = 1; let b = await http.get('/b');
+            check(a, {ok: (r) => r.status === 201});
+            check(b, {ok: (r) => r.status === 202});
+            const c = http.get(url()); check(c, {ok: (r) => r.status === 203});
+            const d = http.batch([]); check(d[0], {ok: (r) => r.status === 204});
+            const e = http.get('/e'); check(http.post('/f', {k: v}, p), {ok: (r) => r.status === 205});";
+        let (script, notes) = script(text);
+        let checks = |(_, request): &(String, Request)| request.checks.clone();
+        let expected = [201, 202].map(|status| vec![Check::Status(status)]);
+        assert_eq!(
+            Vec::from_iter(script.requests.iter().take(2).map(checks)),
+            expected
+        );
+        let rest = Vec::from_iter(script.requests.iter().skip(2).map(checks));
+        assert_eq!(rest, [vec![], vec![Check::Status(205)]]);
+        // The unknown URL and the batch.
+        assert_eq!(notes, 2);
+    }
+
+    #[test]
+    fn options_that_are_not_understood_hide_no_request() {
+        let text = "export const options = a ? {vus: 1} : {vus: 2}
+            export default function () { http.get('/a') }";
+        assert_eq!(script(text).0.requests.len(), 1);
+    }
 }

@@ -1,6 +1,7 @@
 //! Computes the values of expressions that are known without running the script: literals,
 //! constants, and combinations of them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value as Json};
@@ -13,8 +14,38 @@ pub(super) const HOLE: char = '\u{e000}';
 /// The maximum nesting depth of an expression.
 const DEPTH_MAX: usize = 64;
 
+/// The maximum size in bytes of the copies of constants. Constants may double in size when they
+/// refer to each other.
+const COPIES_BYTES_MAX: usize = 32 << 20;
+
+/// The maximum size in bytes of a value that `JSON.stringify` returns. Nested calls double the
+/// number of backslashes.
+const STRINGIFIED_BYTES_MAX: usize = 1 << 20;
+
 /// The constants of a script.
-pub(super) type Constants = BTreeMap<String, Json>;
+#[derive(Default)]
+pub(super) struct Constants {
+    values: BTreeMap<String, Json>,
+    copied_bytes: Cell<usize>,
+}
+
+impl Constants {
+    pub(super) fn insert(&mut self, name: String, value: Json) {
+        self.values.insert(name, value);
+    }
+
+    /// Copies a value. Returns `None` if no constant has the name, or if the copies of the script
+    /// reach the maximum size.
+    fn get(&self, name: &str) -> Option<Json> {
+        let value = self.values.get(name)?;
+        if self.copied_bytes.get() >= COPIES_BYTES_MAX {
+            return None;
+        }
+        let copied = self.copied_bytes.get() + value.to_string().len();
+        self.copied_bytes.set(copied);
+        (copied < COPIES_BYTES_MAX).then(|| value.clone())
+    }
+}
 
 /// Parses expressions from tokens.
 pub(super) struct Reader<'t> {
@@ -209,7 +240,7 @@ impl<'t> Reader<'t> {
                 self.at += 3;
                 Some(self.template(texts, expressions))
             }
-            name => self.constants.get(name).cloned(),
+            name => self.constants.get(name),
         }
     }
 
@@ -227,7 +258,8 @@ impl<'t> Reader<'t> {
         while self.at < self.tokens.len() && !self.take(")") {
             self.at += 1;
         }
-        value.map(|value| Json::from(value.to_string()))
+        let text = value?.to_string();
+        (text.len() <= STRINGIFIED_BYTES_MAX).then(|| Json::from(text))
     }
 
     fn template(&self, texts: &[String], expressions: &[std::ops::Range<usize>]) -> Json {
@@ -294,7 +326,7 @@ impl<'t> Reader<'t> {
             return self.expression().map(|value| (key, value));
         }
         // A shorthand member has the name of a constant.
-        let value = self.constants.get(&key).cloned();
+        let value = self.constants.get(&key);
         value.map(|value| (key, value))
     }
 }
@@ -325,9 +357,10 @@ fn joined(left: Option<Json>, right: Option<Json>) -> Option<Json> {
     let numbers = |left: &Option<Json>, right: &Option<Json>| {
         Some((left.as_ref()?.as_f64()?, right.as_ref()?.as_f64()?))
     };
-    match numbers(&left, &right) {
-        Some((left, right)) => number(left + right),
-        None => Some(Json::from(plain(left.as_ref()) + &plain(right.as_ref()))),
+    match (numbers(&left, &right), left) {
+        (Some((left, right)), _) => number(left + right),
+        (None, Some(Json::String(left))) => Some(Json::from(left + &plain(right.as_ref()))),
+        (None, left) => Some(Json::from(plain(left.as_ref()) + &plain(right.as_ref()))),
     }
 }
 
@@ -340,10 +373,9 @@ mod tests {
     use crate::k6::lexer::tokens;
 
     fn value(text: &str) -> Option<Json> {
-        let constants = Constants::from([
-            ("base".to_owned(), json!("http://h")),
-            ("o".to_owned(), json!({"a": [1]})),
-        ]);
+        let mut constants = Constants::default();
+        constants.insert("base".to_owned(), json!("http://h"));
+        constants.insert("o".to_owned(), json!({"a": [1]}));
         let tokens = tokens(text);
         Reader::new(text, &tokens, 0, &constants).expression()
     }
@@ -379,6 +411,25 @@ mod tests {
         for deep in ["- ", "x||"] {
             assert_eq!(value(&deep.repeat(100_000)), None, "{deep}");
         }
+        let quoted = "JSON.stringify(".repeat(40) + "'\"'";
+        assert_eq!(value(&quoted), None);
+    }
+
+    #[test]
+    fn constants_that_double_become_unknown() {
+        let mut constants = Constants::default();
+        constants.insert("x0".to_owned(), json!("x".repeat(1024)));
+        let doubled = |constants: &Constants, number: usize| {
+            let text = format!("x{number} + x{number}");
+            Reader::new(&text, &tokens(&text), 0, constants).expression()
+        };
+        let mut number = 0;
+        while let Some(value) = doubled(&constants, number) {
+            assert!(value.as_str().unwrap().len() <= COPIES_BYTES_MAX);
+            number += 1;
+            constants.insert(format!("x{number}"), value);
+        }
+        assert_eq!(number, 14);
     }
 
     proptest! {
