@@ -1,4 +1,4 @@
-//! Rebuilds the crate if one of the files in `scenarios`, which it embeds, changes.
+//! Rebuilds the crate if a file in `scenarios` changes, because the crate embeds these files.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../scenarios");

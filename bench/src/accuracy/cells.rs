@@ -62,7 +62,7 @@ fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
         return Err("no pair was measured".into());
     };
     println!(
-        "One connection, p50 in µs: gatebench {ours}, a bare client that polls {bare}, ratio {ratio}\n"
+        "One connection, p50 in µs: gatebench {ours}, bare polling client {bare}, ratio {ratio}\n"
     );
     Ok(one_connection_verdict(&ratio))
 }

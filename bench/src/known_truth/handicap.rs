@@ -23,7 +23,8 @@ const RESPONSES: u64 = 500_000;
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 
-/// The extra work for each response, which is the same in all comparisons of a folder.
+/// The extra work for each response. It is the same for all comparisons whose results are in one
+/// folder.
 pub struct Handicap {
     /// The value of `--handicap`: loop iterations and system calls per response, such as `300,0.5`.
     word: String,

@@ -25,7 +25,6 @@ pub struct Agents {
     pub(crate) all: Vec<Connected>,
 }
 
-/// A connected agent.
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) place: Place,
@@ -33,7 +32,6 @@ pub(crate) struct Connected {
     pub(crate) facts: Facts,
 }
 
-/// The part of a load that an agent sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     pub(crate) part: Part,
@@ -75,7 +73,6 @@ impl Agents {
         })
     }
 
-    /// The number of agents.
     pub fn count(&self) -> usize {
         self.all.len()
     }
@@ -134,7 +131,6 @@ impl Agents {
         self.each(|number, agent| agent.host.ask_role(&ask(number), limit))
     }
 
-    /// Calls `work` for all agents at the same time.
     pub(crate) fn each<T: Send>(
         &self,
         work: impl Fn(usize, &Connected) -> Result<T, DriverError> + Sync,

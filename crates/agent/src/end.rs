@@ -166,7 +166,6 @@ impl Running {
         thread.is_none_or(JoinHandle::is_finished)
     }
 
-    /// Reports whether all connections are up.
     fn is_ready(&mut self) -> Result<bool, RemoteError> {
         if self.is_over() {
             // A load that ended before its start failed, unless it was stopped.

@@ -15,7 +15,6 @@ use crate::outbox::Lines;
 use crate::protocol::{Ask, Health, Progress, Totals};
 use crate::record::Record;
 
-/// The pause between requests for records.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
 /// News from an agent, which is identified by its number.
@@ -27,7 +26,6 @@ pub(crate) enum News {
     Ended(usize, Result<Box<Ended>, DriverError>),
 }
 
-/// The results of an agent whose load has ended.
 pub(crate) struct Ended {
     /// The outcome, with times on the clock of this machine.
     pub(crate) outcome: Outcome,
@@ -37,7 +35,6 @@ pub(crate) struct Ended {
     pub(crate) bytes: u64,
 }
 
-/// Follows one agent.
 pub(crate) struct Follower<'a> {
     pub(crate) number: usize,
     pub(crate) agent: &'a Connected,
@@ -47,7 +44,6 @@ pub(crate) struct Follower<'a> {
     pub(crate) news: Sender<News>,
 }
 
-/// Totals of the records that have arrived so far.
 #[derive(Default)]
 struct Read {
     records: u64,

@@ -50,7 +50,7 @@ struct WireTarget {
     host: String,
     protocol: WireProtocol,
     tls: Option<WireTls>,
-    /// The version of the PROXY protocol.
+    /// The version of the PROXY protocol: 1 or 2.
     proxy: Option<u8>,
     sources: Vec<IpAddr>,
 }
@@ -95,7 +95,6 @@ struct WirePem {
     bytes: String,
 }
 
-/// The reason why an agent cannot send a load that it received.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OrderError {
     #[error(transparent)]
@@ -126,7 +125,6 @@ impl Order {
         }
     }
 
-    /// Converts the order to the load that the receiver sends.
     pub(crate) fn into_load(self) -> Result<Load, OrderError> {
         let groups = self.groups.into_iter().map(WireGroup::into_group);
         Ok(Load {
@@ -149,7 +147,6 @@ impl Order {
     }
 }
 
-/// The kernel interface with this name.
 pub(crate) fn backend(name: &str) -> Result<Backend, OrderError> {
     let mut known = [Backend::Uring, Backend::Epoll].into_iter();
     let found = known.find(|it| it.as_str() == name);

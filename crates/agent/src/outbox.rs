@@ -38,13 +38,11 @@ impl Outbox {
         (self.first, self.records.iter().cloned().collect())
     }
 
-    /// The total number of records, and their digest.
     pub(crate) fn end(&self) -> (u64, String) {
         (self.first + self.records.len() as u64, self.digest.hex())
     }
 }
 
-/// A SHA-256 digest of lines.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Sha256);
 

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::order::Order;
 use crate::totals::WireOutcome;
 
-/// A request to an agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
     /// Asks for the agent's [`Facts`].
@@ -32,10 +31,9 @@ pub(crate) enum Ask {
     Finish,
 }
 
-/// Facts about an agent's machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
-    /// The name of the machine.
+    /// The host name of the machine; for a pod, the name of its node if `NODE_NAME` is set.
     pub(crate) node: String,
     /// The cores that the agent may use, in ascending order.
     pub(crate) cores: Vec<usize>,
@@ -58,11 +56,9 @@ pub(crate) struct Progress {
     pub(crate) is_over: bool,
 }
 
-/// The results of an agent's load.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) outcome: WireOutcome,
-    /// The number of records that the agent has written.
     pub(crate) records: u64,
     /// SHA-256 of all records, each followed by a line feed, in hexadecimal.
     pub(crate) sha256: String,

@@ -10,7 +10,6 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 
-/// A recording as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WireRecording {
     /// The histogram in the V2 format, deflated and encoded in base64 without padding.
@@ -22,7 +21,6 @@ pub(crate) struct WireRecording {
     clamped: u64,
 }
 
-/// The reason why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("a histogram cannot be read: {0}")]
 pub(crate) struct Unreadable(String);
@@ -60,7 +58,6 @@ impl WireRecording {
     }
 }
 
-/// Recordings by metric and class.
 pub(crate) type WireRecordings = Vec<(Metric, Class, WireRecording)>;
 
 /// A second of a load generator, merged over its workers.

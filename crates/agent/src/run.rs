@@ -28,7 +28,6 @@ pub struct Conducted {
     pub agents: Vec<AgentReport>,
     /// The spread of the start times; `None` if no agent reported a first request.
     pub start: Option<StartReport>,
-    /// The first agent that was lost, if any.
     pub failure: Option<AgentFailure>,
 }
 
@@ -39,13 +38,11 @@ pub struct AgentReport {
     pub place: String,
     /// The host name of the agent's machine; for a pod, the name of its node.
     pub node: String,
-    /// The cores of the agent's workers.
     pub cores: Vec<usize>,
     /// The number of the agent's first worker among the workers of all agents.
     pub first_worker: usize,
     /// True if all upstreams use the same clock as the agent.
     pub shares_clock: bool,
-    /// The difference between the agent's clock and that of this machine.
     pub clock: Offset,
     /// The agent's own outcome, with times on the clock of this machine. If the agent was lost, the
     /// outcome covers only the records that arrived.
@@ -72,12 +69,11 @@ pub struct StartReport {
 #[derive(Debug, thiserror::Error)]
 #[error("lost {}, so the other agents were stopped: {}", self.when(), error.to_string().trim_end())]
 pub struct AgentFailure {
-    /// The agent's place.
     pub agent: String,
     /// The second in which the agent was lost, counted from 0 at the start of the measurement;
     /// `None` if it was lost earlier.
     pub second: Option<u64>,
-    /// The reason. If the connection broke, it includes the last lines of standard error.
+    /// If the connection broke, the error includes the last lines of standard error.
     pub error: DriverError,
 }
 
@@ -146,7 +142,6 @@ impl Agents {
         Ok(course.conclude(assignments, offsets))
     }
 
-    /// Returns an outcome without requests.
     fn empty(&self, load: &Load, control: &Control) -> Outcome {
         let start_ns = control.start_ns().unwrap_or_else(clock::now_ns);
         let begin_ns = start_ns + load.warm_up.as_nanos() as u64;
@@ -160,7 +155,6 @@ impl Agents {
     }
 }
 
-/// The state of a load in progress.
 struct Course<'a> {
     agents: &'a Agents,
     load: &'a Load,

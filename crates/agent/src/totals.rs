@@ -50,7 +50,6 @@ struct WireRoute {
     response: WireRecording,
 }
 
-/// The reason why an outcome cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TotalsError {
     #[error(transparent)]

@@ -42,9 +42,8 @@ pub struct Cell {
     pub line: usize,
     /// The label of the cell's row; for the fifth row, `row 5` if it has no label.
     pub row: String,
-    /// The heading of the cell's column.
     pub column: String,
-    /// The cell's text in the document.
+    /// The cell's text in the document, trimmed.
     pub written: String,
 }
 
@@ -54,22 +53,19 @@ pub struct Finding {
     /// The short, stable name of the rule that found the problem.
     pub rule: &'static str,
     pub severity: Severity,
-    /// The heading above a Markdown table, the name of a JSON list, or `what wrk printed` for the
-    /// quoted output of a load tool; empty for CSV.
+    /// The heading above a Markdown table, the name of a JSON list or, for the quoted output of a
+    /// load tool, a text such as `what wrk printed`; empty for CSV.
     pub table: String,
     /// The line or item of the first row that the finding concerns, counted from 1. For a finding
     /// that concerns the whole table, this is the line of the headings, or the first row if the
     /// table has no line of headings.
     pub line: usize,
-    /// The unit of `line`.
     pub numbering: Numbering,
     /// The label of the row, if the finding concerns a single row.
     pub row: Option<String>,
-    /// The headings of the columns that the finding concerns.
     pub columns: Vec<String>,
     /// All cells that the finding is based on; empty only if the table lacks a fact.
     pub cells: Vec<Cell>,
-    /// A description of the problem, with the figures.
     pub says: String,
 }
 
@@ -78,7 +74,6 @@ pub struct Finding {
 pub struct Audit {
     /// The number of tables that were judged, including the quoted output of load tools.
     pub tables: usize,
-    /// The number of rows in these tables.
     pub rows: usize,
     /// The number of tables that were not judged because they contain no times or rates.
     pub passed_over: usize,

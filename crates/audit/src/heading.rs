@@ -4,12 +4,10 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-/// The meaning of the numbers below a heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
     /// Part of the row's label.
     Label,
-    /// Requests per second.
     Rate,
     Mean,
     /// A quantile of times, such as 0.95 for p95.

@@ -1,10 +1,11 @@
 //! Examines a published table of results for impossible figures, misleading figures and missing
 //! information.
 //!
-//! Only the table is judged. Nothing is measured again, and the only text outside the table that
-//! matters is the heading above it, which may name a load tool. The rules report figures that
-//! contradict each other or arithmetic (Little's law, the order of percentiles, the bounds that
-//! percentiles impose on a mean), figures that look like artifacts, and missing information.
+//! Only tables and the quoted output of wrk and siege are judged. Nothing is measured again, and
+//! the only other text that matters is the heading above a table, which may name a load tool. The
+//! rules report figures that contradict each other or arithmetic (Little's law, the order of
+//! percentiles, the bounds that percentiles impose on a mean), figures that look like artifacts,
+//! and missing information.
 
 mod finding;
 mod heading;
@@ -22,9 +23,7 @@ pub use read::Form;
 /// The reason why a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditError {
-    /// The line, counted from 1.
     pub line: usize,
-    /// A description of the mistake on that line.
     pub what: String,
 }
 

@@ -11,7 +11,6 @@ pub(crate) enum Unit {
     Bytes,
     /// A part of a whole, where `1.0` is the whole.
     Share,
-    /// A plain number without a unit.
     None,
 }
 
@@ -82,7 +81,6 @@ fn sized(name: &str) -> Option<(Unit, f64)> {
     Some((Unit::Bytes, factor))
 }
 
-/// Units that mean requests per second.
 const RATES: &str = "rps qps tps /s req/s reqs/s r/s req/sec requests/s requests/sec trans/sec";
 
 fn rate_of(name: &str) -> Option<(Unit, f64)> {
@@ -123,7 +121,8 @@ fn step_of(digits: &str) -> f64 {
     10_f64.powi(exponent - i32::try_from(places).unwrap_or(0))
 }
 
-/// Returns the unit that a heading such as `avg (ms)`, `p99_ns` or `latency, µs` contains.
+/// Returns the last unit in a heading such as `avg (ms)`, `p99_ns` or `latency, µs`. Single letters
+/// other than `s` are not treated as units.
 pub(crate) fn unit_in_heading(heading: &str) -> Option<(Unit, f64)> {
     let words = heading.split(|it: char| it.is_whitespace() || "()[],_".contains(it));
     let mut units = words.filter(|word| !word.is_empty()).filter_map(|word| {

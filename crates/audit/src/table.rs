@@ -7,8 +7,8 @@ use crate::tool::Mean;
 
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The heading above a Markdown table, the name of a JSON list, or `what wrk printed` for the
-    /// quoted output of a load tool; empty for CSV.
+    /// The heading above a Markdown table, the name of a JSON list or, for the quoted output of a
+    /// load tool, a text such as `what wrk printed`; empty for CSV.
     pub(crate) title: String,
     /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Row {
     written: Vec<String>,
     /// The number in each column; `None` for a cell without a number.
     cells: Vec<Option<Quantity>>,
-    /// True if any cell states the spread of its value.
+    /// True if any cell states the spread of its value, as `±` or as a range in parentheses.
     pub(crate) has_spread: bool,
     /// The number of users in the row's label, as in `150 VUs`.
     named_users: Option<f64>,
@@ -58,7 +58,6 @@ impl Column {
     }
 }
 
-/// The number of connections or users of a row.
 pub(crate) struct Users {
     pub(crate) count: f64,
     /// The column that contains the number; `None` if the row's label contains it.
@@ -95,7 +94,6 @@ impl Table {
         }
     }
 
-    /// Returns the kind of the row's mean time.
     pub(crate) fn mean_of(&self, row: &Row) -> Mean {
         match Mean::of_words(&row.name) {
             Mean::Unknown => self.mean,
@@ -103,19 +101,17 @@ impl Table {
         }
     }
 
-    /// Reports whether the table has figures that can be judged.
+    /// Reports whether the table has a column of times or rates, and a number in any cell.
     pub(crate) fn is_about_load(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         (self.columns.iter().any(|it| it.meaning.is_time()) || self.has(Meaning::Rate))
             && cells.any(Option::is_some)
     }
 
-    /// Reports whether a column has this meaning.
     pub(crate) fn has(&self, meaning: Meaning) -> bool {
         self.columns.iter().any(|it| it.meaning == meaning)
     }
 
-    /// Returns the indexes of the columns whose meaning satisfies a condition.
     pub(crate) fn columns_of(
         &self,
         wanted: impl Fn(Meaning) -> bool,
@@ -156,7 +152,6 @@ impl Table {
         (found.1.unit == Unit::Seconds).then_some(found)
     }
 
-    /// Returns the number of connections or users of a row.
     pub(crate) fn users(&self, row: &Row) -> Option<Users> {
         let in_column = self.figure(row, Meaning::Users).map(|(at, users)| Users {
             count: users.value,
@@ -199,7 +194,6 @@ impl Row {
         }
     }
 
-    /// Returns the number in a column, or `None` if the cell has none.
     pub(crate) fn figure(&self, column: usize) -> Option<Quantity> {
         self.cells.get(column).copied().flatten()
     }

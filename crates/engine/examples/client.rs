@@ -3,8 +3,8 @@
 //! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON: the kernel interface; the
 //! numbers of completed requests, errors, dropped arrivals and responses that failed the check; the
 //! length of the window; the worker's CPU time; and the median and the 99th percentile of the
-//! response time of successful responses. As in every real load, latency is recorded and the status
-//! is checked. If `GATEBENCH_REQUESTS` is set, a closed load ends after that number of requests, so
+//! response time of successful responses. The cost includes recording the latency and checking the
+//! status. If `GATEBENCH_REQUESTS` is set, a closed load ends after that number of requests, so
 //! instructions per request can be counted. `GATEBENCH_BACKEND` (`epoll` or `io_uring`) selects the
 //! kernel interface.
 

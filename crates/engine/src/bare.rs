@@ -14,7 +14,6 @@ use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 use crate::load::nanos;
 use crate::population::share;
 
-/// The maximum time to wait for connections.
 const CONNECT_NS: u64 = 5_000_000_000;
 
 /// An exchange of messages over loopback TCP, through the event loops of the engine and the
@@ -22,15 +21,12 @@ const CONNECT_NS: u64 = 5_000_000_000;
 /// has arrived. The server counts the received bytes and responds to each whole message.
 #[derive(Clone, Debug)]
 pub struct Bare {
-    /// The size of a request message.
     pub asked_bytes: usize,
-    /// The size of a response message.
     pub answered_bytes: usize,
     /// The total number of connections over all client cores.
     pub connections: u32,
     /// The length of the warm-up, whose results are discarded.
     pub warm_up: Duration,
-    /// The length of the measurement.
     pub measure: Duration,
     /// The client's cores, with one worker on each. If empty, one unpinned worker runs.
     pub client_cores: Vec<usize>,
@@ -46,7 +42,6 @@ pub struct Bare {
 pub struct Carried {
     /// The number of responses that arrived during the measurement.
     pub exchanges: u64,
-    /// The length of the measurement.
     pub measure_ns: u64,
 }
 
@@ -110,7 +105,6 @@ impl Bare {
     }
 }
 
-/// One side of a connection.
 struct Side {
     /// The number of bytes of the current message that have not arrived.
     missing: usize,
@@ -193,7 +187,6 @@ impl Service for Echo<'_> {
     }
 }
 
-/// A client on one core.
 struct Client<'a> {
     bare: &'a Bare,
     server: SocketAddr,
@@ -242,7 +235,6 @@ impl IoTask for Client<'_> {
 }
 
 impl Client<'_> {
-    /// Opens all connections of this client.
     fn connected<I: Io>(&self, io: &mut I) -> io::Result<ConnMap<Side>> {
         for _ in 0..self.connections {
             io.connect(self.server, None)?;

@@ -27,7 +27,6 @@ pub fn failed_checks(
         .collect()
 }
 
-/// The checks of one request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
     statuses: Vec<(usize, Vec<u16>)>,
@@ -119,7 +118,6 @@ impl Checks {
         self.bodies.iter().for_each(|(number, _)| failed(*number));
     }
 
-    /// Checks the whole body.
     pub(crate) fn body(&self, body: &[u8], mut failed: impl FnMut(usize)) {
         let json = || serde_json::from_slice::<Value>(body);
         for (number, check) in &self.bodies {

@@ -14,9 +14,7 @@ use crate::schedule::Schedule;
 /// The data that all workers share. Everything except `control` is fixed before the start.
 pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
-    /// The requests of all groups.
     pub(crate) routes: Vec<Route>,
-    /// The index of each group's first route.
     pub(crate) first_routes: Vec<usize>,
     pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,

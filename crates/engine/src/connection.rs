@@ -18,7 +18,6 @@ pub(crate) enum State {
     /// Requests cannot be sent yet, for example because the TLS handshake is not complete.
     Connecting,
     Idle,
-    /// A request is in flight.
     Busy,
 }
 
@@ -34,8 +33,8 @@ pub(crate) struct Connection {
     /// The layer between HTTP and the socket; `None` if bytes pass through unchanged.
     pub(crate) layer: Option<Box<Layer>>,
     /// The streams of an HTTP/2 connection, which does not use `response`, `buffer`, `buffer_holds`
-    /// or `decoder`. Once it is established, its `state` is `Idle` even while requests are in
-    /// flight.
+    /// or `decoder`. Once the connection is established, its `state` is `Idle` even while requests
+    /// are in flight.
     pub(crate) http2: Option<Box<Http2>>,
     /// True if the response is complete but the request has not been sent completely; the
     /// connection is not idle until then.
@@ -46,12 +45,10 @@ pub(crate) struct Connection {
     pub(crate) source: Option<IpAddr>,
     /// The time at which the opening of the connection began.
     pub(crate) begun_ns: u64,
-    /// The number of requests begun on the connection.
     pub(crate) requests: u64,
     decoder: Decoder,
 }
 
-/// The progress of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Incomplete,
@@ -92,7 +89,6 @@ impl Connection {
         self.decoder.expect(is_head);
     }
 
-    /// Processes bytes of the response.
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],

@@ -45,7 +45,6 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Reports whether the load was stopped.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -82,13 +81,12 @@ impl Control {
             .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Returns the time of the first call of [`Self::measure_from`], even if it has no effect, or
-    /// `None` if there was no call.
+    /// Returns the time that the first call of [`Self::measure_from`] set, even if it has no
+    /// effect, or `None` if there was no call.
     pub fn measured_from(&self) -> Option<u64> {
         Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
     }
 
-    /// Returns the workers' counters.
     pub fn live(&self) -> &[Live] {
         &self.live
     }

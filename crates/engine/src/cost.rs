@@ -5,7 +5,6 @@ use std::os::unix::fs::FileExt;
 
 use gatebench_net::clock;
 
-/// Reads the calling thread's CPU time and run-queue wait.
 pub(crate) struct ThreadCost {
     schedstat: Option<File>,
     last: (u64, u64),
@@ -13,8 +12,8 @@ pub(crate) struct ThreadCost {
 
 impl ThreadCost {
     pub(crate) fn new() -> Self {
-        // Kernels without CONFIG_SCHED_INFO lack this file. The wait is then unknown and counts as
-        // 0.
+        // Kernels without CONFIG_SCHED_INFO lack this file. The wait is then unknown and reported
+        // as 0.
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         let mut cost = Self {
             schedstat,

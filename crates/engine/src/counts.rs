@@ -30,9 +30,9 @@ pub struct Counts {
     pub responses_failing_checks: u64,
     /// Connections that were established, even those made before the measurement.
     pub connections_opened: u64,
-    /// Attempts to connect that failed within the window, by [`ErrorKind`]. An attempt does not
-    /// count as a request, because a connection is made before it gets a request. In a load of
-    /// connections, attempts are the requests and count in `errors`.
+    /// Attempts to connect that failed within the window, by [`ErrorKind`]. They are not failed
+    /// requests, because a connection is made before it gets a request. In a load of connections,
+    /// attempts are the requests, and failed ones are in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
     /// Bytes of the requests in `sent`, including heads but not the overhead of TLS.
     pub bytes_sent: u64,

@@ -60,7 +60,6 @@ impl DataError {
         }
     }
 
-    /// Returns the action that fixes the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::NoSource { .. } => "define it under `data`".into(),
@@ -78,7 +77,6 @@ pub struct DataSet {
     pub(crate) sources: Vec<Ready>,
 }
 
-/// A source whose values are ready to be drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub(crate) name: String,

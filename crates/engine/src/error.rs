@@ -11,7 +11,6 @@ use crate::data::DataError;
 /// The reason why a load could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// One of the first connections could not be made.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable { address: Peer, reason: ConnectError },
     /// A request's template cannot be filled from the data.

@@ -16,7 +16,6 @@ use crate::sampler::Sampler;
 /// One connection's streams.
 pub(crate) struct Http2 {
     pub(crate) client: Client,
-    /// The streams by slot.
     streams: Vec<Stream>,
     /// Frames to be sent, for the layer below.
     pub(crate) frames: Vec<u8>,
@@ -35,7 +34,6 @@ struct Stream {
     response: Response,
 }
 
-/// The way a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Complete,
@@ -62,7 +60,6 @@ impl Http2 {
         }
     }
 
-    /// Reports whether no request is in flight.
     pub(crate) fn is_quiet(&self) -> bool {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
@@ -228,7 +225,6 @@ impl Message {
         }
     }
 
-    /// Returns the message with this nonce.
     pub(crate) fn with(&mut self, nonce: Nonce) -> (&Block, &[u8]) {
         if let Some(variable) = &self.nonce {
             self.block.set(variable, &nonce.to_hex());

@@ -42,7 +42,6 @@ impl Allowance {
     }
 }
 
-/// The part of a body that has been received.
 #[derive(Debug)]
 pub(crate) struct KeptBody {
     bytes: Vec<u8>,

@@ -31,7 +31,6 @@ impl Layer {
         self.session.as_ref().is_none_or(|it| !it.is_handshaking())
     }
 
-    /// Reports whether an earlier session was resumed.
     pub(crate) fn is_resumed(&self) -> bool {
         self.session.as_ref().is_some_and(Session::resumed)
     }
@@ -88,9 +87,7 @@ const PROXY: u8 = 0x21;
 /// versions 1 and 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyProtocol {
-    /// Version 1, a line of text.
     V1,
-    /// Version 2, binary.
     V2,
 }
 

@@ -28,9 +28,8 @@ pub enum Protocol {
 /// The destination of requests, and the way to reach it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The socket address or Unix socket to connect to.
     pub address: Peer,
-    /// The value of the Host header or `:authority`.
+    /// The value of the Host header or `:authority` of requests that do not set their own.
     pub host: String,
     pub protocol: Protocol,
     /// The TLS settings of every connection; `None` for plain text.
@@ -63,16 +62,14 @@ impl Target {
 pub struct Group {
     /// The name, unique in the load.
     pub name: String,
-    /// The destination of its requests.
     pub target: Target,
     /// At least one request. Requests are chosen by weight, and each is a route with its own
     /// figures. Paths, header values and text bodies are templates.
     pub requests: Vec<Request>,
-    /// The order in which the requests are sent.
     pub order: Order,
     /// The model of the load, closed or open, with its parameters.
     pub shape: Shape,
-    /// The time after which a request without a complete response counts as failed.
+    /// The time after which a request without a complete response fails.
     pub timeout: Duration,
 }
 
@@ -87,20 +84,19 @@ pub struct Part {
     pub workers: usize,
 }
 
-/// One load: a warm-up that is discarded, a measurement, and the wait for the last responses. All
-/// groups run at the same time.
+/// One load: a warm-up, a measurement, and the wait for the last responses. All groups run at the
+/// same time.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// The groups; at least one.
     pub groups: Vec<Group>,
-    /// The values for templates in requests.
     pub data: Arc<DataSet>,
-    /// The length of the warm-up, whose results are discarded. The warm-up is shorter if
-    /// [`Control::measure_from`](crate::Control::measure_from) ends it.
+    /// The length of the warm-up, which the figures of the measurement exclude. The warm-up is
+    /// shorter if [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
-    /// The length of the measurement.
     pub measure: Duration,
-    /// The maximum wait for the last responses.
+    /// The maximum wait for the last responses, in addition to the time during which a worker did
+    /// not run.
     pub drain: Duration,
     /// The cores of the workers, one each. If empty, one unpinned worker runs.
     pub cores: Vec<usize>,

@@ -17,7 +17,6 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Creates a merge for this number of workers.
     pub fn new(workers: usize) -> Self {
         Self {
             workers: workers.max(1),

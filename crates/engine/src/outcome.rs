@@ -16,9 +16,7 @@ use crate::upstream_clock::Halves;
 /// The outcome of the whole load, summed over workers and seconds.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The counts of all groups.
     pub counts: Counts,
-    /// The recordings of all groups.
     pub recordings: Recordings,
     /// The accuracy of the halves of traced requests' latencies.
     pub halves: Halves,
@@ -26,8 +24,8 @@ pub struct Outcome {
     pub groups: Vec<GroupOutcome>,
     /// Responses by status, from 100 to 599. A status that did not occur is absent.
     pub statuses: BTreeMap<u16, u64>,
-    /// The time from the start of a connection until requests could be sent, including TLS, for all
-    /// connections, even those made before the measurement.
+    /// The time from the start of a connection until requests could be sent, including TLS.
+    /// Connections made before the measurement are included.
     pub connects: Recording,
     /// The number of connections that resumed a TLS session.
     pub resumed: u64,
@@ -40,15 +38,12 @@ pub struct Outcome {
     pub start_ns: u64,
     /// The request that was sent first, including the warm-up; `None` if no request was sent.
     pub first: Option<FirstRequest>,
-    /// The measured window, on `CLOCK_MONOTONIC` in nanoseconds.
     pub window_ns: (u64, u64),
     /// The time spent waiting for the last responses; the longest among the workers.
     pub drained_ns: u64,
     /// True if the load was stopped before the end of the drain.
     pub interrupted: bool,
-    /// The kernel interface that the load used.
     pub backend: Backend,
-    /// The cost of each worker.
     pub workers: Vec<WorkerFacts>,
 }
 
@@ -66,7 +61,7 @@ pub struct GroupOutcome {
 /// The cost of one worker in the measured window.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WorkerFacts {
-    /// The CPU time of the worker's thread, without the time spent polling for events
+    /// The CPU time of the worker's thread, without the time spent on polls that found no event
     /// ([`crate::Load::spin`]).
     pub cpu_ns: u64,
     /// The time during which the thread was ready but had no core.

@@ -15,7 +15,6 @@ pub struct Population {
     workers: usize,
 }
 
-/// A line from one number of connections to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leg {
     begin_ns: u64,
@@ -156,7 +155,6 @@ impl ThinkTimes {
         }
     }
 
-    /// Draws the next think time, in nanoseconds.
     pub fn draw_ns(&mut self) -> u64 {
         match &self.law {
             Law::Constant(nanos) => *nanos,

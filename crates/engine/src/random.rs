@@ -12,7 +12,6 @@ pub(crate) type Random = Xoshiro256PlusPlus;
 pub(crate) enum Use {
     /// Gaps between arrivals.
     Arrivals,
-    /// Think times of users.
     Think,
     /// Values in templates.
     Data,

@@ -38,8 +38,8 @@ pub struct Interval {
     /// Service, waiting and receiving times of the responses that arrived in more than one read.
     /// [`Interval::complete`] adds the other responses.
     parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
-    /// The CPU time of the worker's thread in this second, without the time spent polling for
-    /// events.
+    /// The CPU time of the worker's thread in this second, without the time spent on polls that
+    /// found no event.
     pub cpu_ns: u64,
     /// The time during which the thread was ready but had no core.
     pub run_queue_wait_ns: u64,
@@ -82,7 +82,6 @@ impl Interval {
         }
     }
 
-    /// Counts a response by its status.
     pub(crate) fn count_status(&mut self, status: u16) {
         let place = status.wrapping_sub(STATUSES.start);
         if let Some(count) = self.statuses.get_mut(usize::from(place)) {
@@ -96,7 +95,6 @@ impl Interval {
         counted.filter(|(_, count)| *count > 0)
     }
 
-    /// Records the response time, service time and lateness of one request.
     pub fn record(&mut self, class: Class, response_ns: u64, service_ns: u64, lateness_ns: u64) {
         let [response, service, lateness] = self.class(class);
         response.record(response_ns);
@@ -161,7 +159,6 @@ impl Interval {
         })
     }
 
-    /// Sets the count of responses with a status.
     pub fn set_status(&mut self, status: u16, count: u64) {
         let place = status.wrapping_sub(STATUSES.start);
         if let Some(counted) = self.statuses.get_mut(usize::from(place)) {
@@ -216,9 +213,7 @@ impl Interval {
 /// The times of the request that was sent first, on `CLOCK_MONOTONIC` in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstRequest {
-    /// The time at which the request was due.
     pub due_ns: u64,
-    /// The time at which the request was sent.
     pub sent_ns: u64,
 }
 

@@ -10,7 +10,6 @@ use crate::response::Exchange;
 use crate::route::RouteRecord;
 use crate::upstream_clock::{Clocks, UpstreamClock};
 
-/// The records of one worker.
 pub(crate) struct Recorder {
     pub(crate) interval: Box<Interval>,
     pub(crate) kept: Kept,
@@ -37,8 +36,8 @@ pub(crate) struct Kept {
     pub(crate) groups: Vec<Interval>,
     /// One record for each route; empty if there is only one, because it would equal the load's.
     pub(crate) routes: Vec<RouteRecord>,
-    /// The time from the start of a connection until requests could be sent, for all connections,
-    /// even those made before the measurement.
+    /// The time from the start of a connection until requests could be sent. Connections made
+    /// before the measurement are included.
     pub(crate) connects: Recording,
     /// The number of connections that resumed an earlier TLS session.
     pub(crate) resumed: u64,

@@ -10,17 +10,16 @@ use crate::kind::{Class, Metric};
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 /// The precision of the histograms of a load and its groups.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The lowest value that a route's histogram must distinguish from 0. The error of a shorter time
-/// is below this.
+/// The lowest value that a route's histogram must distinguish from 0.
 const ROUTE_LOWEST_NS: u64 = 1_000;
-/// The precision of a route's histogram. Values are accurate to 1 %. With three digits, a histogram
-/// would take several times as much memory, and a load may have a thousand routes.
+/// The precision of a route's histogram. Values are accurate to 1 % or to [`ROUTE_LOWEST_NS`],
+/// whichever is larger. With three digits, a histogram would take several times as much memory, and
+/// a load may have a thousand routes.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Recordings by metric and class.
 pub type Recordings = BTreeMap<(Metric, Class), Recording>;
 
-/// Adds a recording to the one with the same metric and class.
 pub(crate) fn add(to: &mut Recordings, key: (Metric, Class), recording: &Recording) {
     to.entry(key)
         .and_modify(|total| total.add(recording))
@@ -32,7 +31,6 @@ pub(crate) fn add(to: &mut Recordings, key: (Metric, Class), recording: &Recordi
 pub struct Recording<C: Counter = u64> {
     /// Values in nanoseconds with 3 significant digits (2 for a route).
     pub histogram: Histogram<C>,
-    /// The exact sum.
     pub sum_ns: u128,
     /// The exact minimum; `u64::MAX` if nothing was recorded.
     pub min_ns: u64,

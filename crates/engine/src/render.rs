@@ -11,7 +11,6 @@ use crate::data::{DataError, DataSet};
 use crate::sampler::Sampler;
 use crate::template::Text;
 
-/// A request ready to be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     wire: Wire,
@@ -30,7 +29,6 @@ pub(crate) struct Parts {
     pub(crate) method: String,
     /// The value of the Host header or `:authority`.
     pub(crate) authority: String,
-    /// The path and the query.
     pub(crate) path: Text,
     /// The user's header fields, as written in the scenario.
     pub(crate) fields: Vec<(String, Text)>,
@@ -39,10 +37,8 @@ pub(crate) struct Parts {
     pub(crate) says_length: bool,
 }
 
-/// A request in HTTP/1.1.
 #[derive(Clone, Debug)]
 enum Wire {
-    /// The whole message is constant.
     Constant {
         bytes: Vec<u8>,
         /// The position of the nonce's 16 digits; `None` if the load is not traced.
@@ -299,7 +295,6 @@ impl Wire {
 fn end_head(out: &mut Vec<u8>, length: Option<usize>) {
     use std::io::Write as _;
     if let Some(length) = length {
-        // Writing to memory cannot fail.
         let _ = write!(out, "Content-Length: {length}\r\n");
     }
     out.extend_from_slice(b"\r\n");

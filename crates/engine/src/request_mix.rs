@@ -9,10 +9,10 @@ use rand_distr::{Distribution, StandardUniform};
 
 use crate::random::{Random, Use, generator};
 
-/// Chooses requests by their weights. Requests sent in turn are spread as evenly as possible: equal
-/// weights result in a plain rotation, others in a stride schedule (Waldspurger and Weihl, 1995,
-/// "Stride Scheduling") whose first strides begin at offsets drawn from the seed. Requests sent at
-/// random are drawn from a table (Walker's alias method) in constant time.
+/// Chooses requests by their weights. Requests sent in turn are spread evenly: equal weights result
+/// in a plain rotation, others in a stride schedule (Waldspurger and Weihl, 1995, "Stride
+/// Scheduling") whose first strides begin at offsets drawn from the seed. Requests sent at random
+/// are drawn from a table (Walker's alias method) in constant time.
 #[derive(Clone, Debug)]
 pub struct Mix {
     kind: Kind,
@@ -75,7 +75,6 @@ impl Mix {
         }
     }
 
-    /// Returns the number of the next request.
     pub fn choose(&mut self) -> usize {
         match &mut self.kind {
             Kind::Rotation { next, count } => {

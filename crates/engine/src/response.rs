@@ -6,7 +6,6 @@ use crate::check::Checks;
 use crate::gzip;
 use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 
-/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     /// The index of the route among the routes of the load.
@@ -33,7 +32,6 @@ impl Exchange {
         }
     }
 
-    /// Returns the response time of an exchange that ends now.
     pub(crate) fn response_ns(&self, now: u64) -> u64 {
         now.saturating_sub(self.intended_ns)
     }
@@ -96,7 +94,6 @@ impl Response {
         }
     }
 
-    /// Checks the body of the complete response.
     pub(crate) fn end(&mut self, checks: &Checks) {
         let mut failed = |number| self.failed_checks.push(number);
         checks.length(self.body_bytes, &mut failed);

@@ -12,11 +12,9 @@ pub struct RouteRecord {
     pub sent: u64,
     /// Requests among `sent` that got a complete response.
     pub completed: u64,
-    /// Responses by [`Class`].
     pub by_class: [u64; Class::ALL.len()],
     /// Requests among `sent` without a complete response, by [`ErrorKind`].
     pub errors: [u64; ErrorKind::ALL.len()],
-    /// Responses that failed at least one check.
     pub responses_failing_checks: u64,
     /// Response times of all requests in `sent` that ended, with 2 significant digits.
     pub response: Recording<u32>,
@@ -34,7 +32,6 @@ impl RouteRecord {
         }
     }
 
-    /// Adds another worker's record of the same route.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.completed += other.completed;

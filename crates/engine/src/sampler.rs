@@ -33,7 +33,6 @@ struct Place {
 }
 
 impl Sampler {
-    /// Creates the sampler of one of several workers that share the data.
     pub(crate) fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
         Self {
             places: vec![Place::default(); data.sources.len()],
@@ -81,7 +80,6 @@ impl Sampler {
                 let value = table.rows.get(current as usize, slot.column);
                 out.extend_from_slice(value.unwrap_or_default().as_bytes());
             }
-            // Writing to memory cannot fail.
             _ => drop(write!(out, "{current}")),
         }
     }

@@ -24,7 +24,6 @@ pub struct Schedule {
     phase: f64,
 }
 
-/// A period in which the rate is linear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Segment {
     begin_ns: f64,

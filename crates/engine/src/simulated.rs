@@ -37,7 +37,6 @@ enum Reaction {
     Response(u64, &'static [u8]),
     /// Closes after this number of nanoseconds.
     Close(u64),
-    /// Never responds.
     Silence,
 }
 
@@ -50,7 +49,6 @@ struct Simulated {
     now_ns: u64,
     server: Server,
     requests: u64,
-    /// The requests so far.
     sent: Rc<RefCell<Sent>>,
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,

@@ -18,14 +18,12 @@ pub(crate) enum TextPiece {
 }
 
 impl Text {
-    /// Creates a constant text.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         let mut text = Self::default();
         text.push_bytes(bytes);
         text
     }
 
-    /// Compiles a template.
     pub(crate) fn compile(text: &str, data: &DataSet) -> Result<Self, DataError> {
         let template = Template::parse(text)?;
         let pieces = template.pieces().iter().map(|piece| match piece {
@@ -63,7 +61,6 @@ impl Text {
         }
     }
 
-    /// Returns the slots of the values that the text contains.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.pieces.iter().filter_map(|piece| match piece {
             TextPiece::Bytes(_) => None,

@@ -6,29 +6,24 @@ use std::collections::BTreeMap;
 /// generator does not print is absent, empty or, for `dropped`, 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Duration of the measurement in nanoseconds.
     pub duration_ns: u64,
-    /// Requests sent.
     pub sent: u64,
-    /// Requests with a complete response.
+    /// Requests with a complete response: those sent minus `errors` if the classes are unknown.
     pub completed: u64,
     /// Responses by status class, such as `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a complete response, by the generator's name for the error.
+    /// Requests without a complete response, by the generator's name for the error. With a user's
+    /// script in k6, this includes unexpected responses.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals whose request was never sent.
     pub dropped: u64,
-    /// The results of checks by the name of the check.
     pub checks: BTreeMap<String, Passes>,
     pub bytes_sent: Option<u64>,
     pub bytes_received: Option<u64>,
     /// Response times in nanoseconds, by percentile, such as `50` or `99.9`.
     pub percentiles_ns: BTreeMap<String, u64>,
-    /// The shortest response time in nanoseconds.
     pub min_ns: Option<u64>,
-    /// The mean response time in nanoseconds.
     pub mean_ns: Option<u64>,
-    /// The longest response time in nanoseconds.
     pub max_ns: Option<u64>,
     /// The thresholds of the user's script; true for each that was met.
     pub thresholds: BTreeMap<String, bool>,

@@ -17,7 +17,6 @@ pub(crate) const ONLY_OURS: &str =
 pub enum Part {
     /// The warm-up, whose results are discarded.
     WarmUp,
-    /// The measurement, whose results count.
     Measure,
 }
 
@@ -54,7 +53,6 @@ pub struct Order {
     pub arguments: Vec<String>,
     /// Files to write into the working folder.
     pub files: Vec<OrderFile>,
-    /// Environment variables.
     pub environment: BTreeMap<String, String>,
     /// The duration of the load, which may end earlier if it has a number of requests.
     pub takes: Duration,
@@ -112,7 +110,6 @@ impl Refusal {
         }
     }
 
-    /// Creates the refusal of a phase that requires more than the generator can do.
     pub(crate) fn of_phase(generator: &str, what: &str, phase: &Phase, remedy: &str) -> Self {
         let name = &phase.name;
         let message = format!("{generator} cannot {what}, which phase '{name}' requires");
@@ -121,7 +118,6 @@ impl Refusal {
 }
 
 impl<'a> Job<'a> {
-    /// Returns the duration of this part.
     pub(crate) fn length(&self) -> Duration {
         self.part.length(self.phase)
     }
@@ -131,7 +127,6 @@ impl<'a> Job<'a> {
         BTreeMap::from([("GATEBENCH_URL".into(), self.url.into())])
     }
 
-    /// Creates the refusal of a scenario that requires more than the generator can do.
     pub(crate) fn refused_scenario(&self, generator: &str, what: &str, remedy: &str) -> Refusal {
         let name = &self.scenario.scenario;
         let message = format!("{generator} cannot {what}, which scenario '{name}' requires");
@@ -191,8 +186,8 @@ impl<'a> Job<'a> {
         groups.any(|group| group.order == gatebench_model::Order::Random)
     }
 
-    /// Returns the requests for a generator that supports neither several groups nor data, or
-    /// refuses the scenario.
+    /// Returns the requests for a generator that supports only a single group, without its own load
+    /// and without data, or refuses the scenario.
     pub(crate) fn plain_requests(&self, generator: &str) -> Result<Vec<Request>, Refusal> {
         let remedy = "use --engine k6, or the built-in load generator";
         let refused = |what: &str| self.refused_scenario(generator, what, remedy);

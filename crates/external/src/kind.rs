@@ -15,7 +15,6 @@ pub enum Generator {
 }
 
 impl Generator {
-    /// All external load generators.
     pub const ALL: [Self; 3] = [Self::Wrk, Self::H2load, Self::K6];
 
     /// The name on the command line, which is also the program's name.
@@ -27,7 +26,6 @@ impl Generator {
         }
     }
 
-    /// Returns the command that installs the generator.
     pub fn install(self) -> &'static str {
         match self {
             Self::Wrk => "apt-get install wrk",
@@ -36,7 +34,6 @@ impl Generator {
         }
     }
 
-    /// Returns the arguments that make the generator print its version.
     pub fn version_arguments(self) -> &'static [&'static str] {
         match self {
             Self::Wrk => &["-v"],

@@ -1,5 +1,5 @@
-//! The name of a client connection or stream. Timers and other parts of the worker use it to refer
-//! to the client that waits for their result.
+//! The identity of a client connection or stream. Timers, Redis queries and helpers use it to refer
+//! to the client that waits for them.
 
 use gatebench_net::ConnId;
 

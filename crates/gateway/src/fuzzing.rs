@@ -39,7 +39,6 @@ pub fn is_json(text: &[u8]) -> bool {
 pub struct Routes(Router);
 
 impl Routes {
-    /// Creates routes with these prefixes.
     pub fn new(routes: &[(&str, Paths)]) -> Self {
         Self(Router::new(routes.iter().copied()))
     }

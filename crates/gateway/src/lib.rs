@@ -1,6 +1,6 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
-//! streaming with backpressure, and policies. It is an instrument: it shows the minimum cost of a
-//! policy, and adds as little overhead as it can.
+//! streaming with backpressure, and policies. It is a measuring instrument: its own overhead is
+//! small, so it shows how little a policy can cost.
 //!
 //! # Messages
 //! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. Apart from the changes that policies
@@ -9,10 +9,11 @@
 //! way. For an HTTP/1.0 client, the gateway marks the end of a body of unknown length by closing
 //! the connection. `100 Continue` is passed on; other 1xx responses are not.
 //!
-//! The gateway accepts one spelling of each path, so the path that selects the route is the path
-//! that the upstream gets. A route may instead pass its paths on as the client wrote them. Fields
-//! that CGI and similar interfaces confuse with a field that the gateway sets or relies on
-//! (`X_Consumer` for `X-Consumer`) are removed.
+//! The gateway converts paths to their normal form and refuses ambiguous ones, so the path that
+//! selects the route is also the one that the upstream gets (without a stripped prefix). A route
+//! may instead pass its paths on as the client wrote them. Fields that CGI and similar interfaces
+//! confuse with a field that the gateway sets or relies on (`X_Consumer` for `X-Consumer`) are
+//! removed.
 //!
 //! # Policies
 //! Policies that may refuse a request, or respond to it, act in the order of the route's list, and
@@ -40,12 +41,12 @@
 //! SOAP and XML are processed in complete bodies, after every policy that may refuse a request
 //! because of its head. A route with a `soap` policy cannot edit bodies in other ways. Definitions
 //! are compiled with the configuration, and again in the background when they expire. On a route
-//! with a `soap` policy, SOAP clients get every error as a fault.
+//! with a `soap` policy, SOAP clients get every error response as a fault.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
 //! checks, and supports no upgrade and no CONNECT. An HTTP/1.1 client that half-closes its
-//! connection before it has received its response counts as gone, and its request is canceled.
+//! connection before it has received its response is treated as gone, and its request is canceled.
 //!
 //! # Failures
 //! If connecting to a target fails, even in the TLS handshake, the gateway avoids the target for a
@@ -117,11 +118,8 @@ pub use splice::splice;
 /// The error that kept the gateway from starting, or that stopped it.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// A worker could not be pinned to its core, could not listen on an address, or its event loop
-    /// failed.
     #[error("gateway: {0}")]
     Workers(#[from] WorkersError),
 }
@@ -131,8 +129,8 @@ pub enum GatewayError {
 /// addresses once every worker accepts connections on them.
 ///
 /// # Errors
-/// The configuration is invalid, a worker cannot be pinned to its core or cannot listen on an
-/// address, or an event loop fails.
+/// The configuration is invalid, the kernel refuses `backend`, a worker cannot be pinned to its
+/// core or cannot listen on an address, or an event loop fails.
 pub fn serve(
     config: &GatewayConfig,
     cores: &[usize],
@@ -170,7 +168,6 @@ impl Gateway {
         })
     }
 
-    /// Injects these faults into every worker.
     #[cfg(feature = "faults")]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.inner.faults = faults;
@@ -188,8 +185,8 @@ impl Gateway {
     /// Serves as [`serve`] does.
     ///
     /// # Errors
-    /// A worker cannot be pinned to its core or cannot listen on an address, or an event loop
-    /// fails.
+    /// The kernel refuses `backend`, a worker cannot be pinned to its core or cannot listen on an
+    /// address, or an event loop fails.
     pub fn serve(
         &self,
         cores: &[usize],

@@ -1,7 +1,7 @@
 //! The null gateway: opens a connection to the target for each client connection, and copies bytes
 //! in both directions as they arrive. It parses no HTTP, so it adds only the costs that every proxy
-//! on this machine has: two more sockets, the wake-up of its core, and the time that other
-//! processes wait for their cores.
+//! on this machine has: two more sockets per connection, the wake-ups of its core, and the delays
+//! that it causes for other processes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ const PENDING_BYTES_MAX: usize = 128 * 1024;
 /// `stop` is set. Calls `on_listening` with the bound address once connections are accepted.
 ///
 /// # Errors
-/// The gateway cannot listen on the address, or its event loop fails.
+/// The kernel refuses `backend`, the gateway cannot listen on the address, or its event loop fails.
 pub fn splice(
     listen: SocketAddr,
     target: SocketAddr,
@@ -63,7 +63,6 @@ impl Service for Splice {
     }
 }
 
-/// One side of a pair of connections.
 struct End {
     other: ConnId,
     outbox: Outbox,
@@ -191,7 +190,6 @@ impl<I: Io> Worker<I> {
         self.go_on(other);
     }
 
-    /// Closes or resets both sides of a pair.
     fn end_both(&mut self, conn: ConnId, end_one: impl Fn(&mut I, ConnId)) {
         if let Some(end) = self.ends.remove(conn) {
             self.ends.remove(end.other);

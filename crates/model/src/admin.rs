@@ -34,7 +34,6 @@ pub struct AdminRounds {
 }
 
 impl AdminRounds {
-    /// The route after the update.
     pub fn updated(&self) -> Route {
         Route {
             path: self.updated_path.clone(),
@@ -85,10 +84,8 @@ pub enum AdminVerb {
 }
 
 impl AdminVerb {
-    /// All operations, in the order of a round.
     pub const ALL: [Self; 4] = [Self::Create, Self::Read, Self::Update, Self::Delete];
 
-    /// The name used in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -100,7 +97,6 @@ impl AdminVerb {
 }
 
 impl Admin {
-    /// The request for an operation.
     pub fn call(&self, verb: AdminVerb) -> &AdminCall {
         match verb {
             AdminVerb::Create => &self.create,

@@ -11,7 +11,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The maximum length of a filler body, equal to the limit of the embedded upstreams for any body.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
-/// The character that fills a filler body.
 pub const FILLER: char = 'x';
 
 /// The body of a request: text, written as a plain string; any bytes, written as `{base64: ...}`;
@@ -24,7 +23,6 @@ pub struct Body {
 }
 
 impl Body {
-    /// A body with this text or these bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             bytes: bytes.into().into(),

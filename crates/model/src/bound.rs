@@ -17,9 +17,7 @@ const SAMPLES_BEYOND: f64 = 10.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     pub(crate) text: String,
-    /// The bounded quantity.
     pub quantity: Quantity,
-    /// The required relation of the quantity to the value.
     pub operator: Operator,
     /// The value: nanoseconds, responses per second, a count, or a share from 0 to 1.
     pub value: f64,
@@ -55,9 +53,7 @@ pub enum Clock {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     Mean,
-    /// The shortest time.
     Min,
-    /// The longest time.
     Max,
     /// A percentile between 0 and 100, exclusive.
     Percentile(f64),
@@ -81,13 +77,9 @@ pub enum Counted {
 /// A relation between a quantity and a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `<`.
     Less,
-    /// `<=`.
     AtMost,
-    /// `>`.
     More,
-    /// `>=`.
     AtLeast,
 }
 
@@ -113,7 +105,6 @@ pub fn samples_needed(percentile: f64) -> f64 {
 }
 
 impl Bound {
-    /// Reports whether a measured value meets the bound.
     pub fn holds(&self, measured: f64) -> bool {
         match self.operator {
             Operator::Less => measured < self.value,
@@ -123,7 +114,7 @@ impl Bound {
         }
     }
 
-    /// Reports whether the bounded quantity is the number of responses that passed all checks.
+    /// Reports whether the bound is on the number or share of responses that passed all checks.
     pub fn is_about_checks(&self) -> bool {
         matches!(
             self.quantity,
@@ -143,7 +134,6 @@ impl Operator {
     /// The longest operators come first, so that `<=` is not read as `<`.
     const ALL: [Self; 4] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More];
 
-    /// The symbol, such as `<=`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Less => "<",
@@ -153,7 +143,6 @@ impl Operator {
         }
     }
 
-    /// Reports whether the operator sets an upper bound.
     pub fn is_upper(self) -> bool {
         matches!(self, Self::Less | Self::AtMost)
     }
@@ -214,7 +203,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Parses the part as a bound.
     pub(crate) fn placed(self) -> Result<Placed<'a>, BoundError> {
         let split = self.text.find(['<', '>']).and_then(|at| {
             let rest = &self.text[at..];

@@ -99,7 +99,7 @@ pub struct AttachedPod {
 }
 
 impl AttachedPod {
-    /// Returns a sentence about the container that a run adds to the pod.
+    /// Describes the container that a run adds to the pod, as a clause without a final period.
     pub fn addition(&self) -> String {
         format!(
             "an ephemeral container (image {}) is added to the pod of namespace {} that matches {}",
@@ -108,10 +108,9 @@ impl AttachedPod {
     }
 }
 
-/// The effects of taints.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The maximum length of a namespace's name.
+/// The maximum length of a DNS label (RFC 1123). The name of a namespace is such a label.
 const NAME_CHARS_MAX: usize = 63;
 
 impl Cluster {

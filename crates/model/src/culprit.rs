@@ -1,4 +1,4 @@
-//! Who or what caused an error. Every error that reaches a user names a culprit.
+//! The causes of errors, which messages name so that users know where to look.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -29,7 +29,6 @@ pub enum Culprit {
 
 /// An error that names its culprit and its remedy.
 pub trait Blame: std::error::Error {
-    /// Returns the culprit.
     fn culprit(&self) -> Culprit;
 
     /// Returns the remedy for the error, as a sentence without a final period.

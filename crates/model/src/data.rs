@@ -177,7 +177,6 @@ impl Rows {
         self.ends.len() / self.width.max(1)
     }
 
-    /// Reports whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

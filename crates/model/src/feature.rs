@@ -72,7 +72,6 @@ pub struct Extra {
 }
 
 impl Feature {
-    /// The keyword of the statement.
     pub fn support(&self) -> Support {
         match self {
             Self::Word(support) => *support,
@@ -87,19 +86,16 @@ impl Feature {
         }
     }
 
-    /// The explanation, if there is one.
     pub fn explanation(&self) -> Option<&str> {
         let (_, text) = self.explained()?.statement.parts();
         // Folders of contract 1 have no explanations.
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// The missing parts of the policy.
     pub fn without(&self) -> &[String] {
         self.explained().map_or(&[], |explained| &explained.without)
     }
 
-    /// The part of the gateway that the feature needs in addition to the program.
     pub fn needs(&self) -> Option<&Extra> {
         self.explained()?.needs.as_ref()
     }

@@ -1,5 +1,5 @@
 //! The files that a scenario names. They are read together with the scenario and become part of it,
-//! so that the plan in a manifest contains all data that is sent.
+//! so the plan in a manifest contains all data that is sent.
 
 use std::path::Path;
 
@@ -74,7 +74,6 @@ impl Files<'_> {
         }
     }
 
-    /// Reads the files named by the parity cases and by the policies of all routes.
     fn cases_and_policies(&mut self, of: &mut Node) {
         for case in of.list_mut("parity") {
             if let Some(request) = case.get_mut("request") {
@@ -100,7 +99,6 @@ impl Files<'_> {
         }
     }
 
-    /// Reads the schemas, WSDL documents and stylesheets of one direction of `soap`.
     fn definitions(&mut self, chain: &mut Node) {
         for key in SoapChain::DEFINITIONS {
             if let Some(definition) = chain.get_mut(key) {

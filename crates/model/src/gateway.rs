@@ -272,7 +272,6 @@ pub struct TemplateFile {
 }
 
 impl TemplateFile {
-    /// The file in the working folder.
     pub fn to(&self) -> &str {
         let name = || self.template.rsplit('/').next().unwrap_or_default();
         self.to.as_deref().unwrap_or_else(name)
@@ -302,7 +301,6 @@ pub struct Ready {
 const NOT_READY_STATUSES: [u16; 3] = [502, 503, 504];
 
 impl Ready {
-    /// Reports whether a gateway that responds with this status is ready.
     pub fn accepts(&self, status: u16) -> bool {
         match self.path {
             Some(_) => status == 200,
@@ -326,7 +324,8 @@ impl Default for Ready {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
-    /// The maximum warm-up [default: 2s]. A runtime with a JIT compiler needs more.
+    /// The maximum warm-up; 2s for a folder without `warmup`. A runtime with a JIT compiler needs
+    /// more.
     pub max: HumanDuration,
 }
 
@@ -407,7 +406,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
-    /// The rendered file, by its name under `to` in `files`.
+    /// The rendered file, by its name in the working folder.
     pub file: String,
     /// The Unix socket, in the trial's working folder.
     pub to: String,

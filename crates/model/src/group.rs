@@ -35,7 +35,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// A single group with all requests and the whole load.
     pub fn of_all(requests: Vec<Request>) -> Self {
         Self {
             name: DEFAULT_GROUP.into(),
@@ -45,8 +44,8 @@ impl Group {
     }
 }
 
-/// The order of requests. In both orders, requests are sent in proportion to their weights, and the
-/// choice depends only on the run's seed.
+/// The order of requests. In both orders, requests are sent in proportion to their weights, and
+/// random numbers are drawn from the run's seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -72,9 +71,7 @@ impl Order {
      give groups their own `load`"
 )]
 pub struct TooFewConnections {
-    /// The number of groups that share the load.
     pub groups: usize,
-    /// The number of connections to share.
     pub connections: u32,
 }
 

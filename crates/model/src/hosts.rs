@@ -57,7 +57,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that `ssh` reaches by this name, without an explicit address or key.
     pub fn new(ssh: &str) -> Self {
         Self {
             ssh: ssh.to_owned(),

@@ -27,9 +27,10 @@ pub enum Length {
     /// The length that the suite defines.
     #[default]
     Full,
-    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or the
-    /// longest think time if that is longer. Phases with a change or a failure keep their length. A
-    /// suite that repeats a document keeps its load and its blocks, which take minutes anyway.
+    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of at most 500 ms, or
+    /// the longest think time if that is longer. Phases with a change or a failure keep their
+    /// length. A suite that repeats a document keeps its load and its blocks, which take minutes
+    /// anyway.
     Quick,
     /// Seconds, to test that everything works rather than how fast it is: one block, in which one
     /// user of each group sends each request once. A load with changes or failures instead keeps
@@ -78,7 +79,6 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// Reports whether the phase has a change or a failure.
     pub fn is_disturbed(&self) -> bool {
         self.change.is_some() || self.failure.is_some()
     }
@@ -152,7 +152,6 @@ fn group_once(group: &mut Group) {
     group.load = Some(Shape::Closed(once(group.requests.len())));
 }
 
-/// Gives the request the same weight as the others.
 fn evenly(request: &mut Request) {
     request.weight = 1.0;
 }

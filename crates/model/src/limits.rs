@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Thousandths of a CPU in one CPU.
 pub const MILLIS_PER_CPU: u32 = 1_000;
 
 /// The resource limits of a process tree.
@@ -20,7 +19,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Reports whether there is no limit.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -31,7 +29,6 @@ impl Limits {
             .map(|millis| millis.div_ceil(MILLIS_PER_CPU) as usize)
     }
 
-    /// The CPU limit in CPUs.
     pub fn cpus(&self) -> Option<f64> {
         self.cpu_millis
             .map(|millis| f64::from(millis) / f64::from(MILLIS_PER_CPU))

@@ -129,7 +129,6 @@ pub enum Ill {
 }
 
 impl Ill {
-    /// The name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Slow => "slow",
@@ -216,9 +215,9 @@ impl Phase {
         }
     }
 
-    /// This phase, shortened to at most these times. Stages are shortened in proportion, so that
-    /// the load still reaches every level. Phases with a change or a failure keep their length,
-    /// because they need the time before and after it. The warm-up covers the longest think time,
+    /// This phase, shortened to at most these times. Stages are shortened in proportion, so the
+    /// load still reaches every level. A phase with a change or a failure keeps its measurement,
+    /// because it needs the time before and after. The warm-up covers the longest think time,
     /// unless the phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();

@@ -2,8 +2,8 @@
 //!
 //! Each axis has a name and values. Each combination of values defines a scenario, in which `{{
 //! axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
-//! itself, so that numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}`
-//! is then replaced by its member `key`, and `{{ axis }}` by its name.
+//! itself, so numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}` is
+//! then replaced by its member `key`, and `{{ axis }}` by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -232,7 +232,6 @@ fn named(member: &Member<'_>, root: &mut Node) -> Entry {
     entry("family", Data::Map(vec![name, values]))
 }
 
-/// Replaces an axis in a string with its value.
 fn fill(node: &mut Node, value: &Value<'_>) {
     let Some(text) = node.text().filter(|text| text.contains("{{")) else {
         return;

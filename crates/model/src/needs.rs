@@ -71,7 +71,6 @@ pub(crate) const CONTROL_PLANE: &str = "control_plane";
 pub const RELOAD: &str = "reload";
 
 impl Scenario {
-    /// Returns the features that a gateway needs for this scenario.
     pub fn needs(&self) -> BTreeSet<&'static str> {
         self.all_policies()
             .map(Policy::kind)
@@ -347,7 +346,6 @@ requests: [{path: /json/valid}]
         ));
     }
 
-    /// Returns the features that the scenario needs and the folder lacks.
     fn lacking(folder: &GatewayFolder) -> Vec<&'static str> {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         let needs = scenario.needs().into_iter();
@@ -374,7 +372,6 @@ requests: [{path: /json/valid}]
         assert_eq!(lacking(&logs), missing[1..]);
     }
 
-    /// The same folder in the formats of both contracts.
     #[test]
     fn a_folder_of_contract_1_is_read_as_one_of_contract_2() {
         let first = folder(

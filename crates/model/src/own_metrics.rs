@@ -70,7 +70,6 @@ impl OwnSeries {
     }
 }
 
-/// Joins a name and the values of labels with dots.
 fn dotted(name: &str, values: &[String]) -> String {
     let values = values.iter().map(String::as_str);
     Vec::from_iter(std::iter::once(name).chain(values)).join(".")

@@ -32,31 +32,23 @@ pub struct Placement {
 /// A number of gateway cores that a machine cannot provide.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
-    /// This machine cannot provide that many cores.
     #[error(
         "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream also need one"
     )]
     Here {
-        /// The requested number of cores.
         asked: usize,
-        /// The number of available cores.
         available: usize,
-        /// The maximum number of cores for a gateway.
         most: usize,
     },
-    /// Another host cannot provide that many cores.
     #[error("the gateway cannot have {asked} cores on {host}: it can have at most {available}")]
     Elsewhere {
-        /// The requested number of cores.
         asked: usize,
-        /// The number of available cores.
         available: usize,
         /// The host, as the user named it.
         host: String,
     },
 }
 
-/// The remedy if a gateway shares a core.
 pub const SHARED_CORE_REMEDY: &str =
     "use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores)";
 
@@ -234,7 +226,6 @@ impl Placement {
         placed
     }
 
-    /// The CPUs of all components.
     fn used(&self) -> Vec<usize> {
         [&self.gateway[..], &self.engine, &self.upstream].concat()
     }

@@ -21,7 +21,7 @@ use crate::{
 /// run. Once trials have ended, the prediction uses their measured durations instead.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
-/// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
+/// The plan of a run. The manifest contains it, and `--dry-run` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The suite's name.
@@ -99,7 +99,6 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// A gateway with the settings of its folder.
     pub fn gateway(name: impl Into<String>, folder: impl Into<String>) -> Self {
         Self::Gateway {
             name: name.into(),
@@ -115,7 +114,6 @@ impl Variant {
         Self::gateway(NULL, NULL)
     }
 
-    /// Reports whether the variant is the null gateway.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
@@ -153,7 +151,7 @@ impl Variant {
     }
 }
 
-/// One trial: a fresh gateway process going through all phases of the load.
+/// One trial: the loads of a scenario on a fresh process of a gateway, or directly on the upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// The position in the plan, from 1. A repeated trial has a number after all others.
@@ -316,7 +314,6 @@ impl Plan {
         self.expected_duration().as_secs_f64() / trials
     }
 
-    /// The expected duration of the run.
     pub fn expected_duration(&self) -> Duration {
         let all = self.trials.iter().map(|trial| self.duration_of(trial));
         all.fold(Duration::ZERO, Duration::saturating_add)
@@ -338,13 +335,11 @@ impl Plan {
         }
     }
 
-    /// The scenario with this name.
     pub fn scenario(&self, name: &str) -> Option<&Scenario> {
         let mut scenarios = self.scenarios.iter();
         scenarios.find(|scenario| scenario.scenario == name)
     }
 
-    /// The variant with this label.
     pub fn variant(&self, label: &str) -> Option<&Variant> {
         let mut variants = self.variants.iter();
         variants.find(|variant| variant.label() == label)
@@ -382,8 +377,9 @@ fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// Draws a number from 0 to `bound` - 1; all are equally likely. Draws in the incomplete last cycle
-/// below 2^64 are repeated, because a plain remainder would favor small numbers.
+/// Draws a number from 0 to `bound` - 1; all are equally likely. Draws at or above the largest
+/// multiple of `bound` below 2^64 are repeated, because a plain remainder would favor small
+/// numbers.
 fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     let limit = u64::MAX - u64::MAX % bound;
     loop {

@@ -52,7 +52,6 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// The names of all policies.
     pub const KINDS: [&str; 16] = [
         "api_key",
         "api_key_query",
@@ -147,8 +146,8 @@ fn realm() -> String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JwtPolicy {
-    /// The keys that may have signed the token: the key with the `id` that the token names, or else
-    /// all keys for the token's algorithm.
+    /// The keys that may have signed the token: those for its algorithm, except keys whose `id`
+    /// differs from the `kid` of the token.
     pub keys: Vec<JwtKey>,
     /// More keys, as a JSON Web Key Set (RFC 7517). Only its `oct` and `RSA` keys are used.
     pub jwks: Option<BTreeMap<String, Value>>,
@@ -355,8 +354,8 @@ pub struct JsonEdits {
 }
 
 impl JsonEdits {
-    /// Reports whether an edit is inside an array or adds an array or object. All gateways can edit
-    /// scalar members of objects.
+    /// Reports whether an edit has the position of an array item, or adds an array or an object.
+    /// Some gateways can edit only scalar members of objects.
     pub fn has_items(&self) -> bool {
         let values = || self.add.iter().chain(&self.default);
         let places = self.remove.iter().chain(self.rename.keys());

@@ -51,7 +51,8 @@ pub struct Published {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTable {
-    /// The title; the report adds the gateway or the scenario as a prefix.
+    /// The title. The report adds the gateway or the scenario as a prefix, unless the rows are
+    /// connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The suite that contains the table's scenarios, if it differs from the document's suite.
@@ -70,8 +71,8 @@ pub struct PublishedTable {
     /// `connections`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
-    /// The denominator of ratios: a row. If the rows are connections, it is the target in the
-    /// denominator of published ratios, and measured ratios refer to the upstream.
+    /// The row in the denominator of ratios. If the rows are connections, the target in the
+    /// denominator of published ratios; the denominator of measured ratios is then the upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The rows in the document's order.
@@ -160,7 +161,8 @@ pub struct PublishedRow {
 pub struct ColumnGroup {
     /// The content of the columns in one word: `document`, `ours`, `ratio`.
     pub group: String,
-    /// The second line of the heading [default: the loads].
+    /// The second line of the heading [default: the loads]. With `each_target`, it is the name of
+    /// the target instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// True if there is a group for each target.
@@ -180,7 +182,7 @@ pub struct PublishedColumn {
     /// The header in one or two lines. A column without a header is repeated for each target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<String>,
-    /// The figure to show, which determines the unit.
+    /// The figure that the column shows, or whose ratios it shows.
     pub figure: Figure,
     /// The loads to show, if they differ from the group's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,12 +290,10 @@ pub enum Figure {
 pub struct Figures(BTreeMap<Figure, f64>);
 
 impl Figures {
-    /// Returns a figure, if it was published.
     pub fn get(&self, figure: Figure) -> Option<f64> {
         self.0.get(&figure).copied()
     }
 
-    /// Reports whether there are no figures.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use gatebench_config::{Data, Entry, Node, Problem};
 use schemars::{Schema, json_schema};
 
-/// The maximum number of copies of an item.
 const REPEAT_MAX: u64 = 10_000;
 /// The maximum number of values in all copies of a file, so that a few lines cannot expand to
 /// gigabytes.
@@ -120,7 +119,6 @@ impl Expander<'_> {
     }
 }
 
-/// Replaces `{{ index }}` in a string with the number of a copy.
 fn insert(node: &mut Node, number: &str) {
     if let Data::Text(text) = &mut node.data
         && text.contains("{{")

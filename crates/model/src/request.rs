@@ -88,7 +88,6 @@ impl Request {
         }
     }
 
-    /// Returns the request as the direct variant sends it.
     pub fn to_direct(&self) -> Self {
         let mut request = Self {
             direct: None,
@@ -114,7 +113,6 @@ impl Request {
         all.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns the name in reports.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),

@@ -47,7 +47,7 @@ impl Route {
         }
     }
 
-    /// Reports whether the gateway itself responds, so that no request reaches the upstream.
+    /// Reports whether the gateway itself responds, so no request reaches the upstream.
     pub fn responds_itself(&self) -> bool {
         let mut policies = self.policies.iter();
         policies.any(|policy| matches!(policy, Policy::Mock(_)))

@@ -10,12 +10,10 @@ use crate::data::{List, Pick, Rows};
 pub struct RowsError {
     /// The number of the line, from 1.
     pub line: usize,
-    /// A description of the mistake.
     pub message: String,
 }
 
 impl List {
-    /// An empty table with these columns.
     fn of_columns(columns: Vec<String>) -> Self {
         Self {
             values: Rows::new(columns.len()),
@@ -80,8 +78,8 @@ pub fn csv(text: &str) -> Result<List, RowsError> {
 }
 
 /// Returns the values of the record in this byte range of the text, or `None` for an empty line.
-/// The reader accepts text after a quoted value and an unclosed quoted value, so each quoted value
-/// is written again and compared with the text.
+/// The CSV reader accepts text after a quoted value and an unclosed quoted value, so each quoted
+/// value is written again and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,
@@ -125,7 +123,6 @@ fn values<'r>(
     Ok(Some(values))
 }
 
-/// The byte index of a position, from 0.
 fn byte(position: &csv::Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
 }

@@ -13,19 +13,15 @@ const END: &str = "-----END PUBLIC KEY-----";
 /// The modulus and exponent of an RSA public key, big-endian and without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RsaNumbers {
-    /// The modulus.
     pub n: Vec<u8>,
-    /// The exponent.
     pub e: Vec<u8>,
 }
 
 /// The reason why a string is not an RSA public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRsaKey {
-    /// There is no PEM block with a public key.
     #[error("this is not a public key in PEM")]
     NoPem,
-    /// The block contains another kind of key.
     #[error("the PEM block contains no RSA public key")]
     OtherKey,
 }
@@ -41,7 +37,6 @@ impl JwtPublicKey {
     }
 }
 
-/// Returns the decoded bytes between the BEGIN and END lines.
 fn pem(text: &str) -> Option<Vec<u8>> {
     let (_, after) = text.split_once(BEGIN)?;
     let (inside, _) = after.split_once(END)?;

@@ -154,7 +154,7 @@ impl Scenario {
         self.all_routes().flat_map(|route| &route.policies)
     }
 
-    /// Reports whether each trial starts a Redis server, because a limit names no server.
+    /// Reports whether each trial needs its own Redis server, because a rate limit names none.
     pub fn needs_redis(&self) -> bool {
         self.all_policies()
             .any(|it| matches!(it, Policy::RedisRateLimit(limit) if limit.redis.is_none()))
@@ -221,7 +221,7 @@ impl Scenario {
         self.requests.iter().chain(grouped)
     }
 
-    /// Reports whether the gateway itself must respond to this request, so that the request never
+    /// Reports whether the gateway itself must respond to this request, so the request never
     /// reaches the upstream. A parity case with the same request decides. Otherwise, the gateway
     /// must respond on a route with a mock, and on a route with policies if a check requires or
     /// permits a refusal (a status from 400 to 499).
@@ -259,8 +259,8 @@ impl Scenario {
         }
     }
 
-    /// Reports whether the load can be sent straight to the upstream. It cannot if the gateway
-    /// itself responds to a request.
+    /// Reports whether the load can be sent straight to the upstream: a route matches each request,
+    /// and the gateway itself responds to none.
     pub fn has_direct(&self) -> bool {
         self.load_requests().all(|request| {
             self.route_of(&request.path).is_some() && !self.gateway_responds_to(request)
@@ -287,7 +287,6 @@ pub enum UpstreamKind {
 }
 
 impl UpstreamKind {
-    /// The name used in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ping => "ping",

@@ -12,15 +12,10 @@ use crate::{
 /// The kinds of files that users write or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// A scenario file.
     Scenario,
-    /// A load profile file.
     Load,
-    /// A suite file.
     Suite,
-    /// A specification file.
     Specification,
-    /// A file of a published document.
     Published,
     /// The `gateway.yaml` of a gateway folder.
     Gateway,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::policy::{JwtKey, JwtPolicy};
 use crate::{Plan, Policy, Request, Scenario};
 
-/// Headers whose names contain one of these words carry credentials.
+/// Headers whose names contain one of these words are assumed to carry credentials.
 const CREDENTIALS: [&str; 9] = [
     "authorization",
     "cookie",
@@ -21,8 +21,8 @@ const CREDENTIALS: [&str; 9] = [
     "credential",
     "session",
 ];
-/// The minimum length of a credential in a header that [`CREDENTIALS`] matches. Shorter values are
-/// ordinary words, such as `on`.
+/// The minimum length of a credential in a header that [`CREDENTIALS`] matches, except for the
+/// password in `Basic`. Shorter values are usually ordinary words, such as `on`.
 const GUESSED_CHARS_MIN: usize = 6;
 /// The minimum length of a part of a secret. Each language quotes special characters in its own
 /// way, so a secret is split at them, and its parts are recognized separately.
@@ -34,7 +34,6 @@ const PLAIN: &str = "-._~+/=:@";
 const SECRET_MEMBERS: [&str; 7] = ["k", "d", "p", "q", "dp", "dq", "qi"];
 
 impl Plan {
-    /// Returns the secrets of all scenarios of the plan; see [`Scenario::secrets`].
     pub fn secrets(&self) -> BTreeSet<String> {
         self.scenarios.iter().flat_map(Scenario::secrets).collect()
     }

@@ -41,12 +41,10 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// The pods of gateways.
     pub fn in_pods() -> Self {
         Self::new(Place::Pod(GATEWAY.to_owned()))
     }
 
-    /// A gateway at this place, without further settings.
     pub fn new(host: Place) -> Self {
         Self {
             host,
@@ -56,12 +54,11 @@ impl Elsewhere {
 }
 
 impl Setup {
-    /// Reports whether nothing was requested.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the cores that the gateway runs on.
+    /// Returns the cores that the gateway runs on: the last of those that are placed for gateways.
     pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
         let all = &placement.gateway;
         let count = self.cores.unwrap_or(all.len()).min(all.len());

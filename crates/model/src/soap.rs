@@ -20,14 +20,13 @@ pub struct SoapPolicy {
 }
 
 impl SoapPolicy {
-    /// Both directions, with their names in files.
+    /// The chains that are set, with the names of their directions in files.
     pub fn chains(&self) -> impl Iterator<Item = (&'static str, &SoapChain)> {
         let request = self.request.as_ref().map(|chain| ("request", chain));
         let response = self.response.as_ref().map(|chain| ("response", chain));
         request.into_iter().chain(response)
     }
 
-    /// Reports whether a chain runs stylesheets with Saxon.
     pub fn uses_saxon(&self) -> bool {
         self.chains()
             .any(|(_, chain)| chain.xslt_library == XsltLibrary::Saxon)
@@ -69,7 +68,7 @@ pub struct SoapChain {
     /// definitions use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
-    /// How long compiled definitions are kept.
+    /// The time after which definitions are recompiled.
     pub cache_ttl: HumanDuration,
     /// True if faults contain details.
     pub verbose: bool,
@@ -86,7 +85,7 @@ pub struct SoapChain {
 }
 
 impl SoapChain {
-    /// The settings that are definitions.
+    /// The settings that contain a single definition.
     pub(crate) const DEFINITIONS: [&'static str; 5] = [
         "xslt_transform_before",
         "xslt_transform_after",
@@ -136,7 +135,8 @@ pub enum SoapAction {
     /// The SOAPAction is not compared.
     #[default]
     No,
-    /// The SOAPAction must be present if the WSDL requires one, and must equal the WSDL's.
+    /// The SOAPAction must be present if the WSDL requires one. If it is present, it must equal the
+    /// WSDL's.
     Yes,
     /// The SOAPAction may be absent. If it is present, it must equal the WSDL's.
     YesNullAllowed,

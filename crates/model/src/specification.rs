@@ -41,7 +41,6 @@ pub struct Specification {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no route of the scenario matches {path}")]
 pub struct NoRoute {
-    /// The path in `start_load`.
     pub path: String,
 }
 
@@ -50,7 +49,6 @@ pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
     /// The step's position in the order. Steps with the same position may come in any order.
     pub(crate) place: u8,
-    /// True if every specification must have the step.
     pub(crate) is_needed: bool,
 }
 
@@ -94,7 +92,6 @@ pub enum Step {
     With(StepWithSettings),
 }
 
-/// The schema of the steps without settings.
 fn plain_steps(_: &mut SchemaGenerator) -> Schema {
     let words = STEPS.iter().map(|step| step.word);
     let plain = words.filter(|word| ![SETUP, START_LOAD].contains(word));

@@ -119,7 +119,6 @@ impl SuiteGateway {
         }
     }
 
-    /// Returns the path of the user's configuration, if there is one.
     pub fn config(&self) -> Option<&str> {
         match self {
             Self::Named(_) => None,
@@ -153,7 +152,7 @@ pub struct ScenarioLoads {
     /// Load profile that replaces the suite's `load`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Load profile that replaces the suite's under `as_published`.
+    /// Load profile that replaces the `load` under the suite's `as_published`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_published: Option<String>,
 }
@@ -195,7 +194,7 @@ impl SuiteScenario {
         }
     }
 
-    /// Returns the scenario's own load, if there is one.
+    /// Returns the scenario's own `load` or, if `as_published` is true, its own `as_published`.
     pub fn load(&self, as_published: bool) -> Option<&str> {
         match self {
             Self::Named(_) => None,

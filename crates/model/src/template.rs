@@ -29,7 +29,7 @@ pub struct Reference {
     pub source: String,
     /// The column, if the source has columns.
     pub column: Option<String>,
-    /// The bytes of the text from the opening to the closing braces.
+    /// The byte range in the text, from the opening to the closing braces.
     pub span: Range<usize>,
 }
 
@@ -37,11 +37,9 @@ pub struct Reference {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}; {help}")]
 pub struct TemplateError {
-    /// The bytes of the text that are wrong.
+    /// The byte range of the mistake in the text.
     pub span: Range<usize>,
-    /// A description of the mistake.
     pub message: String,
-    /// The remedy.
     pub help: String,
 }
 
@@ -64,7 +62,6 @@ impl Template {
         Ok(template)
     }
 
-    /// The parts, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -142,16 +139,13 @@ fn reference(words: &str, span: Range<usize>) -> Result<Reference, TemplateError
     })
 }
 
-/// How to write two literal braces.
 pub(crate) const LITERAL: &str = "to send two braces, write `{{ \"{{\" }}`";
 
-/// Reports whether a source can have this name.
 pub(crate) fn is_source_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(allowed)
 }
 
-/// Reports whether a template can name this column.
 pub(crate) fn is_column_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     !name.is_empty() && name.chars().all(allowed)

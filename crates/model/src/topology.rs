@@ -43,7 +43,6 @@ pub struct Topology {
 pub(crate) struct Core {
     /// The logical CPUs that may be used, in ascending order; never empty.
     pub(crate) cpus: Vec<usize>,
-    /// The core's NUMA node.
     pub(crate) node: Option<usize>,
     /// 0 for the fastest kind of core, 1 for the next fastest kind, and so on.
     pub(crate) kind: usize,
@@ -72,12 +71,10 @@ impl Topology {
         &self.cpus
     }
 
-    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.cpus.len()
     }
 
-    /// Reports whether no CPU is known.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
     }

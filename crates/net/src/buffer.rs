@@ -55,17 +55,14 @@ impl Pool {
         Some(unsafe { self.filled(piece, bytes.len()) })
     }
 
-    /// Takes a free piece.
     pub(crate) fn take_free(&self) -> Option<u16> {
         self.free.borrow_mut().pop()
     }
 
-    /// Puts a piece that never became a [`Buffer`] back on the free list.
     pub(crate) fn give_back(&self, piece: u16) {
         self.free.borrow_mut().push(piece);
     }
 
-    /// The address of a piece, for the kernel to write to.
     pub(crate) fn address(&self, piece: u16) -> *mut u8 {
         let begin = usize::from(piece) * (self.piece_bytes + APART_BYTES);
         assert!(

@@ -61,7 +61,6 @@ impl<T> ConnMap<T> {
         (*generation == conn.generation).then_some(value)
     }
 
-    /// Removes the value and returns it.
     pub fn remove(&mut self, conn: ConnId) -> Option<T> {
         self.get(conn)?;
         self.len -= 1;
@@ -69,17 +68,14 @@ impl<T> ConnMap<T> {
         Some(value)
     }
 
-    /// The number of connections that have a value.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Reports whether no connection has a value.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The connections that have a value, with their values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut T)> {
         (0..).zip(&mut self.slots).filter_map(|(slot, entry)| {
             let (generation, value) = entry.as_mut()?;

@@ -23,7 +23,6 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// The maximum number of events taken from the kernel in one call.
 const EVENTS_PER_WAIT: usize = 512;
 
 /// One thread's loop on epoll.
@@ -44,9 +43,9 @@ struct Conn {
     state: State,
     /// True if the connection is in `readable`.
     listed: bool,
-    /// An edge has arrived since the last receive that emptied the socket.
     may_read: bool,
-    /// The peer has hung up or the socket has failed: reading continues until a receive reports it.
+    /// The peer has shut down its side or the socket has failed: reading continues until a receive
+    /// returns the end of the stream or the error.
     hung_up: bool,
     paused: bool,
     finished: bool,
@@ -62,8 +61,6 @@ enum State {
 }
 
 impl Epoll {
-    /// A new loop for this thread.
-    ///
     /// # Errors
     /// The kernel grants no epoll descriptor.
     pub fn new(config: IoConfig) -> io::Result<Self> {

@@ -32,7 +32,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// The connection that the event concerns.
     pub fn conn(&self) -> ConnId {
         match self {
             Self::Accepted { conn, .. }
@@ -89,8 +88,8 @@ pub trait Io {
     /// connections at the next [`Io::poll`], which is cheapest. Otherwise, they are sent at once.
     ///
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
-    /// is returned at once. Any other send is followed by [`Event::Sent`], and only then may the
-    /// next send begin.
+    /// is returned at once. Any other send is followed by [`Event::Sent`] (unless the connection
+    /// fails); only then may the next send begin.
     #[must_use = "if the vector is returned, no event follows"]
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
@@ -104,7 +103,6 @@ pub trait Io {
     /// closes (backpressure). Pending events may still arrive.
     fn pause(&mut self, conn: ConnId);
 
-    /// Resumes receiving after [`Io::pause`].
     fn resume(&mut self, conn: ConnId);
 
     /// Sends FIN after everything that was submitted; receiving continues.
@@ -149,7 +147,6 @@ impl Backend {
 pub struct IoConfig {
     /// Number of buffers, a power of two up to 32,768.
     pub buffers: u16,
-    /// Size of each buffer in bytes.
     pub buffer_bytes: usize,
 }
 
@@ -166,7 +163,6 @@ impl Default for IoConfig {
 
 /// Work that runs on the chosen backend, compiled once for each backend.
 pub trait IoTask {
-    /// The result of the work.
     type Output;
     /// Runs the work to completion on this thread.
     fn run<I: Io>(self, io: I) -> Self::Output;

@@ -17,7 +17,6 @@ impl Outbox {
         &mut self.queued
     }
 
-    /// The bytes that are queued but not being sent yet.
     pub fn queued(&self) -> &[u8] {
         &self.queued
     }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 /// The address of a listening stream socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// A TCP address.
     Tcp(SocketAddr),
     /// A Unix stream socket in the file system. If its backlog is full, connecting to it fails at
     /// once with EAGAIN (connect(2)).

@@ -27,7 +27,6 @@ impl Resting {
         )
     }
 
-    /// Makes a listener rest from now on.
     pub(crate) fn rest(&mut self, listener: ListenerId, now_ns: u64) {
         if self.listeners.is_empty() {
             self.until_ns = now_ns + REST_NS;

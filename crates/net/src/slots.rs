@@ -20,7 +20,6 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Stores an entry in a free slot.
     pub(crate) fn insert(&mut self, value: T) -> ConnId {
         if let Some(slot) = self.free.pop() {
             let (generation, entry) = &mut self.entries[slot as usize];
@@ -32,7 +31,6 @@ impl<T> Slots<T> {
         ConnId::new(slot, 0)
     }
 
-    /// The entry, unless it was removed.
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         self.entry_mut(conn)?.1.as_mut()
     }
@@ -51,7 +49,6 @@ impl<T> Slots<T> {
         entry.filter(|(generation, _)| *generation == conn.generation)
     }
 
-    /// The identifiers of all entries.
     pub(crate) fn names(&self) -> Vec<ConnId> {
         let entries = (0..).zip(&self.entries);
         let taken = entries.filter(|(_, (_, value))| value.is_some());

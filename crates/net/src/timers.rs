@@ -62,12 +62,10 @@ impl<K> Timers<K> {
         self.scheduled += 1;
     }
 
-    /// The time at which the earliest key is due.
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse(entry)| entry.due_ns)
     }
 
-    /// Removes and returns the earliest key if it is due at `now_ns`.
     pub fn pop_due(&mut self, now_ns: u64) -> Option<K> {
         if self.next_ns()? > now_ns {
             return None;
@@ -80,7 +78,6 @@ impl<K> Timers<K> {
         self.heap.len()
     }
 
-    /// Reports whether no key is waiting.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
@@ -105,7 +102,6 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// Moves the deadline to `due_ns`.
     pub fn set<K>(&mut self, due_ns: u64, key: K, timers: &mut Timers<K>) {
         self.due_ns = due_ns;
         if due_ns < self.armed_ns {

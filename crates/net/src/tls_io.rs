@@ -17,10 +17,8 @@ const RECORD_BYTES: usize = 16 * 1024;
 /// little of it.
 const PIECES: u16 = 256;
 
-/// A service over TLS: it receives and sends plaintext, and its clients see ciphertext. A service
-/// without this wrapper has no additional cost.
+/// A service over TLS: it receives and sends plaintext, and its clients see ciphertext.
 pub struct TlsService<'a, S> {
-    /// The service that handles the plaintext.
     pub service: &'a S,
     /// The TLS configuration of its connections, which [`ServerContext::replace`] can change.
     pub context: ServerContext,
@@ -53,7 +51,6 @@ pub struct TlsIo<I> {
 
 struct Conn {
     session: Session,
-    /// Encrypted bytes to be sent.
     outbox: Outbox,
     /// The user's vector, until its encrypted bytes have been sent.
     sending: Option<Vec<u8>>,

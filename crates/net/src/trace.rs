@@ -59,7 +59,6 @@ impl Nonce {
         (self.0 >> SEQUENCE_BITS) as u8
     }
 
-    /// The number of the request within its worker.
     pub const fn sequence(self) -> u64 {
         self.0 & (Self::SEQUENCE_END - 1)
     }
@@ -80,7 +79,6 @@ impl Nonce {
 /// The times of one request at the upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// The nonce, copied from the request.
     pub nonce: Nonce,
     /// The time at which the whole request had been received (t1), in nanoseconds of
     /// `CLOCK_MONOTONIC`.

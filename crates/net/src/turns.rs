@@ -4,8 +4,8 @@
 
 use std::io;
 
-/// Sets whether the calling thread, when it wakes, may preempt the thread on its core at once (the
-/// default), or waits for its turn, usually for a few milliseconds at most (`SCHED_BATCH`,
+/// Sets whether the calling thread may preempt the thread on its core when it wakes (the default).
+/// Otherwise it waits for its turn, usually for a few milliseconds at most (`SCHED_BATCH`,
 /// sched(7)). On a free core this makes no difference.
 ///
 /// A thread under another policy, such as real time, keeps that policy.

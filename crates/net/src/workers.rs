@@ -30,7 +30,6 @@ pub struct Seat<'a> {
     pub index: usize,
     /// The kernel's thread ID, as in `/proc/self/task`.
     pub thread_id: i32,
-    /// The listeners of the worker's loop.
     pub listeners: Vec<ListenerId>,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
@@ -114,16 +113,15 @@ impl Workers<'_> {
 #[derive(Debug, thiserror::Error)]
 #[error("environment: {}; {}", self.what(), self.remedy())]
 pub enum WorkersError {
-    /// A worker could not be pinned to this core.
-    Core { core: usize, source: io::Error },
-    /// The backend was refused.
+    Core {
+        core: usize,
+        source: io::Error,
+    },
     Backend(#[source] io::Error),
-    /// A worker cannot listen on an address.
     Listen {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The loop failed while it was serving.
     Loop(#[source] io::Error),
 }
 
@@ -140,7 +138,6 @@ impl WorkersError {
         }
     }
 
-    /// Returns the action that removes the error.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Core { .. } => "name a core that this process may use (see `taskset -p $$`)",

@@ -10,7 +10,7 @@ const GRID: usize = 24;
 const WIDTH: usize = 12;
 const HEIGHT: usize = 8;
 
-/// A panel with one or two queries, each of which has a legend.
+/// A panel with one or two queries, each with its legend.
 struct Panel {
     title: &'static str,
     description: &'static str,
@@ -36,7 +36,6 @@ impl Panel {
         }
     }
 
-    /// Adds a second query.
     const fn and(mut self, query: &'static str, legend: &'static str) -> Self {
         self.queries[1] = Some((query, legend));
         self
@@ -222,7 +221,6 @@ const INFLUXDB: [Panel; 8] = [
 /// The properties of a query in a panel, except its reference letter and data source.
 type Target = Vec<(&'static str, Value)>;
 
-/// The dashboard for a Prometheus data source.
 pub fn prometheus() -> Value {
     let target = |panel: &Panel, query: &str, legend: &str| {
         let format = if panel.is_table {

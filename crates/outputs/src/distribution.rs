@@ -3,20 +3,18 @@
 /// Values in nanoseconds with their counts, and the exact statistics that buckets do not preserve.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Values in ascending order, each with its count.
     values: Vec<(u64, u64)>,
     count: u64,
-    /// The exact sum.
     pub(crate) sum_ns: u128,
-    /// The exact minimum; 0 if there are no values.
+    /// 0 if there are no values.
     pub(crate) min_ns: u64,
-    /// The exact maximum; 0 if there are no values.
+    /// 0 if there are no values.
     pub(crate) max_ns: u64,
 }
 
 impl Distribution {
-    /// Creates a distribution from values in ascending order with their counts. The exact
-    /// statistics are computed from them, unless [`Distribution::with_exact`] sets them.
+    /// Creates a distribution from values in ascending order with their counts. The sum, the
+    /// minimum and the maximum are computed from them; [`Distribution::with_exact`] replaces them.
     pub fn new(values: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let values: Vec<(u64, u64)> = values.into_iter().filter(|(_, count)| *count > 0).collect();
         let product = |(value, count): &(u64, u64)| u128::from(*value) * u128::from(*count);
@@ -48,12 +46,11 @@ impl Distribution {
         &self.values
     }
 
-    /// The number of values.
+    /// The sum of the counts.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Adds another distribution.
     pub fn add(&mut self, other: &Self) {
         if other.count == 0 {
             return;

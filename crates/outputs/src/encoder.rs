@@ -11,7 +11,6 @@ use crate::totals::{Duration, Totals};
 /// A format with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Format {
-    /// Prometheus remote write.
     RemoteWrite {
         /// The statistics of trends that are sent as gauges.
         stats: Vec<Stat>,
@@ -20,24 +19,21 @@ pub enum Format {
         /// True if each series of gauges ends with a stale marker.
         stale_markers: bool,
     },
-    /// OpenTelemetry metrics.
     Otlp {
         /// The `service.name` of the resource.
         service: String,
         /// The prefix for the names of k6's metrics.
         prefix: String,
     },
-    /// InfluxDB line protocol.
     Influx {
         /// The initial number of requests per point; `None` to derive it from the first second.
         sampling: Option<u64>,
     },
-    /// One line of JSON per fact.
     JsonLines,
 }
 
 impl Format {
-    /// Prepares a body for sending. A remote write body is compressed.
+    /// Compresses a remote write body; returns other bodies unchanged.
     pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
         match self {
             Self::RemoteWrite { .. } => remote_write::compressed(&body),
@@ -62,7 +58,6 @@ enum Writer {
 }
 
 impl Encoder {
-    /// Creates an encoder that has not received any facts.
     pub fn new(format: &Format, duration: Duration) -> Self {
         let writer = match format {
             Format::RemoteWrite {

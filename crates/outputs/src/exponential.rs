@@ -6,14 +6,13 @@ use crate::distribution::Distribution;
 /// 2^(2^-scale).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exponential {
-    /// The number of values equal to 0.
     pub(crate) zeros: u64,
     /// The index and count of each bucket that contains values, in ascending order.
     pub(crate) buckets: Vec<(i32, u64)>,
 }
 
 impl Exponential {
-    /// Puts the values, in units of `unit_ns` nanoseconds, in buckets.
+    /// Puts the values in buckets whose bounds are in units of `unit_ns` nanoseconds.
     pub(crate) fn of(all: &Distribution, unit_ns: f64, scale: i32) -> Self {
         let mut it = Self::default();
         for (value, count) in all.values() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::distribution::Distribution;
 
-/// One load, which is a phase of a trial. All of its series have the same labels.
+/// A load, such as a phase of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
     /// The number of the load, which is unique in the run.
@@ -19,46 +19,37 @@ pub struct Load {
     /// True if every response is subject to every check, for example because the scenario has only
     /// one request.
     pub checks_apply_to_all: bool,
-    /// The maximum number of connections.
     pub connections_max: u64,
 }
 
 /// A fact about a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// The load that the fact is about.
     pub load: Arc<Load>,
     /// The start of the period that the fact describes, in nanoseconds since 1970.
     pub from_ns: u64,
     /// The end of the period that the fact describes, in nanoseconds since 1970.
     pub to_ns: u64,
-    /// The content, which depends on the kind of the fact.
     pub what: What,
 }
 
 /// The content of a fact, by its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// The requests in one second, or in the drain.
     Second(Second),
-    /// Resource usage in one second.
     Usage(Usage),
-    /// The gateway's own metrics.
     Own(Own),
-    /// The verdict on the load.
     Judged(Validity),
-    /// The load has ended.
     Ended,
-    /// The trial has ended. No facts follow.
+    /// The last fact about the load, at the end of the trial.
     Closed,
 }
 
-/// The requests in one second.
+/// The requests in one second, or in the drain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
     /// The index of the second in the measurement.
     pub number: u32,
-    /// The number of responses by status.
     pub statuses: BTreeMap<u16, u64>,
     /// The number of responses whose status is unknown, by class. Only runs of earlier versions
     /// have such responses.
@@ -71,9 +62,7 @@ pub struct Second {
     pub checks_failed: BTreeMap<usize, u64>,
     /// The number of responses that failed at least one check.
     pub failing_checks: u64,
-    /// The size of the requests, in bytes.
     pub bytes_sent: u64,
-    /// The size of the responses, in bytes.
     pub bytes_received: u64,
     /// The number of requests in flight at the end of the second.
     pub busy: u64,
@@ -84,7 +73,6 @@ pub struct Second {
 }
 
 impl Second {
-    /// The number of requests that received a response.
     pub fn responses(&self) -> u64 {
         self.statuses.values().chain(self.classes.values()).sum()
     }
@@ -98,7 +86,6 @@ impl Second {
 /// Resource usage in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// The index of the second in the measurement.
     pub second: u32,
     /// The usage by component: `gateway`, `engine` or `upstream`.
     pub components: BTreeMap<&'static str, Component>,
@@ -128,9 +115,8 @@ pub struct Own {
 /// The verdict on a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
-    /// True unless something makes the load invalid.
     pub is_valid: bool,
-    /// The reasons why the load is limited, each in one word.
+    /// The names of the gates that limit the load or make it invalid, as in report.json.
     pub reasons: Vec<String>,
 }
 
@@ -182,13 +168,9 @@ impl Trend {
 /// The outcome of a request: the class of the response's status, or a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// A status from 200 to 299.
     Success,
-    /// A status from 300 to 399.
     Redirection,
-    /// A status from 400 to 499.
     ClientError,
-    /// A status from 500 to 599.
     ServerError,
     /// No response, or a status outside of 200 to 599.
     Failed,
@@ -214,7 +196,6 @@ impl Class {
         Self::NAMES[self as usize].1
     }
 
-    /// The class of a status.
     pub(crate) fn of(status: u16) -> Self {
         match status / 100 {
             2 => Self::Success,

@@ -1,10 +1,9 @@
 //! InfluxDB line protocol: k6's measurements with the field `value`, and durations in milliseconds.
 //!
-//! Dashboards compute percentiles from the points in InfluxDB, for which k6 sends one point per
-//! request. At higher rates, a point represents several requests. The points are taken from the
-//! histogram of each second at equally spaced ranks, with the maximum as the last point, so
-//! percentiles of the points are close to those of the requests. Counts are sums of `value` and are
-//! exact.
+//! k6 sends one point per request, and dashboards compute percentiles from the points. Here, a
+//! point represents several requests at higher rates. The points are taken from the histogram of
+//! each second at equally spaced ranks, with the maximum as the last point, so percentiles of the
+//! points are close to those of the requests. Counts are sums of `value` and are exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,13 +21,11 @@ const POINTS_PER_SECOND: u64 = 500;
 /// The number of requests per point is raised if a second would have more than this multiple of the
 /// target.
 const POINTS_FACTOR_MAX: u64 = 5;
-/// The measurement that contains the number of requests per point.
 const SAMPLING: &str = "gatebench_sampling";
 
-/// Writes points as lines.
 #[derive(Debug)]
 pub(crate) struct Influx {
-    /// The number of requests per point; 0 until the first second.
+    /// The number of requests per point; 0 until it is chosen.
     sampling: u64,
     text: String,
 }
@@ -43,8 +40,8 @@ impl Influx {
         }
     }
 
-    /// Chooses the number of requests per point in the first second, and raises it if a later
-    /// second would have far too many points.
+    /// Chooses the number of requests per point if it is not set yet, and raises it if a second
+    /// would have far too many points.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
             return;
@@ -78,7 +75,7 @@ impl Influx {
         std::mem::take(&mut self.text).into_bytes()
     }
 
-    /// Takes values at equally spaced ranks, the last of which is the maximum, and spreads them
+    /// Writes values at equally spaced ranks, with the maximum as the last value. They are spread
     /// over the second, because points of a series that have the same time replace each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
         let wanted = match gained.max_ns {

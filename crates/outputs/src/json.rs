@@ -8,7 +8,7 @@ use crate::distribution::Distribution;
 use crate::facts::{Component, Fact, Second, Usage, What};
 use crate::stat::Stat;
 
-/// The line for a fact; `None` for [`What::Closed`], which has no content.
+/// The line for a fact; `None` for [`What::Closed`].
 pub(crate) fn line(fact: &Fact) -> Option<Vec<u8>> {
     let (kind, content) = match &fact.what {
         What::Second(second) => ("second", of_second(second, &fact.load.checks)),

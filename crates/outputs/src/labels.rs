@@ -21,7 +21,6 @@ fn error_code(kind: &str) -> u16 {
     }
 }
 
-/// The labels of requests with this status.
 pub(crate) fn of_status(status: u16) -> Extra {
     let class = Class::of(status);
     let mut labels = of_class(class);
@@ -44,7 +43,6 @@ pub(crate) fn of_class(class: Class) -> Extra {
     ]
 }
 
-/// The labels of requests that failed with this kind of error.
 pub(crate) fn of_error(kind: &str) -> Extra {
     let mut labels = of_class(Class::Failed);
     labels.push(("error", kind.to_owned()));

@@ -1,6 +1,5 @@
 //! The metrics with their names, kinds, units and explanations.
 
-/// A family of series.
 #[derive(Debug)]
 pub(crate) struct Metric {
     /// True for a metric of k6, false for one that gatebench adds.
@@ -8,11 +7,9 @@ pub(crate) struct Metric {
     /// The name without a prefix. For a metric of k6, this is the name in k6.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// The explanation for users of a dashboard.
     pub(crate) help: &'static str,
 }
 
-/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counter,
@@ -24,7 +21,6 @@ pub(crate) enum Kind {
 }
 
 impl Metric {
-    /// The name with the prefix of k6 or gatebench.
     pub(crate) fn prefixed(&self) -> String {
         let prefix = if self.is_of_k6 { "k6_" } else { "gatebench_" };
         format!("{prefix}{}", self.name)
@@ -53,7 +49,6 @@ impl Metric {
 const K6: bool = true;
 const OWN: bool = false;
 
-/// Declares metrics of k6 or gatebench.
 macro_rules! metrics {
     ($($constant:ident = $family:ident $name:literal $kind:ident $help:literal;)*) => {
         $(pub(crate) static $constant: Metric = Metric {

@@ -25,7 +25,7 @@ struct Family {
 }
 
 impl OpenMetrics {
-    /// Creates an empty collection. Trends become gauges of these statistics.
+    /// Each trend becomes one gauge for each of these statistics.
     pub fn new(stats: Vec<Stat>, duration: Duration) -> Self {
         Self {
             totals: Totals::new(duration),
@@ -34,7 +34,6 @@ impl OpenMetrics {
         }
     }
 
-    /// Adds the next fact.
     pub fn take(&mut self, fact: &Fact) {
         self.totals.take(fact, &mut |point| {
             let name = name_of(point.metric);
@@ -71,7 +70,6 @@ impl OpenMetrics {
         });
     }
 
-    /// Returns the whole text.
     pub fn finish(self) -> String {
         let mut text = String::new();
         for (name, family) in self.families {

@@ -22,7 +22,6 @@ const SCALE: i32 = 3;
 /// The flag that marks a point as the end of its series.
 const NO_RECORDED_VALUE: u32 = 1;
 
-/// Writes points as messages.
 #[derive(Debug)]
 pub(crate) struct Otlp {
     service: String,
@@ -216,7 +215,6 @@ pub mod messages {
         pub resource_metrics: Vec<ResourceMetrics>,
     }
 
-    /// All metrics of one service.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct ResourceMetrics {
         #[prost(message, optional, tag = "1")]
@@ -232,7 +230,6 @@ pub mod messages {
         pub attributes: Vec<KeyValue>,
     }
 
-    /// The metrics of one library.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct ScopeMetrics {
         #[prost(message, optional, tag = "1")]
@@ -266,7 +263,6 @@ pub mod messages {
         pub string_value: Option<String>,
     }
 
-    /// The points of a metric, with its name and unit.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Metric {
         #[prost(string, tag = "1")]
@@ -279,7 +275,6 @@ pub mod messages {
         pub data: Option<Data>,
     }
 
-    /// The points of a metric, by its kind.
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Data {
         #[prost(message, tag = "5")]
@@ -290,14 +285,12 @@ pub mod messages {
         ExponentialHistogram(ExponentialHistogram),
     }
 
-    /// Current values.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Gauge {
         #[prost(message, repeated, tag = "1")]
         pub data_points: Vec<NumberDataPoint>,
     }
 
-    /// Values of a counter.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Sum {
         #[prost(message, repeated, tag = "1")]
@@ -308,7 +301,6 @@ pub mod messages {
         pub is_monotonic: bool,
     }
 
-    /// The value of one series at one time.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct NumberDataPoint {
         #[prost(fixed64, tag = "2")]
@@ -332,7 +324,6 @@ pub mod messages {
         pub aggregation_temporality: i32,
     }
 
-    /// The buckets of one series at one time.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct ExponentialHistogramDataPoint {
         #[prost(message, repeated, tag = "1")]

@@ -6,7 +6,6 @@ use crate::distribution::Distribution;
 use crate::facts::Fact;
 use crate::metric::Metric;
 
-/// The value of a series at one time.
 pub(crate) struct Point<'a> {
     pub(crate) metric: &'static Metric,
     pub(crate) labels: &'a BTreeMap<String, String>,
@@ -28,7 +27,6 @@ pub(crate) struct At {
 }
 
 impl At {
-    /// The time of a fact about a load that began at `begin_ns`.
     pub(crate) fn of(fact: &Fact, begin_ns: u64) -> Self {
         Self {
             begin_ns,

@@ -15,15 +15,14 @@ use messages::{BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries,
 const UNIT_NS: f64 = 1e9;
 /// The bits of the NaN that marks the end of a series.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
-/// The width of the zero bucket, as in Prometheus's own client.
+/// The width of the zero bucket, as in Prometheus's Go client.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
-/// Writes points as messages.
 #[derive(Debug)]
 pub(crate) struct RemoteWrite {
     /// The statistics of trends that are written as gauges; empty with native histograms.
     stats: Vec<Stat>,
-    /// The schema of native histograms.
+    /// The schema of native histograms; `None` for gauges.
     native: Option<i32>,
     stale_markers: bool,
     /// The names of the metrics whose metadata has been written.
@@ -31,8 +30,8 @@ pub(crate) struct RemoteWrite {
     request: WriteRequest,
 }
 
-/// Returns the name of the series of a counter, a gauge or a rate, or the name that the series of a
-/// trend begin with.
+/// Returns the name of the series of a counter, a gauge or a rate, or the beginning of the names of
+/// a trend's series.
 pub(crate) fn name_of(metric: &Metric) -> String {
     let suffix = match metric.kind {
         Kind::Counter => "_total",
@@ -140,7 +139,6 @@ pub(crate) fn gauges(name: &str, total: &Distribution, stats: &[Stat]) -> Vec<(S
     stats.iter().filter_map(gauge).collect()
 }
 
-/// Compresses a body.
 pub(crate) fn compressed(body: &[u8]) -> Vec<u8> {
     snap::raw::Encoder::new()
         .compress_vec(body)
@@ -185,12 +183,11 @@ fn histogram(all: &Distribution, schema: i32, timestamp: i64) -> Histogram {
 /// The messages of `prometheus/prompb` that the encoder writes.
 #[allow(missing_docs)]
 pub mod messages {
-    /// The types of metrics.
+    /// The values of `type` in [`MetricMetadata`].
     pub const COUNTER: i32 = 1;
     pub const GAUGE: i32 = 2;
     pub const HISTOGRAM: i32 = 3;
 
-    /// The body of a request.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct WriteRequest {
         #[prost(message, repeated, tag = "1")]
@@ -199,7 +196,6 @@ pub mod messages {
         pub metadata: Vec<MetricMetadata>,
     }
 
-    /// The type and the explanation of a family of series.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct MetricMetadata {
         #[prost(int32, tag = "1")]
@@ -212,7 +208,6 @@ pub mod messages {
         pub unit: String,
     }
 
-    /// The values of one series.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct TimeSeries {
         #[prost(message, repeated, tag = "1")]
@@ -262,7 +257,7 @@ pub mod messages {
         pub timestamp: i64,
     }
 
-    /// A run of consecutive buckets after a gap.
+    /// A run of `length` consecutive buckets, `offset` buckets after the previous run.
     #[derive(Clone, Copy, PartialEq, prost::Message)]
     pub struct BucketSpan {
         #[prost(sint32, tag = "1")]

@@ -11,17 +11,11 @@ const BEYOND_MIN: f64 = 10.0;
 /// A statistic of a trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stat {
-    /// The number of values.
     Count,
-    /// The sum of the values.
     Sum,
-    /// The smallest value.
     Min,
-    /// The largest value.
     Max,
-    /// The mean.
     Avg,
-    /// The median.
     Med,
     /// The percentile with this number, from 0 to 100.
     Percentile(f64),
@@ -53,7 +47,7 @@ impl Stat {
     /// Parses a list of statistics such as `avg,p(95)`.
     ///
     /// # Errors
-    /// The list contains an unknown name.
+    /// The list contains an unknown name, or a percentile outside 0 to 100.
     pub fn list(text: &str) -> Result<Vec<Self>, StatError> {
         text.split(',').map(|word| word.trim().parse()).collect()
     }

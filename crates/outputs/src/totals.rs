@@ -22,14 +22,12 @@ pub enum Duration {
     Service,
 }
 
-/// The totals of all current loads.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     duration: Duration,
     loads: HashMap<u64, LoadTotals>,
 }
 
-/// The series of one load since its start.
 #[derive(Debug, Default)]
 struct LoadTotals {
     load: Arc<Load>,
@@ -91,7 +89,7 @@ impl Totals {
         }
     }
 
-    /// Processes the next fact, and emits the resulting points.
+    /// Adds the next fact to the totals, and emits the resulting points.
     pub(crate) fn take(&mut self, fact: &Fact, emit: &mut impl FnMut(&Point<'_>)) {
         let totals = self
             .loads
@@ -119,7 +117,6 @@ impl Totals {
     }
 }
 
-/// Converts one fact to points.
 struct Emitter<'a, F> {
     totals: &'a mut LoadTotals,
     at: At,

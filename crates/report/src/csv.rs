@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::Unit;
 use crate::chapter::{CSV, Part, Report};
 
-/// Writes the records of a report under their headers.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(CSV);
     let blocks = document.chapters.iter().flat_map(|it| &it.blocks);
@@ -17,7 +16,6 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     tables.collect()
 }
 
-/// Writes records under a header. Fields are quoted if necessary.
 fn table(head: &str, records: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut written = writer.write_record(head.split(','));

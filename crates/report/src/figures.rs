@@ -11,7 +11,6 @@ use crate::validity::{Validity, estimate_of};
 /// A table of figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureTable {
-    /// The subject of the table.
     pub title: String,
     /// The header of the first column, such as `scenario` or `connections`.
     pub first: &'static str,
@@ -29,7 +28,6 @@ pub struct FigureGroup {
 }
 
 impl FigureGroup {
-    /// Creates a group with its columns.
     pub fn new(
         title: impl Into<String>,
         label: impl Into<String>,
@@ -46,14 +44,11 @@ impl FigureGroup {
 /// The header of a column: a measured quantity with its unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureColumn {
-    /// The header, in up to two lines.
     pub head: [String; 2],
-    /// The unit of the column's values.
     pub unit: Unit,
 }
 
 impl FigureColumn {
-    /// Creates a column of values in one unit.
     pub fn new(head: [&str; 2], unit: Unit) -> Self {
         let head = head.map(str::to_owned);
         Self { head, unit }
@@ -104,7 +99,6 @@ pub struct FigureCell {
     /// The worst validity of the usable values: invalid if no block is usable, `None` if nothing
     /// was measured.
     pub validity: Option<Validity>,
-    /// Text that replaces the number.
     pub words: Option<String>,
 }
 
@@ -128,14 +122,12 @@ impl FigureCell {
         }
     }
 
-    /// Returns the median, if there is one.
     pub fn median(&self) -> Option<f64> {
         Some(self.estimate.as_ref()?.median)
     }
 }
 
 impl FigureTable {
-    /// Converts the table to the common table layout.
     pub fn laid_out(&self) -> Table {
         let row = |row: &FigureRow| Row {
             validity: row.validity,

@@ -11,7 +11,6 @@ pub struct FlameGraph {
     pub file: String,
     /// The title, which names the gateway or the comparison.
     pub title: String,
-    /// An explanation for the reader.
     pub text: String,
     /// One line for each stack: its functions from the outermost to the innermost, separated by
     /// semicolons, and its width in nanoseconds of CPU time per request. A difference has two

@@ -6,7 +6,6 @@ use crate::chapter::{
 use crate::table::{Cell, Column, Group, Row, Table};
 use crate::text;
 
-/// Writes a report as Markdown.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(MARKDOWN);
     let chapters = &document.chapters;

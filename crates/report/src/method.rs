@@ -10,7 +10,6 @@ const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 /// A section of docs/METHOD.md, converted to HTML.
 #[derive(Debug, Serialize)]
 pub struct Section {
-    /// The heading of the section.
     pub title: String,
     /// The id of the section on the page, for links.
     pub anchor: String,
@@ -30,7 +29,6 @@ pub fn sections(titles: &[&str]) -> Vec<Section> {
     titles.iter().filter_map(named).collect()
 }
 
-/// Returns the anchor of the section with this heading.
 pub fn anchor(title: &str) -> String {
     let title = title.to_lowercase();
     let words = title.split(|c: char| !c.is_alphanumeric());

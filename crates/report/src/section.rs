@@ -13,7 +13,6 @@ pub struct Section {
     /// The section's anchor: lowercase words, joined by hyphens.
     pub id: &'static str,
     pub heading: &'static str,
-    /// An explanation of the section's table.
     pub explanation: &'static str,
     pub table: FigureTable,
     /// The section's flame graphs, each in a file next to the page.

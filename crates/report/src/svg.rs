@@ -35,7 +35,6 @@ impl Svg {
         }
     }
 
-    /// Draws a straight line.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (x1, y1, x2, y2) = (px(from.0), px(from.1), px(to.0), px(to.1));
         self.push(&format!(
@@ -71,7 +70,6 @@ impl Svg {
         ));
     }
 
-    /// Draws a disc with a tooltip.
     pub fn dot(&mut self, class: &str, center: (f64, f64), radius: f64, tip: &str) {
         let (cx, cy, r) = (px(center.0), px(center.1), px(radius));
         let tip = escape(tip);
@@ -80,7 +78,6 @@ impl Svg {
         ));
     }
 
-    /// Draws a polyline through the points.
     pub fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
         if points.is_empty() {
             return;
@@ -123,12 +120,10 @@ impl Svg {
         self.push(&format!(r#"<g class="{class}">"#));
     }
 
-    /// Ends the innermost group.
     pub fn end_group(&mut self) {
         self.push("</g>");
     }
 
-    /// Returns the finished element.
     pub fn finish(self) -> String {
         let (width, height) = (px(self.width), px(self.height));
         let [id, title, description] =
@@ -180,7 +175,6 @@ fn path_through(points: &[(f64, f64)]) -> String {
     path
 }
 
-/// Formats a coordinate with at most one decimal.
 fn px(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     // Adding zero turns -0 into 0.

@@ -20,7 +20,7 @@ pub struct Table {
 pub struct Group {
     /// The name of the phase, or of another property that the columns share.
     pub phase: String,
-    /// The load as text.
+    /// A text that distinguishes the group, such as its load; may be empty.
     pub label: String,
     /// At least one column.
     pub columns: Vec<Column>,
@@ -32,14 +32,12 @@ pub struct Column {
     /// The two lines of the header: the name, and a text that distinguishes columns of the same
     /// name.
     pub head: [String; 2],
-    /// The scale of the column's values.
     pub scale: UnitScale,
 }
 
 /// A column of cells, from top to bottom.
 pub struct Lane {
     pub column: Column,
-    /// A cell for each row.
     pub cells: Vec<Cell>,
 }
 
@@ -47,7 +45,7 @@ pub struct Lane {
 pub struct Lanes {
     /// The name of the phase, or of another property that the columns share.
     pub phase: String,
-    /// The load as text.
+    /// A text that distinguishes the group, such as its load; may be empty.
     pub label: String,
     pub lanes: Vec<Lane>,
 }
@@ -77,7 +75,6 @@ pub enum Cell {
     Invalid,
     /// There is no value, for the reason given.
     Absent(&'static str),
-    /// The median and range of the blocks.
     Value {
         median: String,
         /// The range, such as `39.8–41.6k`; empty for a single block.
@@ -117,7 +114,6 @@ impl Cell {
         }
     }
 
-    /// Marks the cell as the best in its column.
     pub fn mark_best(&mut self) {
         if let Self::Value { best, .. } = self {
             *best = true;
@@ -134,7 +130,6 @@ impl Cell {
         format!("{}{}", self.median(), self.signs())
     }
 
-    /// Returns the median or its replacement.
     pub fn median(&self) -> &str {
         match self {
             Self::Empty => "–",
@@ -167,7 +162,6 @@ impl Cell {
 }
 
 impl Row {
-    /// Creates a row for a variant or a part of it, with no cells yet.
     pub fn new(name: impl Into<String>, variant: &str) -> Self {
         Self {
             name: name.into(),
@@ -185,7 +179,6 @@ impl Column {
         Self::new([head, ""], scale)
     }
 
-    /// Creates a column whose header has up to two lines.
     pub fn new(head: [&str; 2], scale: UnitScale) -> Self {
         let head = head.map(str::to_owned);
         Self { head, scale }
@@ -210,7 +203,6 @@ impl Column {
 }
 
 impl Lanes {
-    /// Puts columns under a common header.
     pub fn new(phase: &str, label: &str, lanes: Vec<Lane>) -> Self {
         Self {
             phase: phase.to_owned(),
@@ -234,7 +226,6 @@ impl Lane {
         Self::in_scale(head, scale, found)
     }
 
-    /// Returns a column of estimates on the given scale.
     pub fn in_scale(
         head: [&'static str; 2],
         scale: UnitScale,
@@ -248,7 +239,6 @@ impl Lane {
         }
     }
 
-    /// Returns a column of counts.
     pub fn counts(head: [&'static str; 2], counts: impl Iterator<Item = Option<u64>>) -> Self {
         let cell =
             |it: Option<u64>| it.map_or(Cell::Empty, |count| Cell::words(grouped(count as f64)));

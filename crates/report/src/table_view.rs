@@ -35,7 +35,6 @@ struct RowView {
     /// The row's validity; `None` if it is valid or the row does not state it.
     validity: Option<&'static str>,
     absence: Option<String>,
-    /// The cells of each group.
     groups: Vec<Vec<CellView>>,
 }
 
@@ -47,7 +46,6 @@ struct CellView {
     class: &'static str,
 }
 
-/// Prepares a table for the page's templates.
 pub fn table_view(table: &Table, palette: &Palette) -> TableView {
     let column = |column: &Column| ColumnView {
         head: column.head.join(" ").trim().into(),
@@ -82,7 +80,7 @@ fn row_view(row: &Row, palette: &Palette) -> RowView {
 }
 
 fn cell_view(cell: &Cell) -> CellView {
-    // Only costs have ranks.
+    // The rank of a cost follows its range: `1.2–1.4 #2`.
     let (range, rank) = cell.range().rsplit_once('#').unwrap_or((cell.range(), ""));
     CellView {
         mark: cell.mark(),

@@ -10,7 +10,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Units, which must stay on the same line as the number before them.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"];
 
-/// The replacement for a tab.
 const TAB: &str = "    ";
 
 /// Cleans the text like [`clean_lines`], but puts it on one line: newlines and tabs become spaces.
@@ -127,12 +126,10 @@ pub fn without_middle(text: &str, columns: usize) -> String {
     format!("{begin}{end}")
 }
 
-/// Pads the text with spaces on the right.
 pub fn pad_end(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Pads the text with spaces on the left.
 pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }

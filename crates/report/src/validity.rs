@@ -7,11 +7,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
-    /// The figure may be used.
     Valid,
     /// The figure may be used, but something other than the gateway bounds or disturbs it.
     Limited,
-    /// The figure must not be used.
     Invalid,
 }
 

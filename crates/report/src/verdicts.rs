@@ -6,7 +6,6 @@ use crate::Validity;
 use crate::chapter::Text;
 use crate::format::ratio_and_interval;
 
-/// Returns the short name of a verdict.
 pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -17,7 +16,6 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the CSS class of a verdict.
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -27,7 +25,6 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Formats a verdict in the color of its CSS class.
 pub fn chip(verdict: Verdict) -> Text {
     Text::chip(class(verdict), word(verdict))
 }

@@ -8,10 +8,8 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_store::Outcome;
 use gatebench_testbed::{DriverError, Interrupted, Running};
 
-/// The remedy if a part of the trial does not work as expected.
 pub(crate) const READ_LOGS: &str = "read its logs in the trial's folder";
 
-/// A reason for ending a trial early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
     /// The user stopped the run.
@@ -52,7 +50,6 @@ impl Failure {
         running.death().as_ref().map(Self::from)
     }
 
-    /// Sets the phase of the failure.
     pub(crate) fn in_phase(self, phase: &str) -> Self {
         Self {
             phase: Some(phase.into()),
@@ -78,7 +75,6 @@ impl Failure {
         )
     }
 
-    /// The failure to keep a core from idling.
     pub(crate) fn of_keeper(error: &io::Error) -> Self {
         Self::environment(
             format!("cannot keep a core of the gateway awake: {error}"),

@@ -66,9 +66,7 @@ pub struct CheckRequest<'a> {
     pub scenarios: &'a [Scenario],
     /// The folder for rendered files and logs. Each scenario gets a folder in it.
     pub out: &'a Path,
-    /// The testbed that starts the gateway and the upstream.
     pub testbed: &'a Testbed,
-    /// Ends the check early when it is raised.
     pub interrupt: &'a Interrupt,
 }
 
@@ -94,7 +92,7 @@ pub enum CheckOutcome {
     NotSupported(Vec<String>),
     /// The cases were sent; some may have failed.
     Asked(ParityRecord),
-    /// The check could not send the cases.
+    /// The check could not be completed.
     Failed {
         culprit: Culprit,
         reason: String,
@@ -117,9 +115,8 @@ impl Checked {
     }
 }
 
-/// Returns the default scenarios of a check: the contract for every gateway, then all of the
-/// library's scenarios that have cases. Scenarios with more than 100 routes or 1,000 consumers are
-/// omitted, because they are meant for measurements.
+/// Returns the default scenarios of a check: the contract for every gateway, then the library's
+/// scenarios that have cases, except those with more than 100 routes or 1,000 consumers.
 ///
 /// # Errors
 /// A file has mistakes.
@@ -158,14 +155,13 @@ pub fn find_gateway(
 /// Progress of a check, reported before and after each scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckStep<'a> {
-    /// The check of a scenario begins.
     Begun(&'a Scenario),
-    /// The check of a scenario has ended.
     Ended(&'a Checked),
 }
 
-/// Checks a gateway with each scenario in turn, and calls `report` before and after each. When it
-/// returns, all processes that it started have ended.
+/// Checks a gateway with each scenario in turn, and calls `report` before and after each. An
+/// interrupt ends the check early. All processes that were started have ended when the function
+/// returns.
 ///
 /// # Errors
 /// A scenario's folder in [`CheckRequest::out`] cannot be emptied or created.

@@ -16,7 +16,6 @@ use crate::lockstep::Member;
 use crate::outputs::TrialFeed;
 use crate::progress::{Observer, Progress, Step};
 
-/// The context of a trial, which its phases share.
 pub(crate) struct TrialContext<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) trial: &'a Trial,
@@ -32,11 +31,9 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) backend: Option<Backend>,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) observer: &'a dyn Observer,
-    /// The outputs of the trial, if there are any.
     pub(crate) outputs: Option<TrialFeed<'a>>,
     /// The completed repeats of the search that this trial continues, ordered by start time.
     pub(crate) earlier: Vec<TrialRecord>,
-    /// The first nonce tag of the run.
     pub(crate) first_tag: u16,
     /// This trial's membership in the lockstep of its block, if the block's trials run together.
     pub(crate) lockstep: Option<Member<'a>>,
@@ -45,16 +42,14 @@ pub(crate) struct TrialContext<'a> {
 /// The cores of this machine that a trial uses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrialCores {
-    /// All cores, without duplicates.
     pub(crate) all: Vec<usize>,
-    /// The gateway's cores.
     pub(crate) gateway: Vec<usize>,
     /// The gateway's cores, if no other part of the run uses them.
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
 /// Returns the cores of this machine in a placement, without duplicates. `gateway` contains the
-/// cores of the gateway, which do not count if it runs on another host.
+/// cores of the gateway, which are omitted if it runs on another host.
 pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize> {
     let gateway = match placement.gateway_is_elsewhere {
         true => &[],
@@ -80,12 +75,10 @@ impl<'a> TrialContext<'a> {
         self.plan.load_of(&self.trial.scenario).cold
     }
 
-    /// Returns the loads of this trial.
     pub(crate) fn phases(&self) -> &'a [Phase] {
         &self.plan.load_of(&self.trial.scenario).phases
     }
 
-    /// Returns the cores of this machine that this trial uses.
     pub(crate) fn cores(&self) -> TrialCores {
         let placement = &self.plan.placement;
         let gateway = match placement.gateway_is_elsewhere {
@@ -100,7 +93,7 @@ impl<'a> TrialContext<'a> {
         }
     }
 
-    /// Returns the cores of the gateway, if gatebench starts it.
+    /// Returns the cores of the gateway; empty if gatebench does not start it.
     pub(crate) fn gateway_cores(&self) -> &'a [usize] {
         self.variant
             .setup()

@@ -27,7 +27,6 @@ pub enum RunnerError {
     /// A file cannot be read, or its content is not accepted.
     #[error("{message}")]
     File {
-        /// The path of the file.
         path: std::path::PathBuf,
         message: String,
         remedy: String,

@@ -35,10 +35,8 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 /// extends the deadline, so this also limits the time, to about a minute at [`BODY_BYTES_PER_MS`].
 const READ_BYTES_MAX: usize = 256 << 20;
 
-/// A whole response.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Response {
-    /// The bytes of the head.
     pub(crate) head: Vec<u8>,
     /// The body without its framing, or its first 16 MiB.
     pub(crate) body: Vec<u8>,
@@ -47,7 +45,6 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     /// The times that the upstream returned with the nonce.
     pub(crate) times: Option<Times>,
-    /// True if the request was HEAD.
     is_head: bool,
 }
 
@@ -151,7 +148,6 @@ pub(crate) fn read_response(
 }
 
 impl Response {
-    /// Sets the head, the status and the times.
     fn begin(&mut self, head: &[u8]) {
         self.head = head.to_vec();
         let times = |head: &Head<'_>| head.field(TIMES_HEADER).and_then(Times::parse);

@@ -43,7 +43,6 @@ pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result
     }
 }
 
-/// Reads the ledger of one target.
 pub(crate) fn of_target(target: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Abort> {
     let request = Request::new("GET", LEDGER_PATH);
     let what = "the upstream does not report its ledger";
@@ -74,7 +73,6 @@ pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }
 
-/// Returns the increase in the ledger's counts.
 pub(crate) fn delta(before: &Snapshot, after: &Snapshot) -> LedgerDelta {
     LedgerDelta {
         requests: after.requests.saturating_sub(before.requests),

@@ -9,10 +9,9 @@ use gatebench_store::{LiveSecond, Outcome};
 use crate::outputs::Delivery;
 use crate::warning::Warning;
 
-/// Receives the events of a run. Several threads call the observer, but no measurement waits for
-/// it.
+/// Receives the events of a run. Several threads call the observer, including the thread that
+/// samples a load, so an observer must not block.
 pub trait Observer: Sync {
-    /// Receives an event.
     fn observe(&self, progress: Progress);
 }
 
@@ -28,7 +27,6 @@ impl<F: Fn(Progress) + Sync> Observer for F {
 pub enum Progress {
     /// The run directory exists; the first trial is next.
     RunStarted {
-        /// The run directory.
         dir: PathBuf,
         plan: Box<Plan>,
         /// The number of remaining trials. In a resumed run, it is lower than the number of trials
@@ -37,7 +35,6 @@ pub enum Progress {
         /// The expected duration of the remaining trials.
         left: Duration,
     },
-    /// A trial begins.
     TrialStarted {
         trial: Trial,
         /// The highest trial number in the plan. It exceeds the number of trials if the plan was
@@ -48,11 +45,8 @@ pub enum Progress {
     },
     /// The run skips some or all of its remaining trials, for this reason.
     EndedEarly(String),
-    /// The trial has reached this step.
     StepStarted(Step),
-    /// A load begins.
     PhaseStarted {
-        /// The name of the phase.
         name: String,
     },
     /// Figures of the running load, about four times a second.
@@ -74,7 +68,6 @@ pub enum Progress {
         /// The expected duration of all further trials.
         left: Duration,
     },
-    /// A problem that does not stop the run.
     Warning(Warning),
     /// Sending to an output has ended.
     Delivered(Delivery),
@@ -83,19 +76,15 @@ pub enum Progress {
 /// A step of a trial outside its loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The upstream is being started.
     UpstreamUp,
     /// The gateway's files are being rendered and checked, and the gateway is being started.
     GatewayUp,
-    /// Parity is proven before the load.
     ParityBefore,
     /// The trial waits for an idle machine before a load.
     Settling,
     /// A route is changed repeatedly through the gateway's admin interface.
     Admin,
-    /// Parity is proven again after the load.
     ParityAfter,
-    /// The gateway and the upstream are being stopped.
     Down,
 }
 
@@ -118,11 +107,9 @@ impl Step {
 /// directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
-    /// The name of the phase.
     pub name: String,
     /// Responses per second of the measurement.
     pub completed_per_second: f64,
-    /// The number of responses.
     pub completed: u64,
     /// The total number of requests without a response, failed attempts to connect, responses that
     /// failed a check, and dropped arrivals.
@@ -136,7 +123,6 @@ pub struct PhaseSummary {
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSummary {
-    /// The run directory.
     pub dir: PathBuf,
     /// The number of trials in the plan.
     pub planned: u32,
@@ -144,14 +130,12 @@ pub struct RunSummary {
     pub completed: u32,
     /// The number of trials whose gateway does not support the scenario or its load.
     pub not_supported: u32,
-    /// The number of failed trials.
     pub failed: u32,
     /// True if the user stopped the run before its end.
     pub interrupted: bool,
 }
 
 impl RunSummary {
-    /// Counts a trial that ended.
     pub(crate) fn count(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Completed => self.completed += 1,

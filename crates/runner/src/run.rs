@@ -50,7 +50,6 @@ const ENVIRONMENT_FAILURES_MAX: u32 = 2;
 pub struct RunRequest {
     /// The plan and its gateways, from [`crate::prepare()`] or [`crate::prepare_resume`].
     pub prepared: Prepared,
-    /// The run directory.
     pub out: PathBuf,
     /// True if `out` contains a run to resume.
     pub resume: bool,
@@ -68,8 +67,9 @@ pub struct RunRequest {
 }
 
 /// Runs the plan. Every finished trial, or group of trials that run together, is on disk before the
-/// next one starts. A failed trial is kept with its reason, and the run continues. During the run,
-/// all threads of this process avoid the gateway's cores, if there are other cores.
+/// next one starts. A failed trial is kept with its reason, and the run continues. Before the first
+/// trial, the threads of this process move to the cores of the load generator and the upstream, if
+/// there are any, and return at the end of the run.
 ///
 /// A resumed run repeats the trials that are missing or were interrupted, and the failed trials
 /// whose failure was not caused by their gateway or by a file.
@@ -187,7 +187,6 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     })
 }
 
-/// Returns the facts about a pod and its node for the manifest.
 fn pod_facts(pods: &Pods, pod: &Pod) -> serde_json::Value {
     let node = pods.node(pod);
     serde_json::json!({
@@ -228,7 +227,6 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     })
 }
 
-/// Runs the trials in order.
 struct RunLoop<'a> {
     request: &'a RunRequest,
     interrupt: &'a Interrupt,

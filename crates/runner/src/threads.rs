@@ -6,7 +6,6 @@ use gatebench_testbed::probe::allowed_cores;
 use rustix::process::{Pid, nice};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// The lowest priority.
 const NICE: i32 = 19;
 
 /// Returns the cores that this process may use except `used`, for threads that must not disturb a

@@ -10,17 +10,13 @@ pub enum Warning {
     /// A gateway that only the suite or `all` names is not installed, and is omitted.
     #[error("gateway {gateway} is omitted: {reason}; {remedy}")]
     GatewayMissing {
-        /// The gateway's name.
         gateway: String,
-        /// The error.
         reason: String,
-        /// The steps that install the gateway.
         remedy: String,
     },
     /// The project has not tested the gateway's folder with this version.
     #[error("{what}; `gatebench check gateway {gateway}` tests everything that the folder claims")]
     GatewayUnproven {
-        /// The gateway's name.
         gateway: String,
         /// The installed version and the tested versions.
         what: String,
@@ -28,9 +24,7 @@ pub enum Warning {
     /// Unavailable sizes of the suite are omitted.
     #[error("{}", sizes_missing(sizes, *cores, host.as_deref()))]
     SizesMissing {
-        /// The unavailable sizes.
         sizes: Vec<String>,
-        /// The number of available cores.
         cores: usize,
         /// The host that gateways run on; `None` for this machine.
         host: Option<String>,
@@ -41,7 +35,6 @@ pub enum Warning {
         sizes.join(" and ")
     )]
     SizesWithoutNode {
-        /// The sizes without a pod.
         sizes: Vec<String>,
         /// The scheduler's message, a sentence.
         said: String,
@@ -53,7 +46,6 @@ pub enum Warning {
          LimitNOFILE={needed} for a service) to use all connections"
     )]
     ConnectionsFewer {
-        /// The load profile.
         load: String,
         /// The largest requested number of connections.
         asked: u32,
@@ -82,9 +74,7 @@ pub enum Warning {
         "{gateway} is limited to {limits} only by its cores, so it is never throttled: {why}; {remedy}"
     )]
     LimitsByCores {
-        /// The gateway's label.
         gateway: String,
-        /// The requested limits.
         limits: String,
         /// The reason why no group could be created.
         why: String,
@@ -104,7 +94,6 @@ pub enum Warning {
         "gateway {gateway} has changed since the run began: {what}; start a new run for comparable results"
     )]
     GatewayChanged {
-        /// The gateway's label.
         gateway: String,
         /// The change, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
@@ -112,11 +101,8 @@ pub enum Warning {
     /// The external load generator deviates from the plan, or does not report everything.
     #[error("{engine} {how}: {what}; omit --engine to use the built-in load generator")]
     ExternalGenerator {
-        /// The load generator's name and version.
         engine: String,
-        /// The kind of difference.
         how: &'static str,
-        /// The differences.
         what: String,
     },
     /// The command line names gateways, but the specification starts none of them.
@@ -124,20 +110,13 @@ pub enum Warning {
         "the specification '{specification}' starts no gateway, so --gateway has no effect; add the step \
          `start_gateway` to measure one"
     )]
-    GatewaysUnused {
-        /// The specification's name.
-        specification: String,
-    },
+    GatewaysUnused { specification: String },
     /// A specification sets threads, but the load generator sets its own number.
     #[error(
         "the specification requests {asked} threads, but {engine} chooses its own number; use --engine \
          wrk to set it"
     )]
-    ThreadsOfItsOwn {
-        /// The requested number of threads.
-        asked: u32,
-        engine: String,
-    },
+    ThreadsOfItsOwn { asked: u32, engine: String },
     /// A resumed run uses instruments that differ from those at its start.
     #[error(
         "the run began with different settings: {what}; start a new run for comparable results"
@@ -154,24 +133,18 @@ pub enum Warning {
     #[error(
         "outputs receive nothing, because {engine} does not report figures per second; omit --engine to use the built-in load generator"
     )]
-    OutputsWithoutRequests {
-        /// The load generator's name and version.
-        engine: String,
-    },
+    OutputsWithoutRequests { engine: String },
     /// The trial continues after this error.
     #[error("trial {number}: {text}")]
     Trial {
-        /// The number of the trial.
         number: u32,
         /// The problem and the remedy.
         text: String,
     },
-    /// A finished trial could not be written.
+    /// A trial could not be written.
     #[error("trial {number} could not be stored: {reason}; {remedy}")]
     TrialLost {
-        /// The number of the trial.
         number: u32,
-        /// The operating system's error.
         reason: String,
         remedy: String,
     },

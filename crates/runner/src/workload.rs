@@ -11,7 +11,6 @@ use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
 
 use crate::error::RunnerError;
 
-/// The load of a trial, without its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     /// The groups, at least one. The direct variant and the null gateway strip no prefixes, so
@@ -25,8 +24,6 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// Returns the workload of a scenario for a variant.
-    ///
     /// # Errors
     /// The scenario's values cannot be generated, or do not fit its templates.
     pub(crate) fn of(scenario: &Scenario, variant: &Variant) -> Result<Self, DataError> {
@@ -71,12 +68,10 @@ impl Workload {
         Ok(self.groups.iter().zip(shapes).map(group).collect())
     }
 
-    /// The requests of all groups, in order.
     pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {
         self.groups.iter().flat_map(|group| &group.requests)
     }
 
-    /// The values for the templates.
     pub(crate) fn data(&self) -> Arc<DataSet> {
         Arc::clone(&self.data)
     }

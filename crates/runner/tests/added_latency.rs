@@ -81,7 +81,6 @@ const WAITED_SHARE_MAX: f64 = 0.33;
 const TAIL_NS_MAX: u64 = 2 * MS;
 /// The maximum wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The name of the threads that keep cores awake.
 const AWAKE: &str = "awake";
 /// The lowest priority: any other runnable thread goes first.
 const LOWEST_PRIORITY: i32 = 19;
@@ -398,7 +397,6 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
     outcomes
 }
 
-/// The median of each part over the repetitions.
 fn medians(found: &[Parts]) -> Parts {
     [0, 1, 2].map(|part| {
         let mut values: Vec<i64> = found.iter().map(|parts| parts[part]).collect();

@@ -30,7 +30,6 @@ pub struct Sides {
     /// Only [`compare_with_runs`] uses it: runs are assumed to vary by at least this much, even if
     /// their values happen to be equal.
     pub run_error: f64,
-    /// The direction in which values improve.
     pub direction: Direction,
 }
 

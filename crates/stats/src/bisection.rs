@@ -1,6 +1,6 @@
 //! Finds the point at which a condition becomes true.
 
-/// A number of steps that exhausts the 53 significant bits of an f64.
+/// Enough steps to narrow an interval to 2⁻⁶⁰ of its width; an f64 has 53 significant bits.
 pub(crate) const DIGITS: u32 = 60;
 
 /// Approximates the lowest number between `low` and `high` for which `holds` is true. `holds` must

@@ -8,8 +8,7 @@
 //!
 //! Resamples do not determine an end that lies beyond almost all of them: the most extreme of
 //! 100,000 means of 20 values is 4.4 standard errors from the mean, but 552 simultaneous
-//! comparisons require 5.1. In that case, each end is that of the bootstrap or of Student's t,
-//! whichever is farther from the mean.
+//! comparisons require 5.1. [`mean_interval`] then also considers Student's t.
 
 use crate::random::Random;
 use crate::spread::Spread;
@@ -27,7 +26,7 @@ const NORMAL: f64 = 1e6;
 
 /// Returns the interval of the mean of at least two values at `confidence` (such as 0.95). If fewer
 /// than [`BEYOND_MIN`] resamples are beyond an end, each end is that of the bootstrap or of
-/// Student's t, whichever is farther from the mean. The result depends only on the arguments.
+/// Student's t, whichever is farther from the mean.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;

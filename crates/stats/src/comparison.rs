@@ -8,8 +8,8 @@ use crate::spread::Spread;
 use crate::verdict::{Direction, MIN_BLOCKS, Verdict, judge};
 use crate::{Interval, bootstrap, holm};
 
-/// The confidence of the interval of a single comparison. Holm's correction raises it if there are
-/// several.
+/// The confidence of the interval of a single comparison. Holm's correction may raise it if there
+/// are several.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The minimum number of blocks for a bootstrap interval. With fewer, the resamples are too similar
@@ -19,11 +19,9 @@ pub const BOOTSTRAP_BLOCKS: usize = 20;
 /// The values of two variants in the same blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The values to compare with.
     pub baseline: Vec<f64>,
-    /// The values to be judged, in the same order of blocks.
+    /// The values to be judged, in the baseline's order of blocks.
     pub candidate: Vec<f64>,
-    /// The direction in which values improve.
     pub direction: Direction,
 }
 
@@ -32,7 +30,6 @@ pub struct Pair {
 pub struct Rule {
     /// The smallest effect that matters: 0.02 is two percent.
     pub smallest_effect: f64,
-    /// The seed of the bootstrap.
     pub seed: u64,
 }
 
@@ -42,8 +39,7 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over at least [`BOOTSTRAP_BLOCKS`] blocks. If too few resamples are beyond an
-    /// end, each end is that of the bootstrap or of Student's t, whichever is farther out.
+    /// The bootstrap of at least [`BOOTSTRAP_BLOCKS`] blocks ([`bootstrap::mean_interval`]).
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -62,17 +58,14 @@ pub struct Comparison {
     /// The ratio's interval, at the confidence that all comparisons together require; `None` with
     /// fewer than [`MIN_BLOCKS`] blocks or fewer than [`crate::MIN_RUNS`] baseline runs.
     pub interval: Option<Interval>,
-    /// The interval's method; `None` without an interval.
     pub method: Option<Method>,
     /// The p-value of the sign-flip test, as a check on the interval. `None` without blocks, with
     /// more than 20 blocks, for a repeated interval, and for runs that are not paired.
     pub sign_flip_p: Option<f64>,
-    /// The verdict on the candidate, given the smallest effect that matters.
     pub verdict: Verdict,
 }
 
 impl Comparison {
-    /// Creates a comparison of this number of blocks without an interval.
     pub(crate) fn without_interval(ratio: f64, blocks: usize) -> Self {
         Self {
             ratio,
@@ -151,15 +144,11 @@ pub fn compare_all_weighed(
     compared.collect()
 }
 
-/// The hypotheses about one pair.
 struct Hypotheses {
     logs: Vec<f64>,
-    /// The p-value of the hypothesis that the values do not differ; `None` with fewer than
-    /// [`MIN_BLOCKS`] blocks.
     p_value: Option<f64>,
     spoiled: Spoiled,
-    /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
-    /// [`Spoiled::p_value`] is.
+    /// The result of [`Spoiled::p_value`].
     spoiled_p: Option<f64>,
 }
 
@@ -181,7 +170,6 @@ impl Hypotheses {
     }
 }
 
-/// Adds the interval and the verdict.
 fn settle(found: &mut Comparison, logs: &[f64], direction: Direction, confidence: f64, rule: Rule) {
     let spread = Spread::of(logs);
     let (method, ends) = if logs.len() < BOOTSTRAP_BLOCKS {

@@ -14,9 +14,7 @@ pub struct Difference {
     /// The mean of the blocks' differences, candidate − baseline; the median if there is no
     /// interval.
     pub effect: f64,
-    /// The smallest difference of a block.
     pub min: f64,
-    /// The largest difference of a block.
     pub max: f64,
     pub blocks: usize,
     /// The interval of the mean; `None` with fewer than [`MIN_BLOCKS`] blocks.

@@ -1,4 +1,4 @@
-//! Values with their spread.
+//! Summarizes values by their median and range.
 
 use serde::Serialize;
 
@@ -6,11 +6,8 @@ use serde::Serialize;
 /// interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The median of the blocks.
     pub median: f64,
-    /// The smallest value of a block.
     pub min: f64,
-    /// The largest value of a block.
     pub max: f64,
     pub blocks: usize,
     /// The confidence interval; `None` unless the caller of [`Self::of_blocks`] adds one.
@@ -51,7 +48,7 @@ impl Estimate {
         })
     }
 
-    /// Reports whether the ranges of two estimates overlap. Such estimates are not ranked.
+    /// Reports whether the ranges of two estimates overlap or touch.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.min <= other.max && other.min <= self.max
     }

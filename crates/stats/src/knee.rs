@@ -3,7 +3,7 @@
 //! Source: L. Kleinrock, *Power and Deterministic Rules of Thumb for Probabilistic Problems in
 //! Computer Communications*, International Conference on Communications 1979. Power is throughput ÷
 //! response time, and the knee is the point of greatest power, at which a straight line from the
-//! origin touches the curve. The knee depends neither on units nor on the range of the measurement.
+//! origin touches the curve. The knee does not depend on the units.
 
 /// Returns the index of the first point with the greatest power, given pairs of throughput and
 /// response time. Returns `None` if no pair consists of two positive, finite figures.

@@ -1,6 +1,6 @@
 //! Pure statistics: estimates, trustworthy percentiles, comparisons and their verdicts, capacity,
 //! scalability, trends, changes and leaks. The crate uses no clock and no I/O, and derives all
-//! randomness from a seed. Every published method cites its source.
+//! randomness from seeds.
 
 pub mod apart;
 mod bisection;

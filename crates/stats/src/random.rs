@@ -12,7 +12,6 @@ pub struct Random {
 }
 
 impl Random {
-    /// Creates a generator that produces the same numbers for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -31,7 +30,8 @@ impl Random {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
 
-    /// Returns a random number between 0 and 1, both excluded.
+    /// Returns a random number above 0 and at most 1. Rounding yields exactly 1 with probability
+    /// 2⁻⁵³.
     pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }

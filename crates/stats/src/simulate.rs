@@ -1,4 +1,4 @@
-//! Noise of known kinds, for simulations whose true values must be known.
+//! Random noise with known distributions, for simulations.
 
 use std::f64::consts::PI;
 
@@ -11,14 +11,13 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Creates a source that produces the same noise for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self {
             random: Random::seeded(seed),
         }
     }
 
-    /// Draws a uniform value between 0 and 1.
+    /// Draws a uniform value above 0 and at most 1.
     pub fn uniform(&mut self) -> f64 {
         self.random.uniform()
     }
@@ -61,7 +60,6 @@ impl Drift {
         }
     }
 
-    /// Returns the next value.
     pub fn next(&mut self, noise: &mut Noise) -> f64 {
         let shock = (1.0 - self.memory * self.memory).sqrt() * noise.normal();
         self.value = self.memory * self.value + shock;

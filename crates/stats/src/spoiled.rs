@@ -1,4 +1,5 @@
-//! Blocks that have no value because a side spoiled them: it dropped requests, failed or ended.
+//! Blocks that have no value because a side spoiled them, for example by dropping requests or by
+//! exiting.
 //!
 //! Omitting such a block would reward a side that collapses when it is slow. Instead, the block
 //! counts against the side that spoiled it: no verdict favors that side, regardless of the other

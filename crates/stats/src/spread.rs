@@ -4,7 +4,6 @@
 use crate::student;
 use crate::verdict::Reading;
 
-/// The maximum number of blocks to suggest.
 const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
 /// The mean and the standard deviation of values, such as the blocks' log ratios or differences.

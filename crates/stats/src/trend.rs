@@ -18,7 +18,7 @@ const EXACT_POINTS_MAX: usize = 30;
 /// The trend of a series over its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// The two-sided p-value of the hypothesis that the order of the values is random.
+    /// The two-sided p-value of the hypothesis that the values have no trend.
     pub p: f64,
     /// The Theil–Sen slope times the length of the series, relative to the absolute median: 0.1 is
     /// a rise of ten percent.
@@ -70,7 +70,7 @@ fn mann_kendall_p(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the sizes of the groups of equal values.
+/// Returns the sizes of the groups of two or more equal values.
 fn tie_sizes(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -9,13 +9,12 @@ pub const MIN_BLOCKS: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Higher is better, as for throughput.
     HigherIsBetter,
-    /// Lower is better, as for latency and CPU time.
     LowerIsBetter,
 }
 
-/// The verdict on the candidate of a comparison.
+/// The verdict on the candidate of a comparison. It follows from the interval, unless spoiled
+/// blocks change it ([`crate::Spoiled::weigh`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
@@ -35,10 +34,7 @@ pub enum Verdict {
     },
     /// There are too few values for a verdict: fewer than [`MIN_BLOCKS`] blocks, or fewer than
     /// [`crate::MIN_RUNS`] baseline runs.
-    TooFewBlocks {
-        /// The number of blocks or baseline runs so far.
-        blocks: usize,
-    },
+    TooFewBlocks { blocks: usize },
 }
 
 /// The position of an interval of log ratios relative to zero and to the smallest effect that
@@ -46,7 +42,6 @@ pub enum Verdict {
 pub(crate) struct Reading {
     /// True if the interval is between the smallest effects that matter in the two directions.
     within: bool,
-    /// True if the interval is entirely above or entirely below zero.
     excludes_zero: bool,
 }
 

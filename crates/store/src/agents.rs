@@ -13,7 +13,7 @@ pub struct AgentsRecord {
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
-    /// The agents in the order of the command line.
+    /// In the order of the command line.
     pub each: Vec<AgentRecord>,
 }
 
@@ -64,7 +64,6 @@ pub struct AgentRecord {
 /// time on the upstream's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HalvesRecord {
-    /// True if the agent and the upstream read the same clock.
     pub clock_is_shared: bool,
     /// The maximum error of the known halves, in either direction; 0 for a shared clock.
     pub uncertainty_ns: u64,

@@ -58,13 +58,10 @@ impl Counts {
 /// The exact statistics of a histogram's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactSum {
-    /// The number of values.
     pub count: u64,
     /// The sum of the values, saturating at the maximum of the type.
     pub sum_ns: u64,
-    /// The smallest value.
     pub min_ns: u64,
-    /// The largest value.
     pub max_ns: u64,
     /// The number of values beyond the histogram's range, which are recorded at its edge.
     pub clamped: u64,
@@ -73,17 +70,14 @@ pub struct ExactSum {
 /// The record of one group of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupRecord {
-    /// The name of the group in the scenario.
     pub name: String,
     /// The group's share of the phase's load, or the group's own load.
     pub shape: Shape,
     pub counts: Counts,
-    /// The number of responses with at least one failed check.
     pub failing_checks: u64,
     /// The exact sums by `metric.class`, as in the phase.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// The group's response times.
     #[serde(default)]
     pub response: TimeFigures,
     /// The group's requests, in the scenario's order.
@@ -100,9 +94,7 @@ pub struct RouteRecord {
     pub sent: u64,
     /// Requests among `sent` that received a complete response, no matter how late.
     pub completed: u64,
-    /// Requests without a response.
     pub failed: u64,
-    /// Responses with at least one failed check.
     pub failing_checks: u64,
     /// The response times of all requests that were sent, with 2 significant digits. A request
     /// without a response counts with the time that it waited.
@@ -113,17 +105,12 @@ pub struct RouteRecord {
 /// The statistics of a set of times. A percentile with fewer than ten values beyond it is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeFigures {
-    /// The number of values.
     pub count: u64,
     /// The exact mean of the values; `None` if there are no values.
     pub mean_ns: Option<u64>,
-    /// The median.
     pub p50_ns: Option<u64>,
-    /// The 90th percentile.
     pub p90_ns: Option<u64>,
-    /// The 99th percentile.
     pub p99_ns: Option<u64>,
-    /// The 99.9th percentile.
     pub p99_9_ns: Option<u64>,
     /// The exact maximum; `None` if there are no values.
     pub max_ns: Option<u64>,

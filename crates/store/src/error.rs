@@ -13,38 +13,25 @@ pub enum StoreError {
     Io {
         /// The operation as a verb, such as `create`, `write` or `read`.
         doing: &'static str,
-        /// The file or directory.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
     /// Another process is writing a run into the directory.
     #[error("another gatebench run is writing to {}", dir.display())]
-    Locked {
-        /// The run directory.
-        dir: PathBuf,
-    },
+    Locked { dir: PathBuf },
     /// The directory already contains a run.
     #[error("{} already contains a run", dir.display())]
-    AlreadyARun {
-        /// The run directory.
-        dir: PathBuf,
-    },
+    AlreadyARun { dir: PathBuf },
     /// The directory has no manifest.
     #[error("{} is not a run directory: it has no manifest.json", dir.display())]
-    NotARun {
-        /// The directory.
-        dir: PathBuf,
-    },
+    NotARun { dir: PathBuf },
     /// A newer gatebench wrote the document.
     #[error(
         "{} has schema version {found}, but this gatebench supports only versions up to {known}",
         path.display()
     )]
     NewerSchema {
-        /// The document.
         path: PathBuf,
-        /// The version of the document.
         found: u32,
         /// The newest version that this program reads.
         known: u32,
@@ -52,7 +39,6 @@ pub enum StoreError {
     /// A file is damaged.
     #[error("{} is damaged: {reason}", path.display())]
     Corrupt {
-        /// The file.
         path: PathBuf,
         /// The damage, with its location if known.
         reason: String,
@@ -62,25 +48,17 @@ pub enum StoreError {
         "{} is a symbolic link, which gatebench does not follow inside a run directory",
         path.display()
     )]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// The index of a folder of runs cannot be used.
     #[error("cannot use the index {}: {reason}", path.display())]
     Index {
-        /// The index.
         path: PathBuf,
         /// SQLite's message.
         reason: String,
     },
     /// The caller passed a record that contradicts itself, which is a bug in gatebench.
     #[error("the record of trial {trial} cannot be stored: {reason}")]
-    Inconsistent {
-        trial: u32,
-        /// The contradiction.
-        reason: String,
-    },
+    Inconsistent { trial: u32, reason: String },
 }
 
 impl StoreError {

@@ -7,7 +7,6 @@ use crate::StoreError;
 use crate::below::Below;
 use crate::run::TRIALS;
 
-/// The maximum number of listed files.
 const FILES_MAX: usize = 2_000;
 /// The maximum depth of listed subfolders.
 const DEPTH_MAX: u32 = 6;

@@ -27,7 +27,6 @@ pub struct TaggedInterval {
     pub tag: String,
     /// The start of the interval, counted from the start of the phase's measurement.
     pub start_ns: u64,
-    /// The length of the interval.
     pub duration_ns: u64,
     /// The values in nanoseconds.
     pub histogram: Histogram<u64>,
@@ -41,10 +40,8 @@ pub struct HistogramLog<'a, W: Write> {
 /// The reason why a histogram cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
-    /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The histogram cannot be serialized.
     #[error("{0}")]
     Form(String),
 }
@@ -89,7 +86,6 @@ impl<'a, W: Write> HistogramLog<'a, W> {
     }
 }
 
-/// Writes the log of a trial.
 pub(crate) fn write(
     folder: &Path,
     record: &TrialRecord,

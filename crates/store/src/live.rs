@@ -29,34 +29,29 @@ const READ_MAX: u64 = 32 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LiveEvent {
-    /// The trial begins.
     Trial {
         began: Timestamp,
         /// The expected duration of this and all remaining trials.
         left_seconds: f64,
     },
-    /// The trial has reached this step.
-    Step { step: String },
-    /// A load begins.
+    Step {
+        step: String,
+    },
     Phase {
-        /// The name of the phase.
         phase: String,
     },
-    /// The load warms up.
     WarmUp {
         /// The current number of responses per second.
         completed_per_second: f64,
         /// The number of requests without a response so far.
         failed: u64,
     },
-    /// A second of the measurement is complete.
     Second(LiveSecond),
 }
 
 /// A second of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveSecond {
-    /// The name of the phase.
     pub phase: String,
     /// The second of the measurement, counted from 0.
     pub second: u32,

@@ -14,7 +14,6 @@ pub struct Manifest {
     pub schema: u32,
     /// The version of gatebench that began the run.
     pub gatebench: String,
-    /// The time at which the run began.
     pub created: Timestamp,
     pub status: Status,
     /// The command-line arguments, starting with the program.
@@ -80,7 +79,6 @@ pub struct GatewayIdentity {
 pub struct ExternalGenerator {
     /// The load generator's name: `wrk`, `h2load` or `k6`.
     pub name: String,
-    /// The version that the program prints.
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,

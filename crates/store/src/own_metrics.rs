@@ -13,7 +13,6 @@ pub struct OwnMetricsRecord {
     pub failed: u64,
     /// The size of the largest response body, in bytes.
     pub bytes_max: u64,
-    /// The duration of the longest fetch.
     pub took_ns_max: u64,
     /// The growth of the gateway's own request count from the first to the last successful fetch.
     pub requests: u64,
@@ -33,7 +32,6 @@ pub struct OwnAuditRecord {
     pub requests: u64,
     /// The number of requests that received a whole response.
     pub completed: u64,
-    /// The number of requests that were sent.
     pub sent: u64,
     /// The number of requests that received no response but reached the upstream, so the gateway
     /// must have read them.

@@ -17,11 +17,9 @@ use crate::own_metrics::OwnMetricsRecord;
 pub struct PhaseRecord {
     /// The name of the phase in the load profile, or of a load that the study added.
     pub name: String,
-    /// The requested load.
     pub shape: Shape,
     /// The start of the measurement, counted from the trial's `started`.
     pub began_ns: u64,
-    /// The length of the warm-up.
     pub warm_up_ns: u64,
     /// The actual length of the measurement.
     pub measure_ns: u64,
@@ -45,7 +43,6 @@ pub struct PhaseRecord {
     /// The numbers of responses that came from the upstream and of those that did not.
     #[serde(default)]
     pub trace: TraceCounts,
-    /// The figures about the load generator itself.
     #[serde(default)]
     pub engine: EngineFacts,
     /// The agents, if agents sent the load.
@@ -54,7 +51,6 @@ pub struct PhaseRecord {
     /// The usage of each component: `gateway`, `upstream`, `engine`.
     #[serde(default)]
     pub usage: BTreeMap<String, Usage>,
-    /// The state of the machine during the load.
     #[serde(default)]
     pub machine: MachineFacts,
     /// The growth of the upstream's ledger.
@@ -66,8 +62,8 @@ pub struct PhaseRecord {
     /// The change to the gateway during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeRecord>,
-    /// The failure of a target or of the control plane during the load; `None` if the load ended
-    /// before the failure was over.
+    /// The failure of a target or of the control plane during the load; `None` if there was no
+    /// failure, or if the load ended before the failure was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
     /// True if the other gateways of the block had the same load at the same time, on the same
@@ -89,7 +85,6 @@ pub struct PhaseRecord {
     /// The figures of an external load generator; `None` if gatebench's own engine sent the load.
     #[serde(default, alias = "foreign", skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,
-    /// The samples of the gateway's stacks, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
     /// The outcome of an adaptive warm-up, which ends when the CPU time per request has settled;
@@ -112,9 +107,7 @@ pub struct PhaseRecord {
 /// A warm-up that ends when the CPU time per request has settled, within these bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpRecord {
-    /// The minimum length of the warm-up.
     pub min_ns: u64,
-    /// The maximum length of the warm-up.
     pub max_ns: u64,
     /// True if the CPU time per request had settled at the end of the warm-up.
     pub settled: bool,
@@ -127,12 +120,9 @@ pub struct BinsRecord {
     /// The end of each bin, counted from the start of the measurement, which is the start of the
     /// first bin.
     pub ends_ns: Vec<u64>,
-    /// The number of responses in each bin.
     pub responses: Vec<u64>,
-    /// The CPU time of the gateway in each bin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gateway_cpu_ns: Vec<u64>,
-    /// The CPU time of the upstream in each bin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstream_cpu_ns: Vec<u64>,
 }
@@ -162,7 +152,6 @@ pub struct ChangeRecord {
 /// A period in which the targets' weights did not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeighedRecord {
-    /// The requested weights.
     pub weights: Vec<u32>,
     /// The number of requests that each target received.
     pub requests: Vec<u64>,
@@ -185,7 +174,6 @@ pub struct SettleRecord {
     pub asked_load_per_core: f64,
     /// The load average per core at the end of the wait.
     pub load_per_core: f64,
-    /// The length of the wait.
     pub waited_ns: u64,
     /// True if the machine became idle.
     pub settled: bool,
@@ -204,7 +192,6 @@ pub struct CeilingRecord {
     pub answered_bytes: u64,
     /// The number of messages that came back.
     pub exchanges: u64,
-    /// The length of the measurement.
     pub measure_ns: u64,
 }
 
@@ -212,7 +199,6 @@ pub struct CeilingRecord {
 /// from the start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRecord {
-    /// The part that failed.
     #[serde(default, skip_serializing_if = "is_target")]
     pub part: FailingPart,
     /// The kind of failure: `slow`, `refusing` or `resetting`.
@@ -220,17 +206,15 @@ pub struct FailureRecord {
     /// The delay added to the target's responses, if the target was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
-    /// The start of the failure.
     pub began_ns: u64,
-    /// The end of the failure.
     pub over_ns: u64,
     /// The numbers of requests that each target received. The failing target, if any, is the first.
     /// `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
     /// The number of the gateway's retries: the requests that the targets received beyond those
-    /// that the load generator sent. Each request that never reached a target hides one retry.
-    /// Requests that a killed target received after its last report (for about a millisecond) are
-    /// not included.
+    /// that got a response or failed at the load generator. Each request that never reached a
+    /// target hides one retry. Requests that a killed target received after its last report (for
+    /// about a millisecond) are not included.
     pub sent_again: u64,
 }
 
@@ -260,7 +244,7 @@ pub struct TraceCounts {
     /// Responses with their own nonce and the upstream's times, from which `added` is computed.
     pub traced: u64,
     /// Responses without times that did not come from the upstream, such as cached responses, mocks
-    /// and refusals.
+    /// and refusals; all responses without times if the upstream has no ledger.
     pub never_reached_upstream: u64,
     /// The responses among `never_reached_upstream` that the scenario expects from the gateway
     /// itself, such as mocks and refusals.
@@ -305,11 +289,8 @@ pub struct Usage {
     pub pss_before_bytes: Option<u64>,
     /// The proportional set size after the load; `None` if it could not be read.
     pub pss_after_bytes: Option<u64>,
-    /// The largest number of open file descriptors at any sample.
     pub descriptors_max: u64,
-    /// The number of voluntary context switches.
     pub switches_voluntary: u64,
-    /// The number of involuntary context switches.
     pub switches_involuntary: u64,
     /// The time that the component's threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
@@ -371,11 +352,8 @@ pub struct CoreFrequency {
 /// The range of a core's frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrequencyRange {
-    /// The core's number.
     pub core: usize,
-    /// The lowest frequency.
     pub min_khz: u64,
-    /// The highest frequency.
     pub max_khz: u64,
 }
 
@@ -432,9 +410,7 @@ pub enum StepRole {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// The step met the objective.
     Held,
-    /// The step missed the objective.
     Missed,
     /// The step missed the objective, and something other than the gateway, the load generator and
     /// the upstream disturbed it. Only runs of earlier versions have this outcome. This version
@@ -446,9 +422,7 @@ pub enum StepOutcome {
 /// is `None` or empty. Only the rate is computed from other figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExternalFigures {
-    /// The name of the load generator.
     pub engine: String,
-    /// The command and its arguments.
     pub command: Vec<String>,
     /// The number of responses, divided by the length of the load generator's own measurement
     /// period in seconds.
@@ -456,11 +430,8 @@ pub struct ExternalFigures {
     /// The response times at the percentiles that the load generator printed, such as `99.9`.
     #[serde(default)]
     pub percentiles_ns: BTreeMap<String, u64>,
-    /// The shortest response time.
     pub min_ns: Option<u64>,
-    /// The mean response time.
     pub mean_ns: Option<u64>,
-    /// The longest response time.
     pub max_ns: Option<u64>,
     /// The results by check. The name of a check includes the groups that contain it: `login ›
     /// status is 200`.
@@ -469,7 +440,6 @@ pub struct ExternalFigures {
     /// The thresholds of the user's script; true for each that was met.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, bool>,
-    /// The groups of the user's script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     /// The load generator's other metrics, by name and statistic, in its own units.
@@ -488,7 +458,6 @@ pub struct ExternalFigures {
 pub struct ExternalCheck {
     /// The number of passes; `None` if the load generator counts only failures.
     pub passed: Option<u64>,
-    /// The number of failures.
     pub failed: u64,
 }
 
@@ -512,11 +481,8 @@ pub struct WireFacts {
 pub struct UpstreamWire {
     /// The number of requests that the upstream began to receive.
     pub requests: u64,
-    /// The number of accepted connections.
     pub connections: u64,
-    /// The number of requests over HTTP/1.0.
     pub http10: u64,
-    /// The number of requests over HTTP/2.
     pub http2: u64,
     /// The number of field lines in all requests.
     pub fields: u64,
@@ -542,18 +508,15 @@ pub struct GatewayWire {
 pub struct AdminLoadRecord {
     /// The number of the scenario's routes, not counting the one that the calls change.
     pub routes: u64,
-    /// The interval between calls.
     pub every_ns: u64,
     /// The duration of each successful call, from its due time to the end of its response.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// The number of calls that failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
     /// The number of calls that were due during the load but were not made, because earlier calls
     /// lasted until the end of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unmade: BTreeMap<AdminVerb, u64>,
-    /// A description of the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }

@@ -52,9 +52,7 @@ pub struct TrialRecord {
 /// The kernel's source of time, such as `tsc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSource {
-    /// The clock source at the beginning of the trial.
     pub began: String,
-    /// The clock source at the end of the trial.
     pub ended: String,
 }
 
@@ -70,7 +68,6 @@ pub enum Outcome {
         /// The names of the policies, such as `api_key`.
         policies: Vec<String>,
     },
-    /// The trial could not be completed.
     Failed {
         /// The cause of the failure.
         culprit: Culprit,
@@ -175,7 +172,6 @@ pub struct ParityRecord {
     pub cases: Vec<ParityCaseRecord>,
     /// The number of routes that must respond.
     pub routes_expected: u32,
-    /// The number of routes that responded.
     pub routes_answering: u32,
 }
 
@@ -226,8 +222,8 @@ pub struct Buffering {
 pub struct AdminRecord {
     /// The number of the scenario's routes, not counting the one that the calls change.
     pub routes: u64,
-    /// The number of rounds that were begun. It is smaller than the scenario's number if a call
-    /// failed or the time limit was reached.
+    /// The number of rounds that were begun. It may be smaller than the scenario's number, because
+    /// a failed call or the time limit ends the rounds.
     pub rounds: u32,
     /// The durations of the calls by kind and round, each from before the connection is opened to
     /// the end of the response.

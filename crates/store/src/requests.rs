@@ -18,18 +18,15 @@ const CHECK: &str = "check_failed_";
 /// response ended or in which it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestsRow {
-    /// The name of the phase.
     pub phase: String,
     /// The second of the measurement, counted from 0. The row after the last second of the
     /// measurement contains the drain.
     pub second: u32,
-    /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Requests without a response, by the kind of error.
     pub errors: BTreeMap<String, u64>,
     /// Responses that failed a check, by the index of the check in the scenario.
     pub checks_failed: BTreeMap<usize, u64>,
-    /// Responses that failed at least one check.
     pub failing_checks: u64,
     /// Arrivals whose request was never sent.
     pub dropped: u64,
@@ -50,7 +47,6 @@ const COUNTS: [&str; 5] = [
     "busy",
 ];
 
-/// Writes the rows of a trial.
 pub(crate) fn write(folder: &Path, rows: &[RequestsRow]) -> Result<(), StoreError> {
     let outcomes = rows.iter().flat_map(|row| row.outcomes().into_keys());
     let outcomes: BTreeSet<String> = outcomes.collect();
@@ -61,7 +57,6 @@ pub(crate) fn write(folder: &Path, rows: &[RequestsRow]) -> Result<(), StoreErro
     table::write(&folder.join(FILE), header, rows)
 }
 
-/// Reads the rows of a trial; empty if the trial has no such file.
 pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
     table::read(&folder.join(FILE), RequestsRow::parse)
 }

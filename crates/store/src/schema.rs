@@ -32,7 +32,6 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, 
     serde_json::from_slice(text).map_err(corrupt)
 }
 
-/// Renders indented JSON with a final newline.
 pub(crate) fn render<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> {
     let mut json = serde_json::to_vec_pretty(value)
         .map_err(|error| StoreError::io("write", path, error.into()))?;

@@ -12,11 +12,9 @@ const FILE: &str = "series.csv";
 /// One second of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesRow {
-    /// The name of the phase.
     pub phase: String,
     /// The second of the measurement, counted from 0.
     pub second: u32,
-    /// The number of responses that were completed in this second.
     pub completed: u64,
     /// The number of requests that failed in this second, without a response or with a failed
     /// check.
@@ -46,15 +44,12 @@ pub struct SeriesRow {
 /// The resource usage of a component in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeriesUsage {
-    /// The CPU time used in the second.
     pub cpu_ns: u64,
     /// The anonymous resident memory at the end of the second.
     pub rss_anon_bytes: u64,
     /// The number of open file descriptors at the end of the second.
     pub descriptors: u64,
-    /// The number of voluntary context switches in the second.
     pub switches_voluntary: u64,
-    /// The number of involuntary context switches in the second.
     pub switches_involuntary: u64,
 }
 
@@ -71,7 +66,6 @@ const COLUMNS: [&str; 6] = [
 /// The column after those of the components.
 const OWN_REQUESTS: &str = "gateway_own_requests";
 
-/// The prefix of pool columns.
 const POOL: &str = "gateway_pool_";
 
 /// The prefix of columns with other figures from the gateway's own metrics.
@@ -89,7 +83,6 @@ const USAGE_COLUMNS: [&str; 5] = [
     "switches_involuntary",
 ];
 
-/// Writes the series of a trial.
 pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError> {
     let mut header: Vec<String> = COLUMNS.map(String::from).to_vec();
     for component in COMPONENTS {
@@ -104,7 +97,6 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
     table::write(&folder.join(FILE), header, rows)
 }
 
-/// Reads the series of a trial.
 pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
     table::read(&folder.join(FILE), parse)
 }

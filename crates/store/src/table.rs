@@ -9,7 +9,6 @@ use csv::StringRecord;
 use crate::below::Below;
 use crate::{StoreError, atomic};
 
-/// Writes a header and its rows.
 pub(crate) fn write(
     path: &Path,
     header: Vec<String>,
@@ -79,7 +78,6 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The names of all columns.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         self.header.iter()
     }

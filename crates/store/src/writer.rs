@@ -81,7 +81,6 @@ impl RunWriter {
         Ok((writer, finished))
     }
 
-    /// The run directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -108,8 +107,6 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes the status of the run.
-    ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn set_status(&mut self, status: Status) -> Result<(), StoreError> {

@@ -7,8 +7,7 @@ use gatebench_model::{
     GatewayFolder, HumanDuration, Isolation, LoadProfile, Plan, Scenario, SuiteStudy,
 };
 
-/// A study that a user requests. It may change the scenarios, the loads, the number of blocks and
-/// the plan.
+/// A study that may change the scenarios, the loads, the number of blocks and the plan.
 pub trait StudyChoice: Debug {
     /// Reports whether the run only measures. Only such a run can have the suite's study and the
     /// suite's null gateway.
@@ -42,14 +41,12 @@ pub trait StudyChoice: Debug {
         None
     }
 
-    /// Turns the plan into one for this study.
     fn plan(&self, plan: &mut Plan, given: Given<'_>);
 }
 
 /// The facts that a study needs in order to change the plan.
 #[derive(Default)]
 pub struct Given<'a> {
-    /// The study that the suite requests.
     pub suite: Option<&'a SuiteStudy>,
     /// The isolation tests among the scenarios.
     pub tests: Vec<Isolation>,
@@ -59,23 +56,17 @@ pub struct Given<'a> {
     pub gateways: Vec<&'a GatewayFolder>,
 }
 
-/// A contradiction between a plan and its study.
+/// A contradiction between a plan and its study, or between two settings of a cold load.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// In a side-by-side load, each rate would be a share of the saturation of only one gateway.
     #[error(
         "--at measures one gateway at a time, but the load '{load}' measures them side by side"
     )]
-    SharesSideBySide {
-        /// The name of the load.
-        load: String,
-    },
+    SharesSideBySide { load: String },
     /// A phase of the profile already has the name of a load at a share.
     #[error("--at adds a load named '{load}', but the load profile already has one")]
-    ShareTaken {
-        /// The name that is already taken.
-        load: String,
-    },
+    ShareTaken { load: String },
     /// The load would not measure a start.
     #[error("the study 'cold-start' needs a load that starts cold")]
     NotCold,
@@ -85,10 +76,7 @@ pub enum PlanError {
         "the load profile '{profile}' starts cold, but has a phase with `side_by_side`, \
          for which gateways wait for each other"
     )]
-    ColdSideBySide {
-        /// The name of the load profile.
-        profile: String,
-    },
+    ColdSideBySide { profile: String },
     /// A scenario has only one group, or no group with the requested name.
     #[error(transparent)]
     NotIsolable(#[from] NotIsolable),

@@ -23,9 +23,6 @@ use crate::common::facts::{Decision, ScenarioFindings, Sentence};
 
 pub(crate) trait StudyKind {
     /// Checks that the loads of a plan fit the study.
-    ///
-    /// # Errors
-    /// Fails if the loads contradict the study.
     fn check(&self, _plan: &Plan) -> Result<(), PlanError> {
         Ok(())
     }
@@ -74,7 +71,6 @@ pub(crate) struct Analysed<'a> {
     pub(crate) scenarios: &'a [ScenarioFindings],
 }
 
-/// Returns the implementation for a study.
 pub(crate) fn of(study: &Study) -> &dyn StudyKind {
     match study {
         Study::Measure(it) => it,
@@ -121,7 +117,8 @@ pub enum Next {
     Continue,
     /// Another load on the same gateway process.
     Load(FurtherLoad),
-    /// The study takes no more measurements, for this reason.
+    /// After a load, the trial gets no further load; after a block, the run gets no further
+    /// deciding block. The string is the reason.
     Stop(String),
 }
 
@@ -134,7 +131,6 @@ pub struct FurtherLoad {
     mark: Mark,
 }
 
-/// Writes the purpose of a load and, for a step of a search, its outcome into the load's record.
 type Mark = Box<dyn Fn(&mut PhaseRecord, &[TaggedInterval])>;
 
 impl FurtherLoad {
@@ -177,10 +173,8 @@ pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Ne
     of(study).after_block(dir, done, next)
 }
 
-/// The result of a study.
 #[derive(Default)]
 pub(crate) struct StudyFindings {
-    /// The sentences that state the study's findings.
     pub(crate) headlines: Vec<Sentence>,
     /// The typed result, if the study has one.
     pub(crate) result: StudyResult,
@@ -189,7 +183,6 @@ pub(crate) struct StudyFindings {
 }
 
 impl StudyFindings {
-    /// A typed result with its headlines.
     pub(crate) fn new(facts: impl StudyFacts + Serialize, headlines: Vec<Sentence>) -> Self {
         Self {
             headlines,
@@ -243,7 +236,6 @@ impl StudyResult {
         Self(Some((Arc::new(facts), json)))
     }
 
-    /// Returns the result, if there is one.
     pub fn facts(&self) -> Option<&dyn StudyFacts> {
         Some(&*self.0.as_ref()?.0)
     }

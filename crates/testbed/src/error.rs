@@ -27,13 +27,8 @@ pub struct Unsupported {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// No known gateway has this name.
     #[error("there is no gateway '{word}'")]
-    UnknownGateway {
-        /// The name that the user wrote.
-        word: String,
-        known: Vec<String>,
-    },
+    UnknownGateway { word: String, known: Vec<String> },
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
     #[error("{}", first_mistake(.0))]
     Mistakes(Box<Diagnostics>),
@@ -49,7 +44,6 @@ pub enum DriverError {
     /// The path is not a folder.
     #[error("there is no folder {}", path.display())]
     NoFolder { path: PathBuf },
-    /// The gateway does not support the scenario.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The gateway's program, or a file that it needs, is not installed.
@@ -58,7 +52,6 @@ pub enum DriverError {
         gateway: String,
         /// The names or paths that were not found.
         names: Vec<String>,
-        /// The steps that install the program.
         install: String,
     },
     /// The program failed when it was asked for its version, or its output contains no version.
@@ -68,19 +61,15 @@ pub enum DriverError {
         binary: PathBuf,
         message: String,
     },
-    /// The folder was not written for the program's version.
     #[error("{} is version {version}, but the gateway folder {gateway} was written for {wanted}", binary.display())]
     WrongVersion {
         gateway: String,
         binary: PathBuf,
-        /// The version that the program prints.
         version: String,
         /// The versions that the folder was written for, as text.
         wanted: String,
-        /// The steps that install a version that fits.
         remedy: String,
     },
-    /// No installed program has the requested version.
     #[error("there is no {gateway} {wanted} here{}", listed(others))]
     NoSuchVersion {
         gateway: String,
@@ -88,49 +77,41 @@ pub enum DriverError {
         /// The installed programs, with their versions.
         others: Vec<String>,
     },
-    /// There is no container engine, or it does not have the image.
+    /// No container engine can be used, or it does not have the image.
     #[error("gateway {gateway} cannot run in a container: {message}")]
     ContainerEngine {
         gateway: String,
         message: String,
         remedy: String,
     },
-    /// The gateway refused its configuration.
     #[error("gateway {gateway} refused its configuration\n{output}")]
     Refused {
         gateway: String,
         /// The command that checked the configuration.
         command: String,
-        /// The gateway's output.
         output: String,
     },
     /// The command that checks a configuration hung or was killed.
     #[error("gateway {gateway} did not finish checking its configuration ({how})\n{output}")]
     Unchecked {
         gateway: String,
-        /// The command that checks the configuration.
         command: String,
-        /// How the command ended, as text.
         how: String,
-        /// The gateway's output.
         output: String,
     },
     /// The process ended before it was ready.
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
         gateway: String,
-        /// The exit code of the process, or the signal that ended it.
         exit: Exit,
         /// The end of the process's stderr.
         stderr: String,
     },
-    /// The process runs but was not ready in time.
+    /// The process runs, but it was not ready in time, or it wrote a fatal line.
     #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
         gateway: String,
-        /// The time that gatebench waited.
         waited: Duration,
-        /// The gateway's last state, as text.
         state: String,
         /// The end of the gateway's stderr.
         stderr: String,
@@ -138,7 +119,6 @@ pub enum DriverError {
     /// All ports that were tried are used by other processes.
     #[error("port {} is used by another process", join_ports(ports))]
     PortTaken { ports: Vec<u16> },
-    /// A running gateway could not be changed.
     #[error("action '{action}' of gateway {gateway} failed: {message}")]
     Action {
         gateway: String,
@@ -148,14 +128,14 @@ pub enum DriverError {
     /// A gateway that the user started cannot be measured.
     #[error("the gateway at {url} cannot be attached: {message}")]
     Attach { url: String, message: String },
-    /// A gateway could not be installed.
     #[error("cannot install {gateway}: {message}")]
     Install {
         gateway: String,
         message: String,
         remedy: String,
     },
-    /// The supervisor could not start the gateway with these settings.
+    /// The gateway's supervisor failed, for example because a core or a control group is not
+    /// available.
     #[error("gateway {gateway} could not be started: {message}")]
     Supervisor { gateway: String, message: String },
     /// Another host, a cluster or Terraform cannot be used, or gatebench failed on another host.
@@ -164,7 +144,6 @@ pub enum DriverError {
     /// A part of a trial ended before it was stopped.
     #[error("{message}")]
     Died {
-        /// The part that ended.
         culprit: Culprit,
         /// A description of how the part ended, followed by the last lines of its stderr.
         message: String,
@@ -173,35 +152,20 @@ pub enum DriverError {
     /// The trial's certificate cannot be created or used.
     #[error("the trial's certificate cannot be used: {0}")]
     Certificate(#[from] SettingsError),
-    /// A gateway's limits cannot be enforced.
     #[error("cannot limit {gateway} to {limits}: {why}")]
     Limits {
         gateway: String,
         limits: String,
-        /// The reason why no control group can be created.
         why: String,
     },
-    /// The upstream did not start.
     #[error("the upstream did not start: {message}\n{stderr}")]
-    Upstream {
-        message: String,
-        /// The end of the upstream's stderr.
-        stderr: String,
-    },
+    Upstream { message: String, stderr: String },
     /// The Redis server for a scenario's rate limit is not installed or did not start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
-    Redis {
-        message: String,
-        /// The end of the Redis server's output.
-        stderr: String,
-    },
+    Redis { message: String, stderr: String },
     /// The PostgreSQL server for a gateway's configuration is not installed or did not start.
     #[error("PostgreSQL cannot be started: {message}\n{stderr}")]
-    Postgres {
-        message: String,
-        /// The end of the server's output.
-        stderr: String,
-    },
+    Postgres { message: String, stderr: String },
     /// The control plane of a gateway did not start, has ended, or is deliberately down.
     #[error("the control plane of {gateway} cannot be used: {message}\n{stderr}")]
     ControlPlane {
@@ -210,7 +174,6 @@ pub enum DriverError {
         /// The end of the control plane's output.
         stderr: String,
     },
-    /// An operation failed with a system error.
     #[error("cannot {operation}: {source}")]
     Io {
         operation: String,
@@ -243,8 +206,9 @@ impl DriverError {
         Self::io(format!("{verb} {}", path.display()))
     }
 
-    /// Reports whether the gateway is not installed: no program or image was found, or the program
-    /// does not print its version. A run that does not name the gateway continues without it.
+    /// Reports whether the gateway is not installed: no program, container engine or image was
+    /// found, or the program does not print its version. A run that does not name the gateway
+    /// continues without it.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {

@@ -15,7 +15,6 @@ const EVERY: Duration = Duration::from_millis(20);
 /// The urgency of ending a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// The run continues.
     None,
     /// The load ends, the trial is recorded, and everything is stopped gracefully.
     Stop,
@@ -33,7 +32,6 @@ pub struct Interrupted;
 pub struct Interrupt(AtomicU8);
 
 impl Interrupt {
-    /// Returns an interrupt that is not raised.
     pub const fn new() -> Self {
         Self(AtomicU8::new(0))
     }
@@ -47,7 +45,6 @@ impl Interrupt {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// Returns how urgently the run must end.
     pub fn urgency(&self) -> Urgency {
         match self.0.load(Ordering::Relaxed) {
             0 => Urgency::None,
@@ -56,13 +53,10 @@ impl Interrupt {
         }
     }
 
-    /// Reports whether the run must end.
     pub fn is_raised(&self) -> bool {
         self.urgency() > Urgency::None
     }
 
-    /// Returns an error if the run must end.
-    ///
     /// # Errors
     /// The interrupt was raised.
     pub fn check(&self) -> Result<(), Interrupted> {

@@ -11,13 +11,11 @@ use crate::error::{DriverError, RemoteError};
 use crate::process::last_lines;
 use crate::system::installed::path_folders;
 
-/// The programs, in order of preference.
 const PROGRAMS: [&str; 2] = ["terraform", "tofu"];
 
 /// The exit code of `plan -detailed-exitcode` if there are changes.
 const CHANGES: i32 = 2;
 
-/// The file name of a saved plan.
 const PLAN: &str = "plan";
 
 /// Terraform or OpenTofu, run in the folder of a configuration.
@@ -86,7 +84,8 @@ impl Terraform {
         Err(self.failed("output -json", &said).into())
     }
 
-    /// Downloads the providers that the folder names. The program's output goes to standard error.
+    /// Runs `init`, which downloads the configuration's providers and modules. The program's output
+    /// goes to standard error.
     ///
     /// # Errors
     /// The program failed.
@@ -112,8 +111,6 @@ impl Terraform {
         self.must_succeed("plan", status).map(|()| None)
     }
 
-    /// Carries out a saved plan.
-    ///
     /// # Errors
     /// The program failed. Some of the changes may have been made.
     pub fn apply(&self, plan: &SavedPlan) -> Result<(), DriverError> {

@@ -12,13 +12,12 @@ use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Session, SettingsEr
 /// The server name in a trial's certificate.
 pub(crate) const SERVER_NAME: &str = "localhost";
 
-/// The maximum number of bytes in one read from the socket.
+/// The maximum number of encrypted bytes in one read from the socket.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// The address and the protocol of a gateway or an upstream.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// The address that the gateway or upstream listens on.
     pub address: SocketAddr,
     /// The file with the standard error of a gateway that gatebench started on this machine, which
     /// may explain a request that hangs; none for other processes.
@@ -28,7 +27,6 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Returns the wire to a server that speaks plain HTTP.
     pub fn plain(address: SocketAddr) -> Self {
         Self::new(address, None)
     }
@@ -42,7 +40,6 @@ impl Wire {
         }
     }
 
-    /// Adds the file with the listening process's standard error.
     pub fn explained_by(self, stderr: Option<PathBuf>) -> Self {
         Self { stderr, ..self }
     }
@@ -223,8 +220,7 @@ const MARKS: [&str; 8] = [
     "Segmentation fault",
 ];
 
-/// Returns the first fatal line. A program may write one and still serve requests, so callers look
-/// for it only when a request gets no response.
+/// Returns the first fatal line. A program may write one and still serve requests.
 pub(crate) fn fatal_line(log: &str) -> Option<&str> {
     let is_fatal = |line: &&str| MARKS.iter().any(|mark| line.contains(mark));
     log.lines().find(is_fatal).map(str::trim)

@@ -76,7 +76,6 @@ impl<'a> Asked<'a> {
         self.authority().unwrap_or_else(named)
     }
 
-    /// Reports whether the method is GET or HEAD.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.method, "GET" | "HEAD")
     }

@@ -12,7 +12,6 @@ pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
 
 /// An origin that responds over HTTP/1.1 and HTTP/2.
 pub(crate) trait Origin<I: Io>: Sized {
-    /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;
     /// A request and its response on an HTTP/2 stream.
     type Exchange: Responding<I, Self>;
@@ -32,7 +31,6 @@ pub(crate) enum Connection<H, E> {
     Http2(Box<http2::Connection<E>>),
 }
 
-/// A connection to an origin.
 pub(crate) type ConnectionOf<I, O> =
     Connection<<O as Origin<I>>::Http1, <O as Origin<I>>::Exchange>;
 

@@ -19,7 +19,6 @@ pub const HEALTH_PATH: &str = "/.gatebench/health/";
 /// The prefix of all control paths.
 const RESERVED: &str = "/.gatebench/";
 
-/// Reports whether a path is a control path.
 pub(crate) fn is_reserved(path: &str) -> bool {
     path.starts_with(RESERVED)
 }

@@ -52,7 +52,6 @@ impl<I: Io, O> Env<'_, I, O> {
 pub(crate) trait Conversation<I, O> {
     fn new(id: ConnId) -> Self;
 
-    /// Handles received bytes.
     fn received(&mut self, env: &mut Env<'_, I, O>, bytes: &[u8]) -> Fate;
 
     /// Handles a completed send; `bytes` is its buffer.
@@ -61,7 +60,6 @@ pub(crate) trait Conversation<I, O> {
     /// Handles a deadline of this connection.
     fn due(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
-    /// Handles the client's FIN.
     fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
     /// Handles the end of the connection. Returns the kind of client, if it is known.

@@ -47,7 +47,6 @@ pub(crate) struct Exchange {
     request_body: Vec<u8>,
     /// The number of bytes in the request's body, including those that are not kept.
     request_bytes: u64,
-    /// The requested pause in the middle of the response's body.
     pause_ns: u64,
     /// The body, if it is the result of a calculation, or is composed of several parts or chunks.
     composed: Vec<u8>,
@@ -187,7 +186,6 @@ impl Exchange {
         self.rest.held_at.map(|_| self.pause_ns)
     }
 
-    /// Ends the pause.
     pub(crate) fn end_hold(&mut self) {
         self.rest.held_at = None;
     }

@@ -24,7 +24,6 @@ impl Health {
         }
     }
 
-    /// Reports whether the origin resets connections or streams instead of sending responses.
     pub(crate) fn is_resetting(&self) -> bool {
         self.0.load(Ordering::Relaxed) == RESETTING
     }

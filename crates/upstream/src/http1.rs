@@ -197,7 +197,6 @@ impl Connection {
         }
     }
 
-    /// Handles the end of a request.
     fn finish<I: Io>(&mut self, env: &mut Env<'_, I>) {
         let wire_bytes = std::mem::take(&mut self.request.wire_bytes);
         let delay_ns = self.exchange.note(env, wire_bytes);

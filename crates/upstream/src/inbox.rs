@@ -52,7 +52,6 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Removes all bytes so that they can be read now.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Writes a string with its quotes and escapes.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     // Writing a string to a vector cannot fail.
     let _ = serde_json::to_writer(out, text);

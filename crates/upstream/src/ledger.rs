@@ -120,9 +120,7 @@ impl Snapshot {
 /// The CPU time of one worker since its thread started. A reset of the ledger does not change it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCpu {
-    /// The index of the worker.
     pub worker: usize,
-    /// The kernel's thread ID.
     pub thread_id: i32,
     /// The CPU time by the scheduler's accounting; `None` if it cannot be read.
     pub cpu_ns: Option<u64>,
@@ -159,7 +157,6 @@ impl Ledger {
         sighting == Some(Sighting::Repeated)
     }
 
-    /// Returns the counts since the last reset.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut sums = self.sums();
         let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);

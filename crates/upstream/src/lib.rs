@@ -97,7 +97,6 @@ pub enum Kind {
 /// Identifies a calculator. `X-Soap-Region` in its responses contains the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
-    /// The first calculator.
     Soap1,
     /// The second calculator, which a gateway may select by the content of a message.
     Soap2,
@@ -163,8 +162,7 @@ pub struct UpstreamConfig {
     pub kind: Kind,
     /// The address to listen on. If the port is 0, the kernel chooses a free port.
     pub listen: SocketAddr,
-    /// The cores. One pinned worker runs on each core. If there are no cores, one worker runs
-    /// unpinned.
+    /// One pinned worker runs on each core. If there are no cores, one worker runs unpinned.
     pub cores: Vec<usize>,
     /// The event loop. If it is `None`, io_uring is used if the kernel permits it, and otherwise
     /// epoll.

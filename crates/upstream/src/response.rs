@@ -7,7 +7,6 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const XML: &str = "application/xml";
-/// The field that names the calculator that sent the response.
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 
@@ -19,15 +18,12 @@ pub(crate) struct Response {
     pub(crate) body: Body,
     /// The value of `Allow`, for 405.
     pub(crate) allow: Option<&'static str>,
-    /// The value of `Content-Encoding`.
     pub(crate) encoding: Option<&'static str>,
-    /// The value of `X-Soap-Region`.
     pub(crate) region: Option<&'static str>,
     /// The delay after the request's last byte, in nanoseconds.
     pub(crate) delay_ns: u64,
 }
 
-/// The source of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Static(&'static [u8]),
@@ -37,9 +33,7 @@ pub(crate) enum Body {
     },
     /// The bytes that the route wrote into the scratch buffer.
     Scratch,
-    /// Text of this number of bytes.
     Text(u64),
-    /// Noise of this number of bytes.
     Noise(u64),
     /// The request's body. Its content type is in the scratch buffer.
     Echo,
@@ -61,11 +55,9 @@ pub(crate) struct AnythingParts {
     /// The position where the value of `headers` ends. `method`, `origin`, `url` and the closing
     /// brace follow.
     pub(crate) headers_end: usize,
-    /// True if the body is a form.
     pub(crate) is_form: bool,
 }
 
-/// The properties of a request for a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calculation {
     /// True if the client accepts gzip.
@@ -121,7 +113,6 @@ impl Response {
     }
 }
 
-/// The contents of a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadOptions<'a> {
     pub(crate) status: u16,

@@ -10,8 +10,8 @@ use gatebench_net::trace::Nonce;
 pub const STREAMS: usize = 64;
 
 /// The maximum number of sequence numbers that all windows together cover, for up to 32,768
-/// streams. The windows then take at most 1 GiB of memory. With more streams, each window has the
-/// minimum length.
+/// streams. The windows in use then take at most 1 GiB of memory. With more streams, each window
+/// has the minimum length.
 const SEQUENCES: u64 = 1 << 32;
 
 const SEQUENCES_PER_WORD: u64 = 32;
@@ -24,8 +24,8 @@ const SEQUENCES_MIN: u64 = SEQUENCES_PER_WORD * WORDS_PER_CHUNK as u64;
 pub(crate) enum Sighting {
     First,
     Repeated,
-    /// A later number has taken the place of this one in the window, so it is unknown whether this
-    /// number was seen before.
+    /// A later number has replaced this one in the window, so it is unknown whether this number was
+    /// seen before.
     TooOld,
     /// The upstream was started for fewer streams, so the number is not remembered.
     Untracked,
@@ -42,7 +42,6 @@ pub(crate) struct Windows {
     windows: Box<[OnceLock<Window>]>,
     /// The maximum number of streams that are remembered between two resets.
     streams_max: u32,
-    /// The number of streams that are remembered now.
     held: AtomicU32,
     /// The number of sequence numbers in each window.
     sequences: u64,

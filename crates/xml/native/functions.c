@@ -263,7 +263,6 @@ static int keep(struct found *found, xmlNodePtr node) {
     return xmlXPathNodeSetAddUnique(found->nodes, node) == 0;
 }
 
-/* Pushes the nodes that were found. */
 static void push_found(xmlXPathParserContextPtr ctxt, struct found *found) {
     xmlFree(found->table);
     valuePush(ctxt, xmlXPathWrapNodeSet(found->nodes));

@@ -27,7 +27,7 @@ void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
     output->media_type = (const char *)media_type;
 }
 
-/* Writes a result as xsl:output declares. Returns 0 on failure. */
+/* Returns 0 on failure. */
 int shim_save_result(xmlDocPtr result, xsltStylesheetPtr style, shim_write write, void *data) {
     xmlOutputBufferPtr out = xmlOutputBufferCreateIO(write, NULL, data, NULL);
     int written;

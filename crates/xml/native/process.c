@@ -91,7 +91,6 @@ static void end_by(int reason) {
     stop_steps(here.xpath);
 }
 
-/* Returns the CPU time of this thread. */
 static long long cpu_ns(void) {
     struct timespec time;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
@@ -101,7 +100,6 @@ static long long cpu_ns(void) {
 
 static int is_late(void) { return here.ends_at_ns != LLONG_MAX && cpu_ns() > here.ends_at_ns; }
 
-/* Starts or stops the timer of this thread. */
 static void set_tick(long interval_ns) {
     const struct itimerspec time = {.it_interval.tv_nsec = interval_ns, .it_value.tv_nsec = interval_ns};
     here.is_ticking = interval_ns != 0;
@@ -234,7 +232,6 @@ int shim_budget_end(void) {
     return here.ended_by;
 }
 
-/* Reports whether the budget of this thread is spent. */
 int shim_is_over(void) { return here.counting && here.ended_by != 0; }
 
 /* Gives this thread the lowest priority, but not SCHED_IDLE: a thread that never runs could hold a

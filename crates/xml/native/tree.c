@@ -179,7 +179,6 @@ void shim_cut(xmlDocPtr document) {
         cut.links[i].node->next = NULL;
 }
 
-/* Restores a document that was cut. */
 void shim_mend(void) {
     if (cut.links == NULL)
         return;

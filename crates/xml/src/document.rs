@@ -185,19 +185,16 @@ impl<'a> Node<'a> {
         self.raw
     }
 
-    /// Returns the local name.
     pub fn name(self) -> &'a str {
         // SAFETY: an element has a name, and the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_name(self.raw)) }.unwrap_or_default()
     }
 
-    /// Returns the namespace name.
     pub fn namespace(self) -> Option<&'a str> {
         // SAFETY: the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_namespace(self.raw)) }
     }
 
-    /// Returns the prefix of the element's name.
     pub fn prefix(self) -> Option<&'a str> {
         // SAFETY: the tree keeps it for `'a`.
         unsafe { borrowed(ffi::shim_node_prefix(self.raw)) }
@@ -208,7 +205,6 @@ impl<'a> Node<'a> {
         self.name() == name && self.namespace() == Some(namespace)
     }
 
-    /// Returns the child elements.
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
         // SAFETY: children and siblings are valid as long as their document.
         let first = unsafe { Self::from(ffi::shim_node_first_element(self.raw)) };

@@ -25,7 +25,7 @@ pub struct Complaint {
     pub line: u32,
     /// The local name of the element or attribute at fault, if known.
     pub node: Option<String>,
-    /// The message without its final newline.
+    /// Without its final newline.
     pub message: String,
     /// True if the message is about the element to be validated, not about a descendant of it.
     pub at_root: bool,

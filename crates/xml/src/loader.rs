@@ -65,7 +65,6 @@ impl Drop for Return {
     }
 }
 
-/// The loader function that the shim calls.
 pub(crate) extern "C" fn fetch(location: *const c_char, length: *mut usize) -> *const c_char {
     // SAFETY: the shim passes a NUL-terminated string.
     let location = unsafe { CStr::from_ptr(location) };

@@ -9,7 +9,6 @@ use crate::errors::{Collector, Complaints};
 use crate::ffi;
 use crate::limits::Limits;
 
-/// The destination of a result of limited size.
 pub(crate) struct Sink<'a> {
     out: &'a mut Vec<u8>,
     bytes_left: usize,

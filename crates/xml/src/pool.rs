@@ -25,7 +25,6 @@ impl<T> Pool<T> {
         self.idle.lock().ok()?.pop()
     }
 
-    /// Gives back a context for reuse.
     pub fn give(&self, context: T) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < IDLE_MAX

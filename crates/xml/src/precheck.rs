@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::errors::Complaints;
 use crate::limits::Limits;
 
-/// The size below which even the parser's worst case is fast.
+/// The size up to which even the parser's worst case is fast.
 const SMALL_BYTES: usize = 16 << 10;
 
 /// Prefixes of the names of encodings in which markup characters are encoded as in ASCII.

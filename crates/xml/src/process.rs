@@ -80,11 +80,9 @@ impl<T> Drop for Background<T> {
 /// The limit that ended a thread's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
-    /// The work held more memory than allowed.
     Memory,
     /// The evaluation was nested too deeply for the thread's stack.
     Stack,
-    /// The work took more CPU time than allowed.
     Time,
 }
 
@@ -118,7 +116,6 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Starts counting.
     pub fn begin(limits: &Limits) -> Self {
         start();
         // Ignore the time limit under valgrind, where everything takes 30 times as long.

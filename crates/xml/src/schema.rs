@@ -101,8 +101,6 @@ impl Schema {
         compiled.ok_or_else(|| collector.complaints.or("The schema cannot be compiled"))
     }
 
-    /// Validates a whole document.
-    ///
     /// # Errors
     /// Returns a message for each invalid part.
     pub fn validate(&self, document: &Document) -> Result<(), Complaints> {

@@ -16,7 +16,6 @@ use crate::{ffi, process};
 #[derive(Debug)]
 pub struct Stylesheet {
     raw: NonNull<ffi::Style>,
-    /// The settings for results.
     pub output: Output,
 }
 
@@ -27,9 +26,7 @@ pub struct Output {
     pub is_text_or_html: bool,
     /// The declaration at the beginning of an XML result; empty if it is omitted.
     pub declaration: String,
-    /// The encoding, if one is set.
     pub encoding: Option<String>,
-    /// The media type of the result, if one is set.
     pub media_type: Option<String>,
 }
 
@@ -205,7 +202,6 @@ impl Default for Parameters {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("parameter {name} contains a NUL character")]
 pub struct NulCharacter {
-    /// The name of the parameter.
     pub name: String,
 }
 

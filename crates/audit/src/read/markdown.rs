@@ -30,8 +30,8 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
     tables
 }
 
-/// Reports whether this is the line between headings and rows, which consists of dashes and, for
-/// alignment, colons.
+/// Reports whether this is the line between headings and rows, which consists of bars, dashes and,
+/// for alignment, colons.
 fn is_delimiter(line: &str) -> bool {
     let line = line.trim();
     line.contains('-') && line.contains('|') && line.chars().all(|it| "|:- \t".contains(it))

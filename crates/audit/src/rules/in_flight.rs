@@ -1,7 +1,8 @@
 //! Applies Little's law: the mean number of requests in flight is the number of requests per second
 //! times the mean time of a request. The product cannot exceed the number of users if each user
 //! sends one request at a time and the mean covers exactly the requests sent. A mean that includes
-//! added samples is higher. Rows with different numbers of requests in flight are not comparable.
+//! samples added by the tool is higher. Rows with different numbers of requests in flight are not
+//! comparable.
 
 use gatebench_stats::concurrency;
 
@@ -34,7 +35,6 @@ pub(super) struct InFlight {
     pub(super) columns: [usize; 2],
 }
 
-/// Returns the rows for which the mean number of requests in flight can be computed.
 pub(super) fn all_in_flight(table: &Table) -> Vec<(&Row, InFlight)> {
     let rows = table.rows.iter();
     let rows = rows.filter_map(|row| Some((row, in_flight(table, row)?)));

@@ -36,7 +36,6 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
 }
 
-/// Returns the mean time of a family in a row, with its column.
 fn mean_of(table: &Table, row: &Row, family: &str) -> Option<(usize, Quantity)> {
     let mut columns = table.columns_of(|it| it == Meaning::Mean);
     columns.find_map(|at| {

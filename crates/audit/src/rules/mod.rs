@@ -14,7 +14,6 @@ mod resolution;
 use crate::finding::{Cell, Finding, Severity};
 use crate::table::{Row, Table};
 
-/// A table and the findings in it.
 pub(crate) struct Judge<'t> {
     pub(crate) table: &'t Table,
     findings: Vec<Finding>,
@@ -44,12 +43,10 @@ pub(crate) fn judge(table: &Table) -> Vec<Finding> {
 }
 
 impl Judge<'_> {
-    /// Reports that these cells of a row cannot be true.
     fn impossible(&mut self, rule: &'static str, row: &Row, columns: &[usize], says: String) {
         self.rows(rule, Severity::Impossible, &[row], columns, says);
     }
 
-    /// Reports that these cells of a row are misleading.
     fn misleading(&mut self, rule: &'static str, row: &Row, columns: &[usize], says: String) {
         self.rows(rule, Severity::Misleading, &[row], columns, says);
     }
@@ -85,7 +82,6 @@ impl Judge<'_> {
         self.findings.push(finding);
     }
 
-    /// Reports a fact that the table does not state.
     fn missing(&mut self, rule: &'static str, says: &str) {
         self.rows(rule, Severity::Missing, &[], &[], says.to_owned());
     }

@@ -48,7 +48,6 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
 }
 
-/// Judges the rates of several repetitions of the same measurement.
 fn judge_runs(judge: &mut Judge<'_>, runs: &[&Row]) {
     let table = judge.table;
     let rated = runs

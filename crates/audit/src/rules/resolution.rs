@@ -1,4 +1,5 @@
-//! Finds times for which the timer or the notation was too coarse. Each cell is judged separately.
+//! Finds times, except minima, for which the timer or the notation was too coarse. Each cell is
+//! judged separately.
 
 use super::{Judge, digits, time};
 use crate::heading::Meaning;

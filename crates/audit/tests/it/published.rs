@@ -23,7 +23,6 @@ fn only<'a>(audit: &'a Audit, rule: &str) -> Vec<&'a Finding> {
     audit.findings.iter().filter(|it| it.rule == rule).collect()
 }
 
-/// A complete table without contradictions.
 const CLEAN: &str = "\
 | gateway | connections | rps | mean ms | p50 ms | p95 ms | p99 ms | requests | duration | errors | runs |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -450,7 +449,6 @@ fn more_cpu_time_than_cores_is_reported() {
     );
 }
 
-/// Returns the output of three wrk runs.
 fn wrk_runs(rates: [&str; 3]) -> String {
     let run = |(number, rate): (usize, &&str)| {
         format!(

@@ -21,7 +21,6 @@ const TARGETS: [&str; 7] = [
     "/trickle?bytes=2000&piece=200&every=2ms&service=1ms",
 ];
 
-/// The server of each target.
 const SERVERS: [Server; 7] = [
     serve::<0>, serve::<1>, serve::<2>, serve::<3>, serve::<4>, serve::<5>, serve::<6>,
 ];

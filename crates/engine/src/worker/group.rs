@@ -24,7 +24,6 @@ pub(super) struct GroupState<'a> {
     /// The times at which requests are due, in an open group.
     arrivals: Option<Arrivals>,
     pub(super) next_due_ns: Option<u64>,
-    /// The number of requests that may still be sent, if it is limited.
     left: Option<u64>,
 
     /// Connections that can take a request, longest idle first, so arrivals rotate over all of
@@ -33,7 +32,6 @@ pub(super) struct GroupState<'a> {
     /// The intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
     pub(super) queue_max: usize,
-    /// The think times of users, if they have any.
     pub(super) thinks: Option<ThinkTimes>,
     /// The connections of thinking users, each with the time at which the thinking ends.
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
@@ -42,7 +40,7 @@ pub(super) struct GroupState<'a> {
     pub(super) handshakes: bool,
     pub(super) free: u32,
 
-    /// The number of connections over time, if it changes.
+    /// The number of connections over time, in a closed group that sends requests.
     population: Option<Population>,
     pub(super) next_change_ns: Option<u64>,
     /// The target number of connections.
@@ -52,7 +50,6 @@ pub(super) struct GroupState<'a> {
     pub(super) have: u32,
     /// The number of connections that are ready for a request or have one in flight.
     up: u32,
-    /// The time at which a connection was last lost.
     down_since_ns: u64,
     /// True if an attempt to connect has failed since the last successful one.
     pub(super) refused: bool,
@@ -71,7 +68,6 @@ pub(super) struct GroupState<'a> {
     address: Option<IpAddr>,
 }
 
-/// The first source port in PROXY headers.
 const FIRST_PORT: u16 = 1_024;
 
 impl<'a> GroupState<'a> {
@@ -212,7 +208,6 @@ impl<'a> GroupState<'a> {
         self.idle.extend(turns.into_iter().map(|(_, conn)| conn));
     }
 
-    /// Advances to the next arrival.
     pub(super) fn advance(&mut self, start_ns: u64) {
         let next = self.arrivals.as_mut().and_then(Arrivals::next_due_ns);
         self.next_due_ns = next.map(|due| start_ns + due);
@@ -230,13 +225,11 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Counts a connection that is now up.
     pub(super) fn up(&mut self) {
         self.up += 1;
         self.refused = false;
     }
 
-    /// Counts a connection that was up and has ended.
     pub(super) fn down(&mut self, now: u64) {
         self.up -= 1;
         self.down_since_ns = now;
@@ -260,7 +253,6 @@ impl<'a> GroupState<'a> {
         most.is_some_and(|most| requests >= most)
     }
 
-    /// Reports whether a request can be sent now.
     pub(super) fn has_place(&self) -> bool {
         self.free > 0 || !self.idle.is_empty()
     }
@@ -279,7 +271,6 @@ impl<'a> GroupState<'a> {
         self.change_after(after_start_ns)
     }
 
-    /// Reports whether there are more connections than the target number.
     pub(super) fn has_too_many(&self) -> bool {
         self.have > self.wanted
     }
@@ -293,7 +284,6 @@ impl<'a> GroupState<'a> {
         self.first_route + self.mix.choose()
     }
 
-    /// Returns the local address of the next connection.
     pub(super) fn source(&mut self) -> Option<IpAddr> {
         let sources = &self.settings.target.sources;
         let source = sources
@@ -303,14 +293,12 @@ impl<'a> GroupState<'a> {
         source
     }
 
-    /// Reports whether there is a layer between HTTP and the socket.
     pub(super) fn has_layer(&self) -> bool {
         let target = &self.settings.target;
         let speaks_http2 = matches!(target.protocol, Protocol::Http2 { .. });
         target.tls.is_some() || target.proxy.is_some() || speaks_http2
     }
 
-    /// Returns the scheme of the group's URLs.
     pub(super) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
@@ -358,7 +346,6 @@ impl<'a> GroupState<'a> {
     }
 }
 
-/// The limits that closed and open groups have in common.
 struct Limits {
     connections: u32,
     /// The maximum number of connections at any time.

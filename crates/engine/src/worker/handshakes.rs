@@ -13,7 +13,6 @@ use super::{RECONNECT_PAUSE_NS, Worker};
 const MADE: u16 = 200;
 
 impl<I: Io> Worker<'_, I> {
-    /// Starts making a connection in one of the group's free places.
     pub(super) fn begin_handshake(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let number = self.groups[group].take_turn();
         let exchange = Exchange::new(number, intended_ns, sent_ns, Nonce(0));

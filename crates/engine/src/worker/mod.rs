@@ -1,6 +1,5 @@
 //! A worker, with its loop, its connections and its record. This code runs for each request, so it
-//! takes no locks, allocates nothing in steady state, and reads the clock no more often than it
-//! must.
+//! takes no locks, reuses its buffers, and reads the clock no more often than it must.
 
 mod end;
 mod group;
@@ -36,10 +35,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The maximum time that a worker sleeps during a load, which bounds the delay until it notices a
 /// stop.
 const NAP_NS: u64 = 20_000_000;
-/// The pause after a failed attempt to connect.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;
 
-/// The input of a worker's thread.
 pub(crate) struct Work<'a> {
     pub(crate) compiled: &'a Compiled<'a>,
     pub(crate) number: usize,
@@ -86,7 +83,6 @@ struct Worker<'a, I> {
     cost: ThreadCost,
     conns: ConnMap<Connection>,
     groups: Vec<GroupState<'a>>,
-    /// Draws the values of templates.
     sampler: Sampler,
     sequence: u64,
     start_ns: u64,
@@ -168,7 +164,6 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Reports whether a request due at this time belongs to the measurement.
     fn measures(&self, intended_ns: u64) -> bool {
         self.recorder.window.contains(&intended_ns)
     }

@@ -118,7 +118,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let mut watched = now;
         // The CPU time at the last poll that found nothing. The time from then until the next such
-        // poll was spent idly; a poll that finds something counts as work.
+        // poll was spent idly; a poll that finds something is work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;

@@ -75,7 +75,6 @@ impl<I: Io> Worker<'_, I> {
         self.plain = plain;
     }
 
-    /// Processes bytes of a response.
     fn take_plain(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -262,7 +261,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection, forgets it, and updates the group's counts.
     fn close(&mut self, conn: ConnId, now: u64) -> Option<Connection> {
         let connection = self.conns.remove(conn)?;
         self.io.close(conn);

@@ -60,7 +60,6 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Returns the number of initial connections that are not up yet.
     fn missing(&self) -> u64 {
         self.groups.iter().map(|it| u64::from(it.missing)).sum()
     }
@@ -91,7 +90,6 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Handles an event while the initial connections are being made.
     fn connecting(&mut self, event: Event, now: u64) -> Result<(), EngineError> {
         let Some(connection) = self.conns.get(event.conn()) else {
             return Ok(());
@@ -199,7 +197,6 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Handles a connection on which requests may now be sent.
     fn established(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

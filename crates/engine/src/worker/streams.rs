@@ -65,7 +65,6 @@ impl<I: Io> Worker<'_, I> {
         now
     }
 
-    /// Begins an exchange on a new HTTP/2 stream.
     pub(super) fn issue_stream(&mut self, conn: ConnId, intended_ns: u64, sent_ns: u64) {
         let nonce = self.next_nonce();
         let Some(connection) = self.conns.get_mut(conn) else {
@@ -117,7 +116,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Sends the frames that were collected in this round.
     pub(super) fn flush_streams(&mut self) {
         let mut unsent = std::mem::take(&mut self.unsent);
         for conn in unsent.drain(..) {
@@ -126,7 +124,6 @@ impl<I: Io> Worker<'_, I> {
         self.unsent = unsent;
     }
 
-    /// Passes a connection's frames to the layer below.
     fn push_frames(&mut self, conn: ConnId, now: bool) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -146,7 +143,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Processes bytes of responses.
     pub(super) fn take_stream_bytes(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -224,7 +220,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Resumes a connection on which the server used to allow no streams and now allows some.
+    /// Resumes the parked streams of a connection without requests in flight, whose responses would
+    /// otherwise resume them.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

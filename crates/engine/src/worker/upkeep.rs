@@ -19,15 +19,16 @@ const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
-/// The shortest gap between two rounds that counts as a stall. Rounds are at most `NAP_NS` apart
-/// unless the machine was paused or other threads had the core.
+/// The shortest gap between two rounds that is treated as a stall. A worker sleeps for at most
+/// `NAP_NS`, so a longer gap usually means that the machine was paused or that other threads had
+/// the core.
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
     /// Returns the time for which the worker did not run before it woke at `now`; 0 if that is no
     /// stall. The next search for timed-out requests is postponed by this time, but by at most a
     /// second. Responses that have already arrived, or that come from a server paused at the same
-    /// time, are therefore still read. Their latency counts in full.
+    /// time, are therefore still read. Their latency includes the stall.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -132,12 +133,10 @@ impl<I: Io> Worker<'_, I> {
         );
     }
 
-    /// Fails every request in flight.
     pub(super) fn expire_all(&mut self, now: u64) {
         self.expire_where(|_, _| true, now);
     }
 
-    /// Fails the requests in flight that `is_late` selects by group and exchange.
     fn expire_where(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
         let is_expired = |group: &GroupState<'_>, it: &Connection| {
             is_under_way(it, group.handshakes) && is_late(it.group, &it.response.exchange)
@@ -146,7 +145,6 @@ impl<I: Io> Worker<'_, I> {
         self.expire_streams(is_late, now);
     }
 
-    /// Fails the connections that `is_late` selects.
     fn time_out(&mut self, is_late: impl Fn(&GroupState<'_>, &Connection) -> bool, now: u64) {
         let groups = &self.groups;
         let late =

@@ -1,10 +1,9 @@
 //! Chooses between polling for events and sleeping.
 
-/// If the thread waits this long for its core within one second, the core counts as shared. Polling
-/// would then take time from other threads, perhaps from those of the target.
+/// If the thread waits this long for its core within one second, the core is considered shared.
+/// Polling would then take time from other threads, perhaps from those of the target.
 const SHARED_WAIT_NS: u64 = 20_000_000;
 
-/// The maximum pause before polling is tried again.
 const PAUSE_MAX_SECONDS: u32 = 64;
 
 /// Allows polling only while no other thread needs the core. If the core was shared, polling pauses

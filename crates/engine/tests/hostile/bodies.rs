@@ -210,7 +210,7 @@ fn a_request_that_is_not_read_times_out() {
     }
 }
 
-/// The rest of the body follows after a pause, which counts as receiving.
+/// The rest of the body follows after a pause, which is part of the receiving time.
 #[test]
 fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
     // On a busy machine, the client may read the head late, but by less than half of this.

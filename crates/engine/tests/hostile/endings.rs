@@ -62,7 +62,7 @@ fn a_response_a_byte_at_a_time() {
 }
 
 /// Bytes that arrive before a request are not a response to it, so the connection is closed. Bytes
-/// that arrive too late to be recognized as early count as the response, which no client can
+/// that arrive too late to be recognized as early are taken for the response, which no client can
 /// prevent.
 #[test]
 fn a_response_before_the_request() {

@@ -69,7 +69,7 @@ fn more_fields_than_a_head_may_have() {
 #[test]
 fn ambiguous_framing() {
     let heads: [&[u8]; 17] = [
-        // Two lengths.
+        // Conflicting framing.
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 
-/// The server's misbehavior on one connection.
 pub trait Pathology: Fn(&mut Connection) + Send + Sync + 'static {}
 impl<F: Fn(&mut Connection) + Send + Sync + 'static> Pathology for F {}
 
@@ -18,7 +17,6 @@ pub struct Server {
     pub address: SocketAddr,
 }
 
-/// The server's end of a connection.
 pub struct Connection {
     pub stream: TcpStream,
     /// The number of the connection, from 0.
@@ -82,12 +80,10 @@ impl Connection {
     }
 }
 
-/// Responds to every request with the same bytes.
 pub fn always(response: impl AsRef<[u8]> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| while it.request() && it.write(response.as_ref()) {}
 }
 
-/// Responds to one request with these bytes, and closes the connection.
 pub fn once(response: &'static [u8]) -> impl Pathology {
     move |it: &mut Connection| {
         let _ = it.request() && it.write(response);

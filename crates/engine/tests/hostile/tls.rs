@@ -119,7 +119,7 @@ fn an_alert_instead_of_a_response() {
 }
 
 /// Without close_notify, an attacker may have truncated the stream (RFC 8446 6.1), so a body that
-/// ends with its connection counts as incomplete.
+/// ends with its connection is incomplete.
 #[test]
 fn a_truncated_body_that_ends_with_its_connection() {
     let identity = made();
@@ -159,7 +159,7 @@ fn a_certificate_that_changes() {
     only_later_ones_fail(Tls, pathology, trusting(&identity), brief);
 }
 
-/// A handshake that stalls counts as an error after the timeout of a request, so no user is
+/// A handshake that stalls is counted as an error after the timeout of a request, so no user is
 /// silently missing.
 #[test]
 fn a_handshake_that_stalls() {

@@ -21,7 +21,7 @@ pub const REQUESTS: u64 = 12;
 /// The maximum growth of the process's memory. It leaves room for bodies that are kept for checks,
 /// both as received and as decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
-/// The time after which a load that has not ended counts as hung.
+/// The time after which a load that has not ended is considered hung.
 const HANG: Duration = Duration::from_secs(30);
 
 /// Lets one load run at a time, because memory is measured for the whole process.
@@ -49,8 +49,8 @@ pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }
 
-/// Asserts that each of these responses, sent on successive connections, counts as an error of this
-/// kind.
+/// Asserts that each of these responses, sent on successive connections, is counted as an error of
+/// this kind.
 pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, responses: &[A]) {
     let responses: Vec<_> = responses.iter().map(|it| it.as_ref().to_vec()).collect();
     let count = responses.len() as u64;
@@ -154,7 +154,8 @@ pub fn load(address: SocketAddr) -> Load {
     )
 }
 
-/// Shortens the timeout of a load, for pathologies that end in a timeout.
+/// Shortens the timeout of a load and limits it to three requests, for pathologies that end in a
+/// timeout.
 pub fn impatient(load: &mut Load) {
     load.groups[0].timeout = Duration::from_millis(200);
     load.groups[0].shape = Shape::Closed(Closed {
@@ -163,7 +164,7 @@ pub fn impatient(load: &mut Load) {
     });
 }
 
-/// Sets the number of requests and of connections.
+/// Makes the load closed, with this number of requests and connections.
 pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     load.groups[0].shape = Shape::Closed(Closed {
         requests_max: Some(requests),
@@ -191,7 +192,6 @@ pub fn watched(load: &Load) -> Outcome {
     outcome
 }
 
-/// Waits until no other load runs.
 pub fn alone() -> MutexGuard<'static, ()> {
     // A failure of another test does not affect this one.
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

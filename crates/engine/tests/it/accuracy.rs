@@ -112,7 +112,6 @@ fn drive(address: SocketAddr, target: &str, connections: u32, backend: Backend) 
     run(&load, &Control::new(1), |_, _| {}).unwrap()
 }
 
-/// Returns the body of a complete response.
 fn body(target: &str) -> String {
     let text = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-\n";
     let bytes = case(target).service(0, 0).body_bytes;

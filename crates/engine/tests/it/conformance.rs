@@ -18,9 +18,7 @@ use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The number of requests in a load.
 const REQUESTS: u64 = 200;
-/// The number of connections that carry them.
 const CONNECTIONS: u32 = 4;
 /// The number of requests after which nginx closes a connection or sends GOAWAY on it.
 const PER_CONNECTION: u64 = 7;
@@ -180,8 +178,8 @@ fn nginx_is_understood_over_http1() {
     }
 }
 
-/// A request that nginx refuses after GOAWAY counts as a reset stream. All other requests get the
-/// expected responses.
+/// A request that nginx refuses after GOAWAY is counted as a reset stream. All other requests get
+/// the expected responses.
 #[test]
 fn nginx_is_understood_over_http2() {
     let nginx = Nginx::start();
@@ -225,7 +223,6 @@ fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
     thread.join().unwrap();
 }
 
-/// Runs h2load and returns its report.
 fn h2load(words: &[&str]) -> String {
     let output = Command::new("h2load")
         .args(words)

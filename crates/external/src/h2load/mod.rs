@@ -8,10 +8,8 @@ use crate::job::{Job, Limits, ONLY_OURS, Order, OrderFile, Refusal};
 
 pub(crate) use output::parse;
 
-/// The name of the file that contains the request body.
 const BODY_FILE: &str = "body";
 
-/// Returns the arguments and files for h2load.
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let closed = job.plain_closed("h2load")?;
     if job.script.is_some() {

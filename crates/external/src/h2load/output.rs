@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::figures::{Figures, ParseError};
 
-/// Returns the figures in the report.
 pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let line = |start: &str| {
         let rest = stdout.lines().find_map(|line| line.strip_prefix(start));

@@ -58,7 +58,6 @@ fn condition(check: &Check) -> String {
     }
 }
 
-/// Returns an expression for the value of a header.
 fn field(name: &str) -> String {
     format!("response.headers[{}]", js(&canonical(name)))
 }
@@ -84,13 +83,11 @@ pub(super) fn need_body(request: &Request) -> bool {
     need_json(request) || request.checks.iter().any(is_of_text)
 }
 
-/// Reports whether a request's checks need the length of the response body.
 pub(super) fn need_length(request: &Request) -> bool {
     let is_of_length = |it: &Check| matches!(it, Check::BodyBytes(_));
     request.checks.iter().any(is_of_length)
 }
 
-/// Reports whether a request's checks parse the response body as JSON.
 pub(super) fn need_json(request: &Request) -> bool {
     let is_of_json = |it: &Check| matches!(it, Check::Json(_) | Check::JsonAbsent(_));
     request.checks.iter().any(is_of_json)

@@ -8,7 +8,6 @@ use gatebench_model::template::{Piece, Template};
 
 use crate::text::js;
 
-/// Sources by name.
 pub(super) type Sources = BTreeMap<String, Source>;
 
 /// Returns a string of a request as JavaScript: a literal, or an expression if it contains values
@@ -99,7 +98,6 @@ fn draw(source: &Source, index: usize) -> String {
     }
 }
 
-/// Returns an expression that draws the index of a row.
 fn row_of(list: &List) -> String {
     let (last, count) = (list.values.len().saturating_sub(1), list.values.len());
     match list.pick {

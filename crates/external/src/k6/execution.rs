@@ -18,7 +18,6 @@ pub struct Execution {
 #[error("cannot read the output of k6 inspect: {0}")]
 pub struct ScriptError(String);
 
-/// The keys of a script's options that define its load.
 const LOAD_KEYS: [&str; 5] = ["vus", "duration", "iterations", "stages", "scenarios"];
 
 /// Reports whether a script defines a load, according to the output of `k6 inspect`.

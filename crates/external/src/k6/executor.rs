@@ -8,7 +8,6 @@ use gatebench_model::{Phase, Shape};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
-/// An executor of a k6 scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Executor {
     /// The keys and values of the k6 scenario, as JavaScript.
@@ -20,7 +19,6 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// Returns the executor for a part of a phase with this shape.
     pub(super) fn of(
         shape: &Shape,
         phase: &Phase,

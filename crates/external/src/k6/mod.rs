@@ -18,9 +18,7 @@ pub use execution::{Execution, ScriptError, has_own_load, read_execution};
 pub(crate) use output::parse;
 use script::{Purpose, Script};
 
-/// The file name of the script.
 const SCRIPT_FILE: &str = "scenario.js";
-/// The file name of k6's summary.
 pub(crate) const SUMMARY_FILE: &str = "summary.json";
 
 /// The statistics in the summary. By default, k6 prints no percentile above the 95th.

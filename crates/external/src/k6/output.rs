@@ -49,7 +49,6 @@ const EXPECTED: &str = "http_req_duration{expected_response:true}";
 /// kind.
 const COUNTED: &str = "gatebench_";
 
-/// Returns the figures in the summary.
 pub(crate) fn parse(json: &str) -> Result<Figures, ParseError> {
     let summary: Summary = serde_json::from_str(json)
         .map_err(|error| ParseError(format!("the summary cannot be read: {error}")))?;
@@ -107,7 +106,8 @@ fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
 type Counts = BTreeMap<String, u64>;
 
 /// Returns responses by class, and requests without a response by kind, from the counters of a
-/// generated script. For a user's script, only the requests that k6 counts as failed are known.
+/// generated script. For a user's script, k6 counts only failed requests, which include unexpected
+/// responses.
 fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     let kind = |name: &str| Some(name.strip_prefix(COUNTED)?.to_owned());
     let counted = metrics.keys();

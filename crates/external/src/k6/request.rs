@@ -8,10 +8,8 @@ use super::data::{self, Sources};
 use super::script::Purpose;
 use crate::text::js;
 
-/// The settings for writing all requests of a script.
 pub(super) struct Style<'a> {
     pub(super) sources: &'a Sources,
-    /// True if any request is filled with data.
     pub(super) filled: bool,
     /// True if requests are drawn by weight instead of sent in turn.
     pub(super) weighted: bool,

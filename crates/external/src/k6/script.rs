@@ -21,7 +21,6 @@ pub(super) enum Purpose {
     Measure,
 }
 
-/// A script under construction.
 pub(super) struct Script<'a> {
     scenario: &'a Scenario,
     url: String,
@@ -43,7 +42,6 @@ struct Stage {
 }
 
 impl<'a> Script<'a> {
-    /// Creates a script without a load.
     pub(super) fn new(scenario: &'a Scenario, url: &str) -> Self {
         Self {
             scenario,
@@ -107,7 +105,6 @@ impl<'a> Script<'a> {
         format!("{}{group}{part}", phase.name).replace('-', "_")
     }
 
-    /// Returns the script as text.
     pub(super) fn write(&self, purpose: Purpose) -> String {
         let mut text = self.head(purpose);
         text += &self.options(purpose);
@@ -131,7 +128,6 @@ impl<'a> Script<'a> {
         self.groups.iter().flat_map(|group| &group.requests)
     }
 
-    /// Reports whether any request is filled with data.
     fn is_filled(&self) -> bool {
         self.requests().any(|request| {
             let headers = request.headers.values().map(String::as_str);

@@ -10,7 +10,6 @@ use crate::job::{Job, Limits, ONLY_OURS, Order, OrderFile, Refusal};
 pub use output::UNCHECKED_RESPONSES;
 pub(crate) use output::parse;
 
-/// The name of the script for wrk.
 const SCRIPT_FILE: &str = "scenario.lua";
 
 /// Returns the arguments and files for wrk: a script with the requests, and everything else as
@@ -42,7 +41,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     }
     limits.express("the wait for the last responses: wrk drops requests in flight at the end");
     limits.measure(
-        "uncorrected latency: wrk adds synthetic values for each response that took longer than usual",
+        "uncorrected latency: wrk adds synthetic samples for each request that took more than twice the average time",
     );
     limits.measure(ONLY_OURS);
     limits.measure("bytes sent, and the number of requests without a response");

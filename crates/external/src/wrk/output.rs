@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::figures::{Figures, ParseError, Passes};
 
-/// The prefix of the line of figures.
 const MARK: &str = "GATEBENCH ";
 
 /// The name of the metric that counts unchecked responses with an error status. Its only statistic

@@ -64,7 +64,6 @@ pub(super) fn around(own: &Path) -> String {
     )
 }
 
-/// Returns the scenario as a script.
 pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> {
     let requests = job.plain_requests("wrk")?;
     let title = &job.scenario.title.replace('\n', " ");

@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one binary, with one module per subject.
+//! The integration tests, in one binary.
 #![allow(clippy::unwrap_used)]
 
 mod execution;

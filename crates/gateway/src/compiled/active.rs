@@ -29,7 +29,6 @@ pub(crate) struct Current {
     pub(crate) targets: Vec<CompiledTarget>,
     /// The time until which each target is avoided, by the monotonic clock.
     resting_until_ns: Vec<u64>,
-    /// The connections to each target that are waiting for their next request.
     idle: Vec<Vec<ConnId>>,
     balances: Vec<Balance>,
     /// The deliberate delays of upcoming requests, indexed by route.
@@ -50,8 +49,8 @@ pub(crate) struct Replaced {
     pub(crate) limits: Vec<Option<usize>>,
 }
 
-/// Returns the state kept for policies that still exist, in the order of the new policies. Also
-/// returns the new position of each old policy, or none if the policy was removed.
+/// Moves the state of policies that still exist to their new positions. Also returns the new
+/// position of each old policy; `None` if the policy was removed.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -90,8 +89,8 @@ impl Current {
         current
     }
 
-    /// Switches to another configuration. A target that is still configured keeps its connections,
-    /// and an unchanged policy keeps its state.
+    /// Switches to another configuration. Keeps the idle connections and the policy state that
+    /// remain valid. The turns of targets and of delays begin again.
     pub(crate) fn replace(&mut self, compiled: Arc<CompiledConfig>) -> Replaced {
         for target in &mut self.targets {
             target.keepalive = 0;
@@ -181,7 +180,8 @@ impl Current {
         self.idle[target].pop()
     }
 
-    /// Keeps an idle connection. Returns false if the target already has enough of them.
+    /// Keeps an idle connection, unless the target already has `keepalive` of them; reports whether
+    /// it did.
     pub(crate) fn put_idle(&mut self, target: usize, conn: ConnId) -> bool {
         let has_room = self.idle[target].len() < self.targets[target].keepalive;
         if has_room {
@@ -190,7 +190,6 @@ impl Current {
         has_room
     }
 
-    /// Removes a connection that has been closed.
     pub(crate) fn forget_idle(&mut self, target: usize, conn: ConnId) {
         self.idle[target].retain(|idle| *idle != conn);
     }

@@ -81,8 +81,8 @@ impl GatewayConfig {
     }
 
     /// Returns the JSON Schema of the file. It rejects the same files as [`Document::read`], except
-    /// those whose only mistakes are ones that no schema can express: contradictions between two
-    /// parts, and mistakes in other files or in embedded text in other languages.
+    /// those whose only mistakes are ones that no schema can express, for example contradictions
+    /// between two parts, and mistakes in other files.
     pub fn json_schema() -> serde_json::Value {
         schema::whole()
     }

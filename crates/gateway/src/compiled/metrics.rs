@@ -35,10 +35,8 @@ const BOUNDS_NS: [u64; 17] = [
 const CLASSES: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", "aborted"];
 const ABORTED: usize = CLASSES.len() - 1;
 
-/// The counters of all routes.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// The path that serves the metrics.
     pub(crate) path: String,
     /// The counters, indexed by the number of the route; the last are for requests that match no
     /// route.
@@ -89,7 +87,6 @@ impl Metrics {
         }
     }
 
-    /// Counts a response.
     pub(crate) fn count(&self, worker: usize, route: Option<usize>, status: u16, duration_ns: u64) {
         let class = usize::from(status / 100).clamp(2, 5) - 2;
         self.count_class(worker, route, class, duration_ns);
@@ -109,7 +106,6 @@ impl Metrics {
         add(&place.sum_ns, duration_ns);
     }
 
-    /// Formats all counters as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
             "# HELP gatebench_gateway_requests_total Requests by route and status class.\n\

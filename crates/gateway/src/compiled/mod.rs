@@ -1,6 +1,5 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it. The module refers to connections only by
-//! number, and does not serve requests.
+//! compiled) and the state that each worker keeps for it.
 
 mod active;
 mod balance;
@@ -96,10 +95,10 @@ pub(crate) struct Limits {
     pub(crate) request_head_ns: u64,
     pub(crate) request_body_ns: u64,
     pub(crate) drain_ns: u64,
-    /// The maximum size of one collected message, in bytes.
+    /// The maximum size of one collected body, in bytes.
     pub(crate) collected_max: usize,
-    /// The maximum number of bytes that are held for one HTTP/2 connection: collected bodies and
-    /// unread responses.
+    /// The number of bytes held for one HTTP/2 connection (collected bodies and unread responses)
+    /// beyond which its requests wait.
     pub(crate) connection_collected_max: usize,
     /// The maximum number of client connections per worker.
     pub(crate) connections_max: usize,
@@ -169,14 +168,13 @@ impl CompiledConfig {
         })
     }
 
-    /// Reports whether metrics are served at a path.
     pub(crate) fn is_metrics_path(&self, path: &str) -> bool {
         let metrics = self.metrics.as_ref();
         metrics.is_some_and(|metrics| metrics.path == path)
     }
 
-    /// Starts the thread that compiles definitions again when they expire; returns none if there
-    /// are no definitions.
+    /// Starts the thread that recompiles the definitions of `soap` policies when they expire;
+    /// returns none if no route has any.
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();
         refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {
@@ -190,13 +188,12 @@ impl CompiledConfig {
 }
 
 /// Checks a whole configuration, including mistakes that are found only when it is prepared: in
-/// definitions, and in the files that TLS needs.
+/// host names, in definitions, and in the files that TLS needs.
 ///
 /// # Errors
 /// All mistakes, without duplicates.
 pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     let mut mistakes = Vec::new();
-    // Only the mistakes are needed here.
     let _ = upstreams(config, &mut mistakes);
     let (_, chains) = compile(config, &mut mistakes);
     for (at, chain) in &chains {

@@ -24,7 +24,6 @@ pub(crate) struct CompiledTarget {
     pub(crate) tls: Option<TargetTls>,
 }
 
-/// The TLS settings of a target.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetTls {
     settings: UpstreamTls,
@@ -92,7 +91,6 @@ fn target_tls(settings: &UpstreamTls, host: &str) -> Result<TargetTls, SettingsE
     })
 }
 
-/// Prepares TLS for clients.
 pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext, ConfigErrors> {
     let read = |path: &str| Pem::read(Path::new(path));
     let made = || {

@@ -51,8 +51,8 @@ impl GatewayConfig {
     }
 }
 
-/// The upstreams that routes may name. There may be thousands of upstreams and routes, so they are
-/// collected once.
+/// The upstreams that routes may name. There may be thousands of upstreams and routes, so the names
+/// are collected only once.
 struct Known<'a> {
     listed: Arc<[String]>,
     names: HashSet<&'a str>,

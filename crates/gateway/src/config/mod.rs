@@ -1,5 +1,4 @@
-//! The configuration as written in a YAML file, its JSON Schema, and the mistakes in it. The module
-//! does not depend on the compiled form.
+//! The configuration as written in a YAML file, its JSON Schema, and the mistakes in it.
 
 pub(crate) mod schema;
 
@@ -340,7 +339,6 @@ impl ConfigError {
             .collect()
     }
 
-    /// Returns the value, or the mistakes if there are any.
     pub(crate) fn unless<T>(mistakes: Vec<Self>, value: T) -> Result<T, Vec<Self>> {
         match mistakes.is_empty() {
             true => Ok(value),

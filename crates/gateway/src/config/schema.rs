@@ -3,7 +3,7 @@
 //!
 //! A file is read with the form alone, because [`crate::config::GatewayConfig::validate`] describes
 //! mistakes of meaning better. Editors get form and meaning. A test (`tests/it/schema.rs`) checks
-//! that the schema and `validate` accept and refuse the same files.
+//! that the schema and `validate` agree, apart from the mistakes that it lists.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::config::GatewayConfig;
 
-/// Returns the schema of the form alone, which is created once.
 pub(crate) fn form() -> &'static Value {
     static FORM: LazyLock<Value> = LazyLock::new(|| {
         let mut schema = schema_for!(GatewayConfig);
@@ -25,7 +24,6 @@ pub(crate) fn form() -> &'static Value {
     &FORM
 }
 
-/// Returns the schema of form and meaning.
 pub(crate) fn whole() -> Value {
     let mut schema = form().clone();
     bound_integers(&mut schema);
@@ -67,7 +65,7 @@ fn bound_integers(schema: &mut Value) {
         Value::Object(map) => {
             let most: Option<u64> = match map.get("format").and_then(Value::as_str) {
                 Some("uint32") => Some(u32::MAX.into()),
-                // The largest number that a file can contain.
+                // The largest integer that a file can contain.
                 Some("uint64") => Some(i64::MAX.unsigned_abs()),
                 _ => None,
             };

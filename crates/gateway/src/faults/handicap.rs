@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The extra work for each response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Handicap {
-    /// The number of iterations of a loop in user code.
+    /// The number of loop iterations in user code for each response.
     pub spins: u32,
     /// The average number of system calls for each response. If it is not a whole number, some
     /// responses cause one call more than others.
@@ -16,7 +16,6 @@ pub struct Handicap {
 }
 
 impl Handicap {
-    /// The maximum number of system calls for each response.
     const CALLS_MAX: f64 = 1_000.0;
 
     /// Does only the extra work of this number of responses, to measure its cost.

@@ -1,4 +1,4 @@
-//! Implements known delays by holding back a connection's output until a given time.
+//! Implements known delays by holding back the output of a connection or stream.
 
 use super::Delays;
 use super::injector::Injector;
@@ -9,7 +9,6 @@ use crate::config::{Route, TestDelay};
 /// because a sleeping thread wakes up too late for an accurate delay.
 pub(super) const SPIN_NS: u64 = 150_000;
 
-/// Holds one connection's output back until a given time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hold {
     until_ns: Option<u64>,
@@ -34,7 +33,7 @@ impl Hold {
         self.until_ns.is_some()
     }
 
-    /// Ends the hold if it is due, and reports whether it was.
+    /// Ends the hold if it is due; reports whether it ended.
     pub(crate) fn release(&mut self, now_ns: u64) -> bool {
         let is_due = self.until_ns.is_some_and(|until_ns| until_ns <= now_ns);
         if is_due {
@@ -44,7 +43,6 @@ impl Hold {
     }
 }
 
-/// A route's delays, if it has any.
 pub(crate) type RouteDelay = Option<TestDelay>;
 
 pub(crate) fn delay_of(route: &Route) -> RouteDelay {

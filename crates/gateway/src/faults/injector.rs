@@ -13,9 +13,7 @@ use crate::client_ref::ClientRef;
 /// The faults of every worker; none by default. Known delays are settings of routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// Extra work for each response.
     pub handicap: Option<Handicap>,
-    /// Memory that is never released.
     pub leak: Option<Leak>,
     /// The share of errors (0.01 is 1 %) that the next request of the same worker gets as well.
     pub stray_errors: Option<f64>,
@@ -66,7 +64,7 @@ pub(crate) struct Injector {
     faults: Faults,
     burden: Option<Burden>,
     responses: u64,
-    /// The number of errors, including fractions, that are still to be sent to later requests.
+    /// The number of stray errors, possibly fractional, that later requests are still to get.
     owed: f64,
     /// The number of responses, including fractions, that are still to be left out of the metrics.
     uncounted: f64,

@@ -1,6 +1,5 @@
 //! Deliberate faults of a gateway, which test the code that detects faults: extra work for each
-//! response, a leak, errors that stray into other responses, wrong metrics, and known delays. Of
-//! the messages that it affects, the module sees only the statuses of responses.
+//! response, a leak, errors that stray into other responses, wrong metrics, and known delays.
 //!
 //! The released program contains none of them: it is built without the feature `faults` and uses
 //! replacements that do nothing.
@@ -25,7 +24,6 @@ pub(crate) use injector::Injector;
 #[cfg(feature = "faults")]
 pub use injector::{Faults, Leak, NotLeak};
 
-/// The delays of one request, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delays {
     pub(crate) request_ns: u64,

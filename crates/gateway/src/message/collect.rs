@@ -9,14 +9,12 @@ use super::json::{NotJson, Plan, edit};
 const KEEP_BYTES: usize = 64 * 1024;
 
 /// A message being collected. Its vectors are reused for the next message, so bodies of up to
-/// [`KEEP_BYTES`] need no allocation in the steady state; a connection that never collects a
-/// message never allocates.
+/// [`KEEP_BYTES`] need no allocation in the steady state.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     /// The head without a field that states the length; empty while no message is collected.
     head: Vec<u8>,
     pub(crate) body: Vec<u8>,
-    /// The edited body.
     edited: Vec<u8>,
 }
 
@@ -42,7 +40,6 @@ impl Collected {
         has_room
     }
 
-    /// Applies the edits to the body.
     pub(crate) fn edit(&mut self, plans: &[Plan]) -> Result<(), NotJson> {
         for plan in plans {
             self.edited.clear();
@@ -90,7 +87,6 @@ impl Collected {
         self.clear();
     }
 
-    /// Discards the collected message.
     pub(crate) fn clear(&mut self) {
         self.head.clear();
         for vector in [&mut self.body, &mut self.edited] {

@@ -6,14 +6,12 @@
 
 use gatebench_net::http1::{Framing, Head};
 
-/// The form of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The type is `application/json` or `text/json`, or ends with `+json` (RFC 6839).
     Json,
     /// The type is `text/xml` or `application/xml`.
     Xml,
-    /// Any other type.
     #[default]
     Other,
 }
@@ -27,7 +25,7 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Reads the head of a message. Fails if the head contradicts itself.
+    /// Reads the head of a message. Fails if it has two Content-Types or two Content-Encodings.
     pub(crate) fn of(head: &Head<'a>) -> Result<Self, String> {
         let coding = once(head, "Content-Encoding")?;
         Ok(Self {
@@ -71,7 +69,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the form of a body as sent. Heads that contradict themselves are refused earlier.
+/// Returns the form of a body as sent. A head that contradicts itself yields [`Form::Other`].
 pub(crate) fn form_of(head: &Head<'_>) -> Form {
     Body::of(head).map_or(Form::Other, |body| body.form())
 }
@@ -95,7 +93,7 @@ pub(crate) fn essence(content_type: &[u8]) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }
 
-/// Returns the value of a field that occurs at most once. Fails if it occurs more than once.
+/// Returns the value of a field, if there is one; fails if the field occurs more than once.
 pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, String> {
     let fields = head.raw_fields();
     let mut named = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()));

@@ -1,5 +1,5 @@
 //! Writes the heads that are passed on. Copies, removes and adds fields as a proxy must, in one
-//! pass. Memory is allocated only to restore a slash that stripping removed.
+//! pass.
 
 use gatebench_net::http1::{
     BodyLength, Framing, Head, hop, write_chunk, write_request_head, write_response_head,
@@ -19,7 +19,6 @@ pub(crate) struct Destination<'a> {
     pub(crate) fallback_authority: &'a str,
     /// True if the request must state that it is the last one on the connection.
     pub(crate) is_last: bool,
-    /// The edits that policies make to the fields.
     pub(crate) edits: &'a HeaderProgram,
     /// The field that names the caller to the upstream.
     pub(crate) consumer: Option<(&'a str, &'a [u8])>,
@@ -118,7 +117,6 @@ pub(crate) enum Relay {
     Chunked,
 }
 
-/// Writes a piece of a body in the framing that its reader expects.
 pub(crate) fn relay(out: &mut Vec<u8>, how: Relay, piece: &[u8]) {
     match how {
         Relay::Plain => out.extend_from_slice(piece),
@@ -126,11 +124,9 @@ pub(crate) fn relay(out: &mut Vec<u8>, how: Relay, piece: &[u8]) {
     }
 }
 
-/// The edits that policies make to a response's head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponseEdits<'a> {
     pub(crate) fields: &'a HeaderProgram,
-    /// The fields that report a rate limit.
     pub(crate) rate: Option<RateFields>,
     /// True if the body is not forwarded as it arrives: the code that collects it writes its
     /// length.

@@ -7,7 +7,6 @@ use gatebench_net::http1::hop;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderProgram {
     steps: Vec<Step>,
-    /// Fields that are appended to those of the message.
     added: Vec<(String, Vec<u8>)>,
 }
 
@@ -40,7 +39,7 @@ impl HeaderProgram {
         }
     }
 
-    /// Adds the removal of a field to the edits.
+    /// Adds the removal of a field, which also drops values that earlier edits add to it.
     pub(crate) fn remove(&mut self, name: &str) {
         self.added
             .retain(|(added, _)| !added.eq_ignore_ascii_case(name));

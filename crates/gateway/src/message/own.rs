@@ -58,9 +58,7 @@ pub(crate) enum Choice {
     /// TLS with the upstream failed, for example because of its certificate: 502.
     UpstreamTls,
     Unauthorized(Challenge),
-    /// The mock with this number.
     Mock(usize),
-    /// The gateway's counters.
     Metrics,
 }
 
@@ -68,7 +66,6 @@ pub(crate) enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     ApiKey,
-    /// Basic authentication with the realm that has this number.
     Basic(usize),
     Bearer,
     /// A token was sent but is not valid (RFC 6750 3).
@@ -160,7 +157,6 @@ impl<'a> Local<'a> {
 /// The properties of the request and its client that determine how a response is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Toward {
-    /// The request was a HEAD request.
     pub(crate) is_head: bool,
     pub(crate) is_http10: bool,
     pub(crate) keep_alive: bool,
@@ -177,7 +173,6 @@ impl Toward {
     }
 }
 
-/// Writes one of the gateway's own responses.
 pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
     let fields = [
         Some(("Content-Type", local.content_type.as_bytes())),

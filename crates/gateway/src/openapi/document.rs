@@ -16,7 +16,6 @@ const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
 
-/// A document in a supported version.
 pub(super) struct Document {
     root: Value,
     of_requests: Schemas,
@@ -108,7 +107,6 @@ impl Document {
             };
             match reference.strip_prefix('#') {
                 Some(next) => pointer = decoded(next),
-                // References to other documents are not followed.
                 None => break,
             }
         }
@@ -204,9 +202,8 @@ fn each_value(value: &mut Value, mut act: impl FnMut(&mut Value)) {
     }
 }
 
-/// Converts a schema of OpenAPI 3.0 to JSON Schema draft 4. For validation the two differ only in
-/// `nullable`, apart from the direction of a message ([`apart`]). `nullable` has an effect only
-/// together with `type`.
+/// Converts a schema of OpenAPI 3.0 to JSON Schema draft 4, which has no `nullable`. The keyword
+/// has an effect only together with `type`.
 fn translate(schema: &mut Map<String, Value>) {
     let is_nullable = schema.get("nullable") == Some(&Value::Bool(true));
     if is_nullable && let Some(Value::String(kind)) = schema.get("type") {

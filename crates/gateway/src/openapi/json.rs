@@ -7,7 +7,6 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::map::{Entry, Map};
 use serde_json::{Value, from_slice};
 
-/// Parses a complete text.
 pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     from_slice::<Strict>(text)
         .map(|read| read.0)

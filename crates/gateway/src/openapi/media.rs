@@ -81,7 +81,6 @@ impl Media {
         self.0.get(number as usize)?.reader.as_ref()
     }
 
-    /// Checks a body against the entry with this number.
     pub(super) fn judge(&self, number: u32, body: &[u8]) -> Result<(), String> {
         let text = || std::str::from_utf8(body).map_err(|_| "the body is not UTF-8");
         let (schema, value) = match self.reader(number) {

@@ -1,4 +1,4 @@
-//! Checks requests and responses against a document in OpenAPI 3.0 or 3.1, which is compiled once.
+//! Checks requests and responses against a compiled document in OpenAPI 3.0 or 3.1.
 //!
 //! The checks of a request cover the path and its parameters, the query, header and cookie
 //! parameters, the Content-Type, and JSON, form and text bodies. The checks of a response cover the
@@ -10,8 +10,6 @@
 //!
 //! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
 //! list, or a repeated member in JSON. The next reader of the message could use the other value.
-//!
-//! The module knows about messages and their paths, but not about other policies.
 
 mod document;
 pub(crate) mod json;
@@ -35,7 +33,6 @@ use paths::Paths;
 
 pub(crate) use operation::{Check, Operation, ResponseCheck};
 
-/// A compiled document.
 #[derive(Debug)]
 pub(crate) struct Contract {
     paths: Paths,
@@ -48,8 +45,7 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Compiles a policy's document. The policy contains either its text, in JSON or YAML, or the
-    /// path of its file: a single line that does not begin with `{`. `prefix` is the prefix that
-    /// the route removes from the path.
+    /// path of its file: a single line that does not begin with `{`.
     pub(crate) fn new(
         policy: &OpenapiPolicy,
         prefix: Option<String>,
@@ -102,8 +98,9 @@ impl Contract {
         self.operations.iter().flat_map(Operation::headers)
     }
 
-    /// Checks the head of a request for this path. Returns the operation and the schema of its
-    /// body; none if only responses are checked and the operation is not in the document.
+    /// Checks the head of a request for this path. Returns the operation and the entry for the
+    /// body's Content-Type; none if only responses are checked and the operation is not in the
+    /// document.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
             Some(prefix) => strip(path, prefix),
@@ -162,7 +159,6 @@ impl Contract {
     }
 }
 
-/// Refuses a response for this reason.
 fn of_response(words: impl Display) -> Box<Refusal> {
     let words = format!("the OpenAPI document does not allow the upstream's response: {words}");
     Refusal::new(502, words)

@@ -34,7 +34,6 @@ impl ResponseCheck {
     }
 }
 
-/// A compiled operation.
 #[derive(Debug)]
 pub(crate) struct Operation {
     parameters: Vec<Parameter>,
@@ -100,7 +99,6 @@ impl Operation {
         ConfigError::unless(mistakes, operation)
     }
 
-    /// Returns the names of the header parameters.
     pub(super) fn headers(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().filter_map(Parameter::header)
     }
@@ -118,7 +116,6 @@ impl Operation {
     /// of the Content-Type; none if there is no body or no rule for it.
     pub(super) fn judge_body_type(&self, head: &Head<'_>) -> Result<Option<u32>, Box<Refusal>> {
         let Some(body) = &self.body else {
-            // The document has no rule for the body.
             return Ok(None);
         };
         if is_empty(head) {
@@ -145,7 +142,6 @@ impl Operation {
         body.is_some_and(|(body, number)| body.media.is_read(number))
     }
 
-    /// Checks the body of a request.
     pub(crate) fn judge_body(&self, check: Check, bytes: &[u8]) -> Result<(), Box<Refusal>> {
         let Some((body, number)) = self.body.as_ref().zip(check.media) else {
             return Ok(());
@@ -252,7 +248,6 @@ impl Response {
     }
 }
 
-/// Compiles the list of parameters at a pointer.
 fn parameters(
     document: &Document,
     pointer: &str,

@@ -1,5 +1,5 @@
-//! Finds parameters in the request, splits them as their style requires, and checks them against
-//! their schema.
+//! Finds the parameters of a request and the headers of a response, splits them as their style
+//! requires, and checks them against their schema.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ enum Place {
 enum Style {
     /// Values separated by commas, in paths and headers.
     Simple,
-    /// Repeated parameters, or values separated by commas, in the query and in cookies.
+    /// Repeated parameters in the query, or values separated by commas in the query and in cookies.
     Form,
     Blanks,
     Bars,
@@ -41,7 +41,6 @@ enum Style {
 /// The reason for refusing a parameter with two values: the upstream could use the other one.
 const TWICE: &str = "it appears more than once";
 
-/// A parameter of an operation.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
@@ -87,7 +86,6 @@ impl Parameter {
         }))
     }
 
-    /// Compiles a header of a response.
     pub(super) fn of_response(
         document: &Document,
         pointer: &str,

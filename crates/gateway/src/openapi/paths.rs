@@ -42,7 +42,6 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Reports whether both belong to the same path item.
     pub(super) fn is_of_item(&self, other: &Self) -> bool {
         std::ptr::eq(self.item, other.item)
     }
@@ -62,7 +61,8 @@ impl Found<'_> {
 }
 
 impl Paths {
-    /// Adds a template; refuses one that matches the same paths as an earlier one.
+    /// Adds a template; refuses an invalid one, and one that matches the same paths as an earlier
+    /// one.
     pub(super) fn add(
         &mut self,
         template: &str,

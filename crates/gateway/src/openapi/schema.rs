@@ -16,8 +16,8 @@ use crate::config::ConfigError;
 /// The base URI of the document, which references within it are resolved against.
 const BASE: &str = "urn:gatebench:document";
 
-/// The maximum number of steps that matching a pattern with look-around may take on one string, so
-/// that no request can keep a worker busy for long.
+/// The maximum number of backtracking steps in matching one string against a pattern that the
+/// linear-time engine does not support, such as one with look-around.
 const BACKTRACKS_MAX: usize = 10_000;
 
 /// The maximum length of the description of a mistake, in characters.
@@ -144,7 +144,6 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Checks the format `byte` of OpenAPI 3.0.
 fn is_byte(text: &str) -> bool {
     BASE64.decode(text).is_ok()
 }

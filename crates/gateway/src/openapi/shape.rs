@@ -1,4 +1,4 @@
-//! Converts strings to values of the types that a schema allows, which are determined once.
+//! Converts strings to values of the types that a schema allows.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,6 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Returns the shape that the schema at a pointer allows.
     pub(super) fn of(document: &Document, pointer: &str) -> Self {
         let mut shape = Self::default();
         shape.read(document, pointer, DEPTH_MAX);
@@ -68,7 +67,6 @@ impl Shape {
         self.is_object && !self.is_array
     }
 
-    /// Returns the names of the members that the schema describes.
     pub(super) fn members(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(name, _)| name.as_str())
     }
@@ -91,7 +89,6 @@ impl Shape {
         }
     }
 
-    /// Converts strings to the items of an array.
     pub(super) fn array<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Value {
         let items = self.items.as_deref().unwrap_or(&NOTHING);
         Value::Array(texts.map(|text| items.value(text)).collect())

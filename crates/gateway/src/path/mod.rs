@@ -9,8 +9,6 @@
 //! The remaining danger is a path that an upstream may read as another one, such as `/admin;x=1`.
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
 //! route at the gateway and belongs to another one at the upstream is refused.
-//!
-//! All that the module knows about routes is their prefixes and the spellings that they allow.
 
 pub(crate) mod query;
 mod readings;
@@ -37,10 +35,8 @@ pub(crate) struct Target<'a> {
     pub(crate) rest: &'a str,
 }
 
-/// The reason why a target is refused.
 pub(crate) type Words = &'static str;
 
-/// Finds the route of a request by its path.
 #[derive(Debug)]
 pub(crate) struct Router {
     table: RouteTable,

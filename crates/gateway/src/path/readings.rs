@@ -17,17 +17,16 @@ use std::collections::BTreeSet;
 
 use super::query::code;
 
-/// The maximum number of times that a path may be decoded. No legitimate path needs more rounds.
+/// The maximum number of times that a path may be decoded.
 const ROUNDS_MAX: usize = 3;
 
 /// The maximum length, in bytes, of a path that is examined. Longer paths are refused, because a
 /// path may have dozens of readings.
 const BYTES_MAX: usize = 4096;
 
-/// The maximum total size of all readings of a path, in bytes; no legitimate path exceeds it.
+/// The maximum total size of all readings of a path, in bytes.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
-/// A transformation that programs apply to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     TurnBackslashes,
@@ -48,7 +47,8 @@ const STEPS: [Step; 5] = [
 ];
 
 /// Calls a function with every reading of a path until it rejects one. Returns true if it rejected
-/// none. A path that is too long, has too many readings or may hide ASCII counts as rejected.
+/// none. Also returns false if the path is too long, has too many readings, needs too many rounds
+/// of decoding, or may hide ASCII.
 pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     if path.len() > BYTES_MAX {
         return false;
@@ -92,13 +92,11 @@ pub(crate) fn without_parameters(path: &str) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// Returns a segment without its parameters.
 fn name(segment: &[u8]) -> &[u8] {
     let end = segment.iter().position(|&byte| byte == b';');
     &segment[..end.unwrap_or(segment.len())]
 }
 
-/// Applies a step to a path.
 fn read(text: &[u8], step: Step) -> Vec<u8> {
     let is_end = |byte: &u8| step == Step::Trim && matches!(byte, 0 | b'?' | b'#');
     let end = text.iter().position(is_end).unwrap_or(text.len());

@@ -45,11 +45,10 @@ const fn is_unreserved(byte: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) path_bytes: usize,
-    /// The path is in its normal form, and all servers read it in the same way.
+    /// The path is in its normal form and has only one reading.
     pub(super) is_plain: bool,
 }
 
-/// Scans a path and its query once.
 pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
     let (mut found, mut pairs, mut before) = (0, 0, 0);
     let mut path_bytes = 0;
@@ -82,7 +81,6 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
 /// The properties of a path that a strict route may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
-    /// The path is already in its normal form.
     pub(super) is_normal: bool,
     /// Other programs may read it as another path.
     pub(super) is_ambiguous: bool,
@@ -153,7 +151,6 @@ fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
     Ok(())
 }
 
-/// Examines a percent-encoded byte.
 fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
     form.is_ambiguous |= match byte {
         b'/' => return Err("the target's path has an encoded slash; write `/`"),

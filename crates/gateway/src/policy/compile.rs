@@ -22,13 +22,11 @@ pub(crate) struct Compiler {
     /// True if only mistakes are wanted. The definitions of `soap`, which are slow to compile, are
     /// then skipped.
     pub(crate) is_check: bool,
-    /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
-    /// The maximum size of a collected message, in bytes.
+    /// The maximum size of a collected body, in bytes.
     pub(crate) collected_max: usize,
     /// The maximum size of the current route's requests after decompression, in bytes.
     pub(crate) request_bytes: usize,
-    /// The name of the current route.
     pub(crate) route: String,
     /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
@@ -128,7 +126,6 @@ impl Compiler {
         Ok(())
     }
 
-    /// Adds a policy that edits messages.
     fn add_edit(
         &self,
         at: usize,

@@ -1,8 +1,8 @@
 //! The consumers and their secrets: API keys, and passwords of basic authentication (RFC 7617).
 //!
 //! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
-//! look-up reveals nothing about the valid secrets. A candidate with the same hash is then compared
-//! without stopping at the first difference. The length of a secret is not kept secret.
+//! look-up does not depend on how much of a guess is right. A candidate with the same hash is then
+//! compared without stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -17,7 +17,6 @@ use crate::path::query::{decode, parameters, query_of};
 /// Longer ones match no consumer.
 const WRITTEN_BYTES_MAX: usize = 1024;
 
-/// The credentials and names of all consumers.
 #[derive(Debug)]
 pub(crate) struct Consumers {
     /// The consumers by API key.
@@ -47,12 +46,10 @@ impl Consumers {
         }
     }
 
-    /// Returns the number of the consumer with this name.
     pub(crate) fn named(&self, name: &str) -> Option<u32> {
         self.numbers.get(name).copied()
     }
 
-    /// Returns the name of the consumer with this number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
     }
@@ -70,7 +67,6 @@ pub(crate) struct CredentialStore {
 type Secret = (Box<[u8]>, u32);
 
 impl CredentialStore {
-    /// Creates a store from secrets and the numbers of their consumers.
     pub(crate) fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = (K, u32)>) -> Self {
         let secret = RandomState::new();
         let mut by_hash: HashMap<u64, Vec<_>> = HashMap::new();

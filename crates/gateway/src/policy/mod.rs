@@ -1,6 +1,5 @@
 //! The policies of a route, prepared for the workers. They consist of an ordered chain that checks
-//! requests, and of edits to the messages that pass. A route without policies has an empty chain.
-//! This module knows about messages, but not about connections or other routes.
+//! requests, and of edits to the messages that pass.
 
 mod compile;
 mod credentials;
@@ -23,7 +22,6 @@ pub(crate) use credentials::Consumers;
 use credentials::after_scheme;
 use rate::RateLimiter;
 
-/// The policies of one route.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     /// The policies that may refuse a request or respond to it, in order, except for `redis`.
@@ -76,7 +74,7 @@ pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
     /// The verdict of the last rate limit, which the response reports.
     pub(crate) standing: Option<Standing>,
-    /// The maximum size of the body, in bytes, if there is a limit.
+    /// The number of further bytes that the body may have, if a policy limits its size.
     pub(crate) body_max: Option<u64>,
     /// The operation that the rest of the request and its response are checked against.
     pub(crate) operation: Option<Check>,
@@ -138,12 +136,10 @@ impl Chain {
         }
     }
 
-    /// Adds this field to the fields that policies rely on.
     fn trust(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
     }
 
-    /// Adds the fields that describe the form of bodies to those that policies rely on.
     fn trust_bodies(&mut self) {
         self.trust("Content-Type");
         self.trust("Content-Encoding");
@@ -165,7 +161,6 @@ impl Chain {
         Some((self.openapi.as_ref()?.operation(check), check))
     }
 
-    /// Reports whether responses are checked against the OpenAPI document.
     pub(crate) fn checks_responses(&self) -> bool {
         let contract = self.openapi.as_ref();
         contract.is_some_and(|contract| contract.are_responses)

@@ -42,7 +42,7 @@ pub(crate) struct RateLimiter {
     cost: u64,
     /// True if responses report the limit.
     pub(crate) has_headers: bool,
-    /// Shared with the next configuration if a reload does not change the limit.
+    /// Shared with the previous configuration's limiter if the counts continue unchanged.
     buckets: Arc<Buckets>,
 }
 
@@ -226,8 +226,8 @@ impl Shard {
 }
 
 /// Copies the buckets of consumers that still exist, and the bucket of requests without a consumer.
-/// Requests that are still counted in the old buckets during the change, which takes at most 50 ms,
-/// are not counted in the new ones.
+/// Requests that workers count in the old buckets before they adopt the new configuration are not
+/// counted in the new ones.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {

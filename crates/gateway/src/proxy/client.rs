@@ -35,15 +35,15 @@ pub(crate) enum Fate {
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) decoder: Decoder,
-    /// Bytes received but not read yet.
+    /// Bytes received but not decoded yet.
     backlog: Vec<u8>,
     /// The protocol of the connection is still unknown.
     pub(crate) is_unheard: bool,
     pub(crate) exchange: Exchange,
 }
 
-/// The state of a connection, kept apart from its decoder because the decoder's events are borrowed
-/// while this state changes.
+/// The state of a connection or stream, kept apart from its decoder because the decoder's events
+/// borrow from it while this state changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ClientRef,
@@ -71,9 +71,7 @@ pub(crate) struct Exchange {
     pub(crate) asking: Option<u64>,
     /// The current message, while a Saxon helper transforms it.
     pub(crate) parked: Option<Parked>,
-    /// The facts that policies have established about the request.
     pub(crate) notes: Notes,
-    /// The schema that the response's body is checked against.
     pub(crate) response_check: Option<ResponseCheck>,
     /// The form of the response's body, if it is collected.
     pub(crate) response_form: Form,
@@ -88,7 +86,6 @@ pub(crate) struct Exchange {
     pub(crate) collected: Collected,
     /// The response, if a policy needs it in full.
     pub(crate) collected_response: Collected,
-    /// The state of the SOAP/XML chains for both messages.
     pub(crate) passage: Passage,
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
@@ -147,7 +144,6 @@ impl Client {
         Some(std::mem::take(&mut self.backlog))
     }
 
-    /// Handles received bytes.
     pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if matches!(self.exchange.phase, Phase::Closing | Phase::Lingering) {
             return Fate::Keep;
@@ -180,7 +176,7 @@ impl Client {
     }
 
     /// Handles FIN from the client. Between requests, it ends the connection; within a request, the
-    /// client counts as gone.
+    /// client is treated as gone.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
@@ -198,7 +194,6 @@ impl Client {
         self.settle(core)
     }
 
-    /// Handles a deadline of this connection.
     pub(crate) fn due<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         if !exchange
@@ -247,8 +242,9 @@ impl Client {
         }
     }
 
-    /// Prepares for the stop of the gateway: the connection ends after the current request, or
-    /// after one that is already arriving.
+    /// Prepares for the stop of the gateway: a response whose head is not written yet will close
+    /// the connection, and an idle connection gets a short deadline for a request that is already
+    /// arriving.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         self.exchange.toward.keep_alive &= self.exchange.has_response;
         if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
@@ -291,7 +287,8 @@ impl Client {
         exchange.wait(LINGER_NS, core);
     }
 
-    /// Sets the deadline for the next bytes from the client, if any are expected.
+    /// Sets the deadline for the client to send or to read more bytes; clears it if the client need
+    /// do neither.
     fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         let limits = core.limits;
@@ -396,7 +393,6 @@ impl Exchange {
         }
     }
 
-    /// Sets the deadline.
     fn wait<I>(&mut self, wait_ns: u64, core: &mut Core<I>) {
         let due_ns = core.now_ns + wait_ns;
         self.deadline.set(due_ns, self.id, &mut core.timers);
@@ -481,7 +477,7 @@ impl Exchange {
             .expired(core.polled_ns, self.id, &mut core.timers);
     }
 
-    /// Queues one of the gateway's own responses.
+    /// Queues one of the gateway's own responses, and completes the request ([`Self::complete`]).
     pub(crate) fn response<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
         let active = Rc::clone(&self.active);
         let metrics = match (choice, &active.compiled.metrics) {
@@ -576,7 +572,7 @@ impl Exchange {
         self.origin = None;
         self.asking = None;
         self.parked = None;
-        // A client that is still waiting for 100 Continue will never send the body.
+        // A client that is still waiting for 100 Continue may never send the body.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
             (false, _) => Phase::Closing,

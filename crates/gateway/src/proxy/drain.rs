@@ -20,7 +20,6 @@ use super::worker::{ClientConnection, Worker};
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {
-    /// Reports whether the gateway is stopping.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain_until_ns.is_some()
     }

@@ -13,7 +13,6 @@ use crate::soap::Fault;
 /// The reason that a collected message is refused.
 pub(crate) enum Refused {
     Refusal(Box<Refusal>),
-    /// The fault that a SOAP/XML chain produced.
     Fault(Fault),
 }
 
@@ -83,7 +82,6 @@ impl Exchange {
         Ok(self.process_response(None, core)?)
     }
 
-    /// Queues a fault that a chain produced.
     pub(crate) fn write_fault(&mut self, fault: &Fault) {
         let mut local = Local::error(fault.status);
         local.standing = self.notes.standing;

@@ -33,7 +33,6 @@ pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 /// The state that all connections of a worker share.
 pub(crate) struct Core<I> {
     pub(crate) io: I,
-    /// The index of this worker.
     pub(crate) worker: usize,
     pub(crate) current: Current,
     pub(crate) origins: ConnMap<Origin>,
@@ -46,7 +45,6 @@ pub(crate) struct Core<I> {
     /// The buffer for a normalized path.
     pub(crate) path: String,
     pub(crate) faults: Injector,
-    /// Receives messages for the operator.
     pub(crate) notices: Notices,
     /// The serial number of the last Redis query.
     pub(crate) asked: u64,
@@ -77,7 +75,6 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Resumes reading.
     pub(crate) fn resume(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.resume(client_ref.conn);
@@ -105,7 +102,6 @@ impl<I: Io> Core<I> {
         self.open(target, waits)
     }
 
-    /// Begins to open a connection to a target.
     pub(crate) fn open(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
         let id = self
             .io
@@ -332,7 +328,6 @@ impl Exchange {
         Ok(id)
     }
 
-    /// Assigns a connection to this request.
     pub(crate) fn attach<'c, I>(
         &mut self,
         id: ConnId,
@@ -353,7 +348,6 @@ impl Exchange {
         origin.hold.begin(delay_ns, now_ns, id, faults);
     }
 
-    /// Records a refusal.
     pub(crate) fn refused(&mut self, refusal: Box<Refusal>) -> Choice {
         self.notes.refusal = Some(refusal);
         Choice::Refused
@@ -374,7 +368,6 @@ impl Exchange {
         }
     }
 
-    /// Handles a piece of the request's body.
     pub(crate) fn pass_body<I: Io>(&mut self, piece: &[u8], core: &mut Core<I>) {
         if let Some(left) = &mut self.notes.body_max {
             match left.checked_sub(piece.len() as u64) {
@@ -393,7 +386,6 @@ impl Exchange {
             }
             Phase::Local(choice) => {
                 self.passed_over += piece.len() as u64;
-                // A body with a known length would have been refused when its head arrived.
                 if self.passed_over > READ_FOR_NOTHING_BYTES && self.asking.is_none() {
                     self.toward.keep_alive = false;
                     self.response(core, choice);
@@ -416,7 +408,6 @@ impl Exchange {
         }
     }
 
-    /// Handles the end of the request.
     pub(crate) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
@@ -430,8 +421,8 @@ impl Exchange {
                     if self.request_relay == Relay::Chunked {
                         write_last_chunk(origin.outbox.queue());
                     }
-                    // The upstream's time limit starts at the last byte of the request, even if the
-                    // request arrived slowly.
+                    // The upstream's time limit restarts at the last byte of the request, however
+                    // slowly the request arrived.
                     if origin.is_connected && !origin.is_paused {
                         origin.expect_life(core.now_ns, &mut core.timers);
                     }
@@ -441,7 +432,6 @@ impl Exchange {
         }
     }
 
-    /// Edits a complete request and sends it to its target.
     pub(crate) fn send_collected<I: Io>(&mut self, core: &mut Core<I>) {
         let edited = self.edit_request(core);
         self.send_edited(edited, core);

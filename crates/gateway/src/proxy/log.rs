@@ -6,7 +6,6 @@ use std::io::Write;
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
 
-/// One worker's part of the log.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
     /// `None` if logging is off.

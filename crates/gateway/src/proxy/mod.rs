@@ -4,9 +4,6 @@
 //! head of a request, the worker connects to a target; when a target has responded, the worker
 //! reads from the client again; and both may have to wait for Redis or for a helper. The files also
 //! share the worker's state.
-//!
-//! The compiled configuration and its policies decide which requests are allowed; this module
-//! decides when they proceed.
 
 mod client;
 mod drain;

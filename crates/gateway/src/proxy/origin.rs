@@ -49,7 +49,6 @@ struct Tls {
     plain: Vec<u8>,
 }
 
-/// The result of decrypting received bytes.
 #[derive(Debug)]
 pub(crate) struct Unsealed {
     /// The plaintext. The caller returns the vector so that its memory is reused.
@@ -61,7 +60,6 @@ pub(crate) struct Unsealed {
 }
 
 impl Origin {
-    /// Creates the state of a connection that is being opened.
     pub(crate) fn connecting(id: ConnId, target: usize, waits: Waits) -> Self {
         Self {
             id,
@@ -82,7 +80,6 @@ impl Origin {
         }
     }
 
-    /// Begins the handshake on a connection that has been established.
     pub(crate) fn shake_hands<I: Io>(
         &mut self,
         context: &ClientContext,
@@ -203,7 +200,6 @@ impl Origin {
         }
     }
 
-    /// Resumes receiving after a pause.
     pub(crate) fn resume<I: Io>(&mut self, io: &mut I) {
         if self.is_paused {
             self.is_paused = false;

@@ -166,14 +166,12 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Returns the number of the link that owns a connection.
     pub(crate) fn link_of(&self, conn: ConnId) -> Option<usize> {
         self.links.iter().position(|link| link.owns(conn))
     }
 }
 
 impl<I: Io> Worker<I> {
-    /// Handles an event of a link.
     pub(crate) fn handle_link(&mut self, at: usize, event: Event) {
         let (links, mut base) = links_of(&mut self.core);
         let link = &mut links[at];
@@ -205,7 +203,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a deadline of a link.
     pub(crate) fn link_due(&mut self, at: usize) {
         let (links, mut base) = links_of(&mut self.core);
         if links[at].is_due(&mut base) {

@@ -1,4 +1,4 @@
-//! Has Saxon helpers transform messages.
+//! Passes messages to Saxon helpers, which transform them.
 //!
 //! A message waits in its exchange while the worker serves other messages. The orders of one round
 //! are sent together; so are the responses that a helper completes within 4 ms. A worker with
@@ -44,7 +44,6 @@ impl Exchange {
         None
     }
 
-    /// Handles a helper's result for a message.
     fn transformed<I: Io>(&mut self, number: u64, made: Made, core: &mut Core<I>) {
         let Some(parked) = self.parked.take_if(|parked| parked.number == number) else {
             return;
@@ -98,14 +97,12 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Returns the number of the helper line that owns a connection.
     pub(crate) fn line_of(&self, conn: ConnId) -> Option<usize> {
         self.lines.iter().position(|line| line.conn == conn)
     }
 }
 
 impl<I: Io> Worker<I> {
-    /// Handles an event of a helper line.
     pub(crate) fn handle_line(&mut self, at: usize, event: Event) {
         let Core {
             io,
@@ -134,7 +131,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a deadline of a helper line.
     pub(crate) fn line_due(&mut self, at: usize) {
         let Core {
             timers,

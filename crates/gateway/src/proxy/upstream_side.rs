@@ -87,7 +87,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles bytes from a target.
     fn origin_said(&mut self, id: ConnId, bytes: &[u8]) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -163,7 +162,7 @@ impl<I: Io> Worker<I> {
         self.with_client(client_id, Client::advance);
     }
 
-    /// Handles the end of a target's input.
+    /// Handles the end of a target's data: FIN or, over TLS, also a close_notify alert.
     pub(crate) fn origin_ended(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -344,7 +343,6 @@ impl Exchange {
         }
     }
 
-    /// Handles a helper's result for a response.
     pub(crate) fn finish_response<I: Io>(
         &mut self,
         edited: Result<Edited, Fault>,
@@ -359,9 +357,9 @@ impl Exchange {
 /// A request is not tried again after this many attempts to reach a target have failed.
 const ATTEMPTS_MAX: usize = 8;
 
-/// Retries that are safe after a target connection fails.
 impl Exchange {
-    /// Sends a request again over a new connection; reports whether the attempt could be started.
+    /// Sends a request again over a new connection. Returns false if that is not safe or not
+    /// possible.
     pub(crate) fn try_again<I: Io>(
         &mut self,
         failed: &Origin,

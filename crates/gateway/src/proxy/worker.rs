@@ -22,10 +22,11 @@ use crate::message::Choice;
 pub struct Totals {
     /// Responses sent to clients, including the gateway's own.
     pub responses: u64,
-    /// The number of times that a request was sent again, because the upstream closed a kept-alive
+    /// The number of times that a request was tried again, because the upstream closed a kept-alive
     /// connection, or because a connection to a target could not be opened.
     pub retries: u64,
-    /// Requests that failed because of the upstream: they got 502 or 504, or were cut off.
+    /// Requests that failed because of the upstream or its response: the client got an error, or
+    /// the response was cut off.
     pub upstream_failures: u64,
     /// Connections that were cut off because the time limit for a graceful stop had passed.
     pub cut_off: u64,
@@ -34,7 +35,6 @@ pub struct Totals {
 /// Receives rare messages for the operator, from any worker.
 pub(crate) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The state that the workers share.
 pub(crate) struct Gateway {
     pub(crate) notices: Notices,
     pub(crate) faults: Faults,
@@ -44,7 +44,6 @@ pub(crate) struct Gateway {
     /// No more connections are accepted, and existing ones close after their current request.
     is_draining: AtomicBool,
     pub(crate) workers: usize,
-    /// The number of workers that have finished draining.
     drained: AtomicUsize,
     totals: Mutex<Totals>,
 }
@@ -82,7 +81,6 @@ impl Gateway {
         *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called once by each worker when it ends.
     fn add(&self, totals: Totals) {
         let mut sum = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         sum.responses += totals.responses;
@@ -133,10 +131,8 @@ pub(crate) enum ClientConnection {
     Http2(Box<Multiplexed>),
 }
 
-/// A worker's client connections.
 pub(crate) type Clients = ConnMap<ClientConnection>;
 
-/// Returns the client of a connection or stream.
 pub(crate) fn client_mut(clients: &mut Clients, client_ref: ClientRef) -> Option<&mut Client> {
     match (clients.get_mut(client_ref.conn)?, client_ref.slot) {
         (ClientConnection::Http1(client), None) => Some(client),
@@ -145,7 +141,6 @@ pub(crate) fn client_mut(clients: &mut Clients, client_ref: ClientRef) -> Option
     }
 }
 
-/// Returns the exchange of a connection or stream.
 pub(crate) fn exchange_mut(clients: &mut Clients, client_ref: ClientRef) -> Option<&mut Exchange> {
     Some(&mut client_mut(clients, client_ref)?.exchange)
 }
@@ -288,7 +283,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Runs an action on a client and applies its result.
     pub(crate) fn with_client(
         &mut self,
         client_ref: ClientRef,

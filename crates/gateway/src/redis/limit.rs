@@ -33,12 +33,11 @@ pub(crate) struct RedisLimit {
     pub(crate) server: Server,
     pub(crate) policy: RedisRateLimitPolicy,
     pub(crate) window_ms: u64,
-    /// The prefix of the limit's keys in Redis.
     prefix: Vec<u8>,
 }
 
 impl RedisLimit {
-    /// `place` names the limit in Redis; it is the same in every gateway that shares the limit.
+    /// `place` names the limit in Redis: gateways that use the same place share the counts.
     pub(crate) fn new(
         policy: &RedisRateLimitPolicy,
         number: usize,
@@ -66,7 +65,6 @@ impl RedisLimit {
         })
     }
 
-    /// Writes the key that a request is counted under.
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);
@@ -159,7 +157,6 @@ impl Counts {
         standing
     }
 
-    /// Reports whether there are counts that have not been sent to Redis.
     pub(crate) fn has_unsent(&self) -> bool {
         !self.dirty.is_empty()
     }

@@ -14,8 +14,8 @@ use crate::message::Digits;
 /// The minimum time between two attempts to connect to Redis.
 const RETRY_NS: u64 = 500_000_000;
 
-/// The maximum size, in bytes, of the commands that wait to be sent. If they exceed it, Redis
-/// counts as unavailable.
+/// The maximum size, in bytes, of the commands that wait to be sent. If they exceed it, Redis is
+/// treated as unavailable.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
 
 /// The part of the worker that waits for the reply to a [`Question`].
@@ -44,14 +44,13 @@ pub(crate) enum Said {
     Nothing,
 }
 
-/// A connection to a Redis server.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) server: Server,
     conn: Option<ConnId>,
     is_connected: bool,
     outbox: Outbox,
-    /// Bytes received but not read yet.
+    /// Bytes received but not parsed yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
     /// The integers received so far in reply to the three commands about the key of the oldest
@@ -61,7 +60,7 @@ pub(crate) struct Link {
     retry_at_ns: u64,
     /// Redis has not replied since the last failure, which has already been reported.
     pub(crate) is_gone: bool,
-    /// A message for the operator.
+    /// A message for the operator, not delivered yet.
     pub(crate) trouble: Option<String>,
 }
 
@@ -86,7 +85,6 @@ impl Link {
         self.conn == Some(conn)
     }
 
-    /// Reports whether a reply is pending.
     pub(crate) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
@@ -176,7 +174,6 @@ impl Link {
         self.flush(io);
     }
 
-    /// Reports whether the deadline that [`Self::arm`] set has passed.
     pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
         let deadline = &mut self.deadline;
         let conn = self.conn;

@@ -1,5 +1,4 @@
-//! Rate limits that are counted in Redis: a worker's counts, its connections, and the protocol. The
-//! module does not depend on the worker whose loop serves the connections.
+//! Rate limits that are counted in Redis: a worker's counts, its connections, and the protocol.
 
 mod limit;
 mod link;

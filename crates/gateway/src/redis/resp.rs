@@ -18,7 +18,6 @@ pub(crate) enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotResp;
 
-/// Writes a command.
 pub(super) fn write_command(out: &mut Vec<u8>, arguments: &[&[u8]]) {
     write_count(out, b'*', arguments.len());
     for argument in arguments {

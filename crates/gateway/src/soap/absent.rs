@@ -10,7 +10,6 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::{Collected, Refusal};
 
-/// Refuses a SOAP/XML policy in a configuration.
 fn refused<T>() -> Result<T, Vec<ConfigError>> {
     let message =
         "this gatebench was built without the feature `soap`, which SOAP and XML policies need";

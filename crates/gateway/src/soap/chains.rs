@@ -16,7 +16,6 @@ use super::helpers;
 use crate::config::ConfigError;
 use crate::message::Collected;
 
-/// A route's chains for requests and for responses.
 #[derive(Debug)]
 pub(crate) struct Soap {
     /// The index of the policy among the route's policies.
@@ -49,7 +48,6 @@ pub(crate) struct Passage {
 
 /// The inputs for compiling a policy, in addition to its settings.
 pub(crate) struct Surroundings<'a> {
-    /// The names of the upstreams.
     pub(crate) upstreams: &'a [String],
     /// The maximum size of a request after decompression, in bytes.
     pub(crate) request_bytes: usize,
@@ -220,7 +218,6 @@ fn text(head: &Head<'_>, name: &str) -> Option<String> {
     Some(text)
 }
 
-/// Applies the result of a chain to a message.
 pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
     if let Some(body) = passed.body {
         message.body = body;

@@ -22,15 +22,12 @@ pub(crate) struct Asked {
     pub(crate) losses: u32,
 }
 
-/// A message that waits for a helper.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    /// The number of the order.
     pub(crate) number: u64,
     pub(crate) paused: Paused,
 }
 
-/// A worker's connection to a helper, with the pending orders.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) engine: Arc<Engine>,
@@ -39,7 +36,7 @@ pub(crate) struct Line {
     pub(crate) conn: ConnId,
     is_connected: bool,
     outbox: Outbox,
-    /// Bytes received but not read yet.
+    /// Bytes received but not parsed yet.
     input: Vec<u8>,
     /// The orders that have no result yet, oldest first.
     pub(crate) asked: VecDeque<Asked>,
@@ -48,7 +45,6 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Begins to open a line.
     pub(crate) fn open<I: Io>(
         io: &mut I,
         engine: Arc<Engine>,
@@ -121,7 +117,6 @@ impl Line {
         }
     }
 
-    /// Reports whether the deadline for the next result has passed.
     pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) -> bool {
         self.deadline.expired(now_ns, self.conn.into(), timers)
     }

@@ -1,9 +1,8 @@
 //! The SOAP/XML policies: chains that process messages, stylesheets that transform XML responses,
-//! and the lines to the helpers that run XSLT 2.0 and 3.0. The module handles complete messages and
-//! depends neither on their connections nor on other policies.
+//! and the lines to the helpers that run XSLT 2.0 and 3.0.
 //!
-//! No other module needs the crate `xml`. A build without the feature `soap` has `absent.rs` in its
-//! place.
+//! No other module uses the crate `gatebench-xml` directly. A build without the feature `soap` has
+//! `absent.rs` in its place.
 
 mod chains;
 mod helpers;
@@ -24,7 +23,8 @@ pub fn library_versions() -> Vec<(&'static str, String)> {
     gatebench_xml::library_versions().into()
 }
 
-/// Starts the thread that recompiles the definitions of chains when they expire, if there are any.
+/// Starts the thread that recompiles the definitions of chains when they expire; returns none if
+/// there are no chains.
 pub(crate) fn refresher<'s>(
     chains: impl Iterator<Item = &'s Soap>,
 ) -> io::Result<Option<Refresher>> {

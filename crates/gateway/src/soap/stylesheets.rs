@@ -7,7 +7,6 @@ use super::chains::OnDisk;
 use crate::config::ConfigError;
 use crate::message::{Collected, Refusal};
 
-/// The stylesheets of a route, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Stylesheets(Vec<Transform>);
 

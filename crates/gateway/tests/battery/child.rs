@@ -58,7 +58,6 @@ impl Gateway {
         }
     }
 
-    /// Reports whether the process has ended on its own.
     pub fn has_crashed(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }

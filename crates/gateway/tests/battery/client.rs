@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::vector::position;
 
-/// A connection that receives nothing for this long counts as hung. This is longer than the client
-/// timeouts that the batteries configure.
+/// A connection that receives nothing for this long is considered hung. The time is longer than the
+/// client timeouts that the batteries configure.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
 /// The way in which a vector's bytes are sent.
@@ -110,7 +110,7 @@ pub fn hear(stream: &mut TcpStream) -> Heard {
     }
 }
 
-/// Splits consecutive responses. Bytes that are not a response count as a response with status 0.
+/// Splits consecutive responses. Bytes that are not a response become a response with status 0.
 fn responses(said: &[u8]) -> Vec<Response> {
     let mut responses = Vec::new();
     let mut rest = said;

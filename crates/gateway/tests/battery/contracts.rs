@@ -75,7 +75,6 @@ fn document() -> Value {
     })
 }
 
-/// The verdict on a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Passed,

@@ -70,7 +70,6 @@ pub fn block<N: AsRef<[u8]>, V: AsRef<[u8]>>(fields: &[(N, V)]) -> Vec<u8> {
     written.collect::<Vec<_>>().concat()
 }
 
-/// The pseudo-header fields of a request.
 pub fn request_fields<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         (":method", method),
@@ -161,7 +160,6 @@ impl Said {
     }
 }
 
-/// A frame as it was received.
 struct Frame<'b> {
     kind: u8,
     flags: u8,

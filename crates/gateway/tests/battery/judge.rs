@@ -22,7 +22,6 @@ pub enum Verdict {
     Hangs,
 }
 
-/// The results of a battery.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub battery: &'static str,
@@ -33,7 +32,6 @@ pub struct Tally {
     pub crashes: usize,
     pub hangs: Vec<String>,
     pub longest_delay: Duration,
-    /// The name of the slowest case.
     pub slowest: String,
 }
 
@@ -130,7 +128,6 @@ pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>)
     (found, strays)
 }
 
-/// Judges the vector with this number.
 pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Verdict {
     if heard.hangs {
         return Verdict::Hangs;

@@ -68,7 +68,6 @@ pub fn run(battery: &Battery) -> Tally {
     all
 }
 
-/// Sends vectors to one gateway in this manner, one after another.
 fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     let origin = Origin::start(echo);
     let mut gateway = Gateway::start(backend, &battery.config, origin.address);

@@ -19,7 +19,7 @@
 //! - floods: CVE-2016-6581, CVE-2019-9511 to CVE-2019-9518, CVE-2023-44487, CVE-2024-27316,
 //!   CVE-2025-8671
 //!
-//! Nothing is copied from these lists. A table of cases may be as long as it needs to be.
+//! Nothing is copied from these lists.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 
@@ -59,7 +59,6 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints the result of a battery and compares it with the expected one.
 fn hold(tally: &Tally, tried_min: usize) {
     tally.print();
     assert!(

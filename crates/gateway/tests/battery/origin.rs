@@ -18,7 +18,6 @@ pub enum Record {
     Unreadable(Vec<u8>, String),
 }
 
-/// Writes the response to a request.
 pub type Response = fn(&Request) -> Vec<u8>;
 
 pub struct Origin {

@@ -4,7 +4,6 @@
 
 use crate::vector::{MARK, position};
 
-/// A request as received.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub method: String,
@@ -35,7 +34,6 @@ impl Request {
     }
 }
 
-/// The framing of a body.
 enum Framing {
     Length(usize),
     Chunked,

@@ -12,7 +12,6 @@ pub const AFTER: &str = "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnectio
 /// A request that may be read only as part of a body.
 pub const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
 
-/// One input and its expected verdict.
 #[derive(Clone, Debug)]
 pub struct Vector {
     pub name: String,
@@ -55,7 +54,6 @@ impl Vector {
         }
     }
 
-    /// Marks the vector as one whose request ends too early.
     pub fn waiting(self) -> Self {
         Self {
             waits: true,
@@ -121,7 +119,6 @@ impl Expect {
     }
 }
 
-/// Replaces each placeholder with a number.
 pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     let digits = format!("{number:0width$}", width = MARK.len());
     let mut marked = bytes.to_vec();
@@ -133,7 +130,6 @@ pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     marked
 }
 
-/// Returns the position of one byte string in another.
 pub fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|it| it == wanted)
 }

@@ -255,7 +255,6 @@ impl Windows {
             .unwrap();
     }
 
-    /// Begins a request whose body follows.
     fn begin(&mut self, stream: u32, path: &str) {
         // POST and http from the static table; `:authority`, `:path` and `content-type` by name.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];

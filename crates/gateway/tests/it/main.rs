@@ -1,5 +1,4 @@
-//! The integration tests of this crate in one binary, with a module for each subject. A table of
-//! cases may be as long as it needs to be.
+//! The integration tests of this crate in one binary, with a module for each subject.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 

@@ -54,7 +54,6 @@ fn before(backend: Backend, document: &Value, responses: bool) -> Server<Totals>
     )
 }
 
-/// Sends the request of a case.
 fn ask(client: &mut Client, case: &Value) -> Response {
     let text = |key: &str| case[key].as_str();
     let query = text("query").map_or(String::new(), |query| format!("?{query}"));

@@ -207,7 +207,6 @@ fn odd() -> Vec<Value> {
     texts.chain(numbers).chain(rest).collect()
 }
 
-/// One change to a file.
 #[derive(Clone, Debug)]
 enum Change {
     Replace(String, Value),
@@ -235,7 +234,6 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns all changes to a file that the test tries.
 fn changes(file: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     places(file, "", &mut found);

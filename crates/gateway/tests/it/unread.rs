@@ -22,7 +22,7 @@ const WHOLE: usize = 200_000;
 /// ahead of a client.
 const LARGE: usize = 600_000;
 
-/// The maximum number of bytes that one round receives. All of them are processed, even if the
+/// An allowance for the bytes that arrive in one round. All of them are processed, even if the
 /// first ones already exceed the limit.
 const ROUND: usize = 2 << 20;
 

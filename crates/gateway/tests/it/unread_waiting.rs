@@ -56,7 +56,6 @@ fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     (address, count)
 }
 
-/// Reads the body of a request.
 fn read_body(peer: &mut Client, head: &str) {
     let length = field(head, "Content-Length");
     peer.exact(length.map_or(0, |length| length.parse().unwrap()));
@@ -84,7 +83,8 @@ fn a_request_continues_when_an_older_one_makes_room() {
         let limits = json!({"collected_bytes_max": BOUND, "connection_collected_bytes_max": BOUND});
         let gateway = before(backend, origin().0, &limits);
         let mut reader = Reader::open(gateway.address);
-        // The newest request reuses the slot of the first, which precedes those of the others.
+        // The newest request reuses the slot of the first request, which precedes the slots of the
+        // older requests.
         let (first, oldest, older, newest) = (1, 3, 5, 7);
         reader.get(first, "/near");
         for stream in [oldest, older] {
@@ -156,8 +156,8 @@ fn a_connection_that_was_paused_serves_the_next_request() {
         let gateway = before(backend, origin, &more);
         let mut reader = Reader::open(gateway.address);
         reader.get(1, "/limited");
-        // While the request waits for Redis, its connection to the upstream is opened; it is paused
-        // as soon as the client has left too much unread.
+        // While the request waits for Redis, its connection to the upstream is opened. That
+        // connection is paused as soon as the client has left too much unread.
         std::thread::sleep(Duration::from_millis(300));
         reader.get_all(3, 10, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));

@@ -4,11 +4,11 @@ use super::Placement;
 use crate::topology::{Core, Topology};
 
 /// The number of cores that the load generator and the upstream each get per core of the gateway.
-/// Both usually take less CPU time per request than a gateway, so two cores each are not the
-/// bottleneck, and more would be idle.
+/// Both usually take less CPU time per request than a gateway, so two cores each are rarely the
+/// bottleneck.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores that the load generator and the upstream need so that they do not share one.
+/// The number of cores that the load generator and the upstream need to have one each.
 const ENDS: usize = 2;
 
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
@@ -17,8 +17,8 @@ const ENDS: usize = 2;
 /// If the machine has enough cores, the gateway does not share a core. It then gets one thread of
 /// each of its cores, because two threads of a core slow each other down. All components are on the
 /// fastest kind of core, and on one NUMA node, if there are enough such cores for all. Otherwise,
-/// the gateway's cores are at least of one kind, if a kind has enough of them. The gateway gets the
-/// last cores, because most kernels put interrupts and housekeeping on the first.
+/// the gateway's cores are at least of one kind, if a kind has enough of them. Among equal cores,
+/// the gateway gets the last, because most kernels put interrupts and housekeeping on the first.
 pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);

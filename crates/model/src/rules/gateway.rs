@@ -15,7 +15,6 @@ use crate::transport::Transport;
 
 const WORKING_FOLDER: &str = "the trial's working folder";
 
-/// Finds mistakes in a gateway folder that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
         && let Some(reserved) = name.text().filter(|it| is_direct(it))
@@ -110,7 +109,6 @@ fn libraries(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that `each` names a policy.
 fn each(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files").iter();
     for node in files.filter_map(|file| file.get("each")) {
@@ -143,7 +141,6 @@ fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that control sockets stay in the trial's working folder.
 fn sockets(root: &Node, problems: &mut Vec<Problem>) {
     let sent = actions(root).flat_map(|action| {
         let sent = [["send", "to"], ["call", "to"]];
@@ -299,7 +296,6 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Reports a name that is not permitted.
     fn must_have(&self, word: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
         let words = || self.words.iter().copied();
         if words().any(|known| known == word) {

@@ -50,7 +50,8 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that either all or none of the groups that share the phase's load have a `share`.
+/// Checks that no group has both a `share` and a `load`, and that either all or none of the groups
+/// that share the phase's load have a `share`.
 fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
     let (own, sharing): (Vec<&Node>, Vec<&Node>) =
         groups.iter().partition(|group| group.get("load").is_some());

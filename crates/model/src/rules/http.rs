@@ -35,7 +35,6 @@ fn is_fixed(name: &str) -> bool {
     folded == HOST || RESERVED.contains(&folded.as_str())
 }
 
-/// Checks the headers of a request.
 pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
     let mut seen = HashSet::new();
     for entry in request.mapping("headers") {
@@ -72,7 +71,6 @@ pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks the name of a header that a policy changes.
 pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
     if !is_token(name) {
         let message = format!("`{name}` is not a header name");

@@ -8,7 +8,6 @@ use gatebench_config::{HumanDuration, Node, Problem};
 use super::{in_order, not_zero, span, unique};
 use crate::sweep::swept_name;
 
-/// Finds mistakes in a load profile that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let phases = root.list("phases");
     let names = phases.iter().filter_map(|phase| phase.get("name"));
@@ -188,8 +187,8 @@ fn is_of_control_plane(failure: &Node) -> bool {
     failure.text_of("part") == Some("control_plane")
 }
 
-/// Returns the number of arrivals in the first `seconds` of an open load, which may have `stages`
-/// or a ramp.
+/// Returns the number of arrivals of an open load in a measurement of `seconds`, or `None` if a
+/// rate or the length of a stage is missing or invalid.
 fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
     let rate = open.get("rate_per_second")?.number()?;
     if let Some(end) = open.get("ramp_to_per_second").and_then(Node::number) {
@@ -252,7 +251,6 @@ fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that the phases that result from sweeps have unique names.
 fn swept_names(phases: &[Node], problems: &mut Vec<Problem>) {
     let plain = phases.iter().filter(|phase| phase.get("sweep").is_none());
     let plain = plain.filter_map(|phase| phase.text_of("name"));

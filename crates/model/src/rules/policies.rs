@@ -10,7 +10,6 @@ use super::{http, not_zero, soap};
 /// Policies that identify the consumer.
 const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
 
-/// Checks the policies of a route, in order.
 pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     let entries = || route.list("policies").iter().flat_map(Node::entries);
     let mut mocked = false;

@@ -23,7 +23,6 @@ const SETTINGS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Finds mistakes in a published document that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     groups(root, true, problems);
     for table in root.list("tables") {
@@ -89,7 +88,6 @@ fn rows(table: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a node names one of the rows.
 fn is_row<'n>(
     node: &Node,
     rows: impl Iterator<Item = &'n Node>,
@@ -140,7 +138,6 @@ fn corrections(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that the bounds of buckets are in ascending order.
 fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
     for pair in correction.list("buckets_ms").windows(2) {
         if let [Some(before), Some(bound)] = [&pair[0], &pair[1]].map(Node::number)

@@ -85,7 +85,6 @@ fn name(route: &Node) -> Option<&str> {
     route.text_of("name")
 }
 
-/// Checks that each list has a weight for each target.
 fn weights(root: &Node, problems: &mut Vec<Problem>) {
     let targets = root.get("targets").and_then(Node::number).unwrap_or(1.0);
     for list in root.list("weights") {
@@ -259,9 +258,9 @@ fn is_refused(case: &Node) -> bool {
     case.get("reaches_upstream").and_then(Node::flag) == Some(false)
 }
 
-/// Reports a path that continues a route's prefix within a segment, because gateways differ in
-/// whether `/jsonx` is under `/json`. Gateway folders must ensure that it is not under `/json`. A
-/// parity case may prove this, but no other request may depend on it.
+/// Reports a path that continues a route's prefix within a segment, such as `/jsonx` for `/json`,
+/// because gateways differ in whether the route matches. Gateway folders must ensure that it does
+/// not match. A parity case may prove this, but no other request may depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let Some(node) = request.get("path") else {
         return;
@@ -279,7 +278,6 @@ fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the paths of all routes.
 fn prefixes(root: &Node) -> impl Iterator<Item = &str> + Clone {
     let routes = root.list("routes").iter();
     routes.filter_map(|route| route.text_of("path"))

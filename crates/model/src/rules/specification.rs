@@ -6,7 +6,6 @@ use super::load::change_fits;
 use super::{not_zero, unique};
 use crate::specification::{KnownStep, SAVE_ERROR_LOG, SETUP, START_GATEWAY, START_LOAD, STEPS};
 
-/// Finds mistakes in a specification that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     unique(root.list("tags"), "tags", "name it once", problems);
     let nodes = root.list("steps");
@@ -62,7 +61,6 @@ fn has(steps: &[(&KnownStep, &Node)], word: &str) -> bool {
     steps.iter().any(|(step, _)| step.word == word)
 }
 
-/// Reports missing steps that are required.
 fn missing(root: &Node, steps: &[(&KnownStep, &Node)], problems: &mut Vec<Problem>) {
     let list = root.entry("steps");
     let Some(list) = list.filter(|list| !list.value.items().is_empty()) else {

@@ -5,7 +5,6 @@ use gatebench_config::{Node, Problem};
 use super::unique;
 use crate::label::is_direct;
 
-/// Finds mistakes in a suite that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let again = "name it once; to compare a gateway with itself, use `gatebench ab`";
     unique(root.list("gateways"), "gateways", again, problems);
@@ -26,8 +25,8 @@ fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports loads that would silently never be sent, because no run length uses them. Also reports
-/// scenarios that are mappings but have no load.
+/// Reports published loads that no length of a run would use, and scenarios that are mappings but
+/// have no load.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");

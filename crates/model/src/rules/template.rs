@@ -71,7 +71,6 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Checks a request of the load.
     pub(super) fn request(&self, request: &Node, problems: &mut Vec<Problem>) {
         for (node, place) in templates(request) {
             match template(node) {

@@ -64,7 +64,6 @@ impl AbTest {
         !self.decides_first || block <= self.blocks_max
     }
 
-    /// Reports whether a block has this phase.
     pub fn has_phase(&self, block: u32, phase: &Phase) -> bool {
         !self.decides_first || self.decides_in(block) == self.metric.is_taken_from(phase)
     }

@@ -13,17 +13,16 @@ use crate::{LoadProfile, Objective, Phase, Shape};
 /// if the objective's highest percentile needs more requests.
 pub const LONGEST_FACTOR: u32 = 4;
 
-/// The maximum number of steps per repeat. A search without noise takes 16 to 25 steps, and a
-/// disturbed step takes up to three attempts.
+/// The maximum number of steps per repeat, including the repeated attempts at disturbed steps.
 pub const STEPS_MAX: u32 = 200;
 
-/// The phase that measures the highest rate of a gateway.
+/// The name of the phase that measures the highest rate of a gateway.
 pub const SATURATION: &str = "saturation";
 
-/// The length of a step divided by the length of its warm-up.
+/// The normal length of a step divided by the length of each warm-up.
 const WARM_UP_PART: u32 = 4;
 
-/// The length of a step divided by the length of the saturation phase.
+/// The normal length of a step divided by the length of the saturation phase.
 const SATURATION_PART: u32 = 2;
 
 /// The expected duration of a repeat, in lengths of a step: about four steps in the search and

@@ -22,16 +22,12 @@ pub struct Isolation {
 /// The reasons why a scenario cannot be used to test isolation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotIsolable {
-    /// The scenario has no second group.
     #[error("scenario '{scenario}' has no second group whose requests could fail")]
     OneGroup { scenario: String },
-    /// None of the scenario's groups has the given name.
     #[error("scenario '{scenario}' has no group '{group}'; its groups are {known}")]
     NoSuchGroup {
         scenario: String,
-        /// The requested name.
         group: String,
-        /// The existing groups, as text.
         known: String,
     },
 }

@@ -50,13 +50,11 @@ impl Shares {
         }
     }
 
-    /// The load that finds the saturation.
     pub fn saturation(&self) -> Phase {
         let closed = Shape::Closed(Closed::new(self.connections));
         self.phase(SATURATION.into(), closed)
     }
 
-    /// The load at a share of the measured saturation.
     pub fn at(&self, percent: u32, saturation_per_second: f64) -> Phase {
         let open = Open {
             connections_max: self.connections,
@@ -72,7 +70,7 @@ impl Shares {
         saturation.chain(self.percents.iter().map(|percent| name(*percent)))
     }
 
-    /// The number of loads in a trial.
+    /// The number of these loads in a trial: the saturation, and one for each share.
     pub fn loads(&self) -> u32 {
         u32::try_from(self.percents.len()).map_or(u32::MAX, |shares| shares.saturating_add(1))
     }
@@ -91,7 +89,6 @@ impl Shares {
     }
 }
 
-/// The name of the load at this share of the saturation.
 fn name(percent: u32) -> String {
     format!("at-{percent}")
 }

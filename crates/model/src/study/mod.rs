@@ -1,8 +1,8 @@
 //! The studies that a run can have, and their settings. Settings with methods are in separate
 //! modules.
 //!
-//! Callers use the methods of [`Study`]. Only `gatebench_studies` matches on its kind: it has a
-//! folder for each study, with everything that follows from the settings.
+//! Other crates use the methods of [`Study`]. The exception is `gatebench_studies`, which matches
+//! on the kind and has a module for each study, with everything that follows from the settings.
 
 pub mod ab;
 pub mod capacity;
@@ -129,7 +129,6 @@ impl Study {
         matches!(self, Self::Measure(_))
     }
 
-    /// Returns the settings of the A/B test, if the run is one.
     pub fn ab(&self) -> Option<&AbTest> {
         match self {
             Self::Ab(ab_test) => Some(ab_test),
@@ -137,7 +136,6 @@ impl Study {
         }
     }
 
-    /// Returns the settings of the capacity search, if the run is one.
     pub fn capacity(&self) -> Option<&Capacity> {
         match self {
             Self::Capacity(capacity) => Some(capacity),
@@ -145,7 +143,6 @@ impl Study {
         }
     }
 
-    /// Returns the settings of the profile, if the run is one.
     pub fn profile(&self) -> Option<Flame> {
         match self {
             Self::Profile(flame) => Some(*flame),
@@ -153,7 +150,6 @@ impl Study {
         }
     }
 
-    /// Returns the specification of the plan, if it has one.
     pub fn versions(&self) -> Option<&Specified> {
         match self {
             Self::Versions(specified) => Some(specified),
@@ -161,7 +157,6 @@ impl Study {
         }
     }
 
-    /// Reports whether a block has this phase.
     pub(crate) fn has_phase(&self, block: u32, phase: &Phase) -> bool {
         self.ab().is_none_or(|it| it.has_phase(block, phase))
     }
@@ -202,7 +197,6 @@ impl Study {
         self.capacity().is_some()
     }
 
-    /// Returns the number of threads of the load generator, if it is set.
     pub fn engine_threads(&self) -> Option<u32> {
         self.versions()?.threads
     }

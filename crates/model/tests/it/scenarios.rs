@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use gatebench_config::{Document, parse, parse_with_files, read_all};
 use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 
-/// Every YAML file below the folder of scenarios.
 fn paths() -> Vec<PathBuf> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")];
     let mut paths = Vec::new();

@@ -15,13 +15,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Any error, which ends the program.
 type Failure = Box<dyn std::error::Error>;
 
 /// The first response counts as complete after this time without further bytes.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// The parameters of a measurement.
 struct Work {
     address: SocketAddr,
     request: Vec<u8>,
@@ -53,7 +51,6 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The result of a measurement.
 struct Found {
     requests: u64,
     seconds: f64,
@@ -94,7 +91,6 @@ impl Work {
         })
     }
 
-    /// A new connection without Nagle's algorithm.
     fn connect(&self) -> std::io::Result<TcpStream> {
         connect(self.address)
     }

@@ -34,7 +34,6 @@ enum Phase {
     Ended,
 }
 
-/// The result of [`ChunkDecoder::next`].
 #[derive(Debug)]
 pub(super) enum ChunkStep<'i> {
     NeedMore,

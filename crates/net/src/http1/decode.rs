@@ -21,11 +21,9 @@ pub enum Role {
 pub enum Event<'a> {
     /// The head of a 1xx response was skipped; another response follows.
     Informational(u16),
-    /// A message begins.
     Head(Head<'a>),
     /// Bytes of the body, without chunk framing; never empty.
     Body(&'a [u8]),
-    /// The message is complete.
     End,
 }
 
@@ -44,7 +42,6 @@ pub struct Decoder {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Between messages.
     Idle,
     /// After a CR where a request may begin: an empty line before a request is ignored (RFC 9112
     /// 2.2).
@@ -76,12 +73,10 @@ enum Step<'i> {
 }
 
 impl Decoder {
-    /// A decoder for servers, which reads requests.
     pub fn requests(limits: Limits) -> Self {
         Self::new(Role::Request, limits)
     }
 
-    /// A decoder for clients, which reads responses.
     pub fn responses(limits: Limits) -> Self {
         Self::new(Role::Response, limits)
     }
@@ -101,7 +96,6 @@ impl Decoder {
         }
     }
 
-    /// The kind of message that the decoder reads.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -127,7 +121,8 @@ impl Decoder {
     /// and ignored (RFC 9112 9.6).
     ///
     /// # Errors
-    /// The peer violated the protocol or exceeded a limit. Every later call returns the same error.
+    /// The peer violated the protocol or exceeded a limit. Every later call returns the same error,
+    /// until [`Decoder::reset`].
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -182,9 +177,8 @@ impl Decoder {
         !self.facts.closes
     }
 
-    /// Reports whether [`Event::End`] is next and needs no further byte. This is the case after the
-    /// last piece of a body of known length. A caller that stops after such a piece can thus find
-    /// out whether the message is complete.
+    /// Reports whether [`Event::End`] is next and needs no further byte, as after the last piece of
+    /// a body of known length.
     pub fn has_end(&self) -> bool {
         matches!(self.state, State::End)
     }
@@ -296,7 +290,7 @@ impl Decoder {
         }
     }
 
-    /// Accepts a parsed head and returns `head`, unless it is a 1xx response.
+    /// Returns `head`, or [`Step::Informational`] if the facts are those of a 1xx response.
     fn accept<'i>(&mut self, facts: HeadFacts, head: Step<'i>) -> Result<Step<'i>, ProtocolError> {
         if self.role == Role::Response && facts.status < 200 {
             return self.pass_informational(facts.status);

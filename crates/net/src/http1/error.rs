@@ -14,8 +14,9 @@ pub enum ProtocolError {
     /// Another major version, or a minor version other than 0 and 1 (RFC 9112 2.3).
     #[error("the HTTP version is neither 1.0 nor 1.1")]
     Version,
-    /// A status that is not a number of three digits, at least 100 (RFC 9110 15).
-    #[error("the status code is not a number from 100 to 999")]
+    /// A status that is not a number of three digits, at least 100 (RFC 9110 15), or a reason
+    /// phrase with a control character (RFC 9112 4).
+    #[error("the status code is not a number from 100 to 999, or the reason phrase is invalid")]
     Status,
     /// CONNECT, whose response turns the connection into a tunnel.
     #[error("the method CONNECT is not supported")]
@@ -26,8 +27,9 @@ pub enum ProtocolError {
     /// In a head, a line that ends with LF alone.
     #[error("a line of the head ends with LF instead of CRLF")]
     BareLineFeed,
-    /// In a head, a CR that is not followed by LF (RFC 9112 2.2).
-    #[error("a CR in the head is not followed by LF")]
+    /// In a head, outside the field values, a CR that is not followed by LF (RFC 9112 2.2), or more
+    /// bytes after the version of a request line.
+    #[error("a line of the head does not end with CRLF")]
     BareCarriageReturn,
     /// A field name that is not a token; white space before the colon; a folded line (RFC 9112 5).
     #[error("a field name is not a token followed by a colon")]
@@ -67,7 +69,6 @@ pub enum ProtocolError {
     /// Transfer-Encoding in an HTTP/1.0 message (RFC 9112 6.1).
     #[error("an HTTP/1.0 message has Transfer-Encoding")]
     EncodingInHttp10,
-    /// An empty element in Transfer-Encoding.
     #[error("Transfer-Encoding has an empty element")]
     Encoding,
     /// A transfer coding other than chunked (RFC 9112 6.1).

@@ -7,7 +7,6 @@ use super::ProtocolError;
 /// The rule that determines the end of a body (RFC 9112 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// There is no body.
     #[default]
     None,
     /// A body of this number of bytes, which may be 0.
@@ -18,7 +17,6 @@ pub enum Framing {
     UntilClose,
 }
 
-/// Facts about a message, collected from the fields of its head.
 #[derive(Debug, Default)]
 pub(super) struct FieldFacts {
     ignore_length: bool,
@@ -151,7 +149,7 @@ impl FieldFacts {
         Ok(announced.unwrap_or(Framing::None))
     }
 
-    /// The framing of a response (RFC 9112 6.3 items 1 to 8).
+    /// The framing of a response (RFC 9112 6.3 items 1, 3 to 6 and 8).
     pub(super) fn response_framing(&self, version_minor: u8) -> Result<Framing, ProtocolError> {
         if self.ignore_length {
             return Ok(Framing::None);
@@ -202,10 +200,9 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
 }
 
 /// Reports whether `value` is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address,
-/// or an IPv6 address in brackets. Names may contain only unreserved characters. The other
-/// characters that RFC 3986 3.2.2 allows (percent-encodings, commas and other delimiters) occur in
-/// no name that can be looked up, and other programs may read a name with them as several hosts or
-/// as another host.
+/// or an IPv6 address in brackets. Names may contain only unreserved characters. RFC 3986 3.2.2
+/// also allows percent-encodings, commas and other delimiters, but host names do not contain them,
+/// and other programs may read such a name as several hosts or as another host.
 pub fn is_host(value: &[u8]) -> bool {
     let port = match value.strip_prefix(b"[") {
         Some(rest) => {

@@ -57,7 +57,6 @@ impl<'a> Head<'a> {
         self.facts.version_minor
     }
 
-    /// The rule that determines the end of the body.
     pub fn framing(&self) -> Framing {
         self.facts.framing
     }
@@ -125,7 +124,6 @@ impl fmt::Debug for Head<'_> {
     }
 }
 
-/// Converts bytes that the parser already provided as text.
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("methods, targets and names were parsed as UTF-8")
 }

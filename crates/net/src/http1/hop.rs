@@ -41,7 +41,7 @@ pub fn is_hop_by_hop<'c>(
             .any(|option| is_alike(name, option))
 }
 
-/// Returns the values of a message's Connection fields.
+/// Returns the values of a message's Connection fields, not split into options.
 pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
     head.raw_fields()
         .filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"))

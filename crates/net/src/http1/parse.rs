@@ -38,7 +38,6 @@ impl FieldSpan {
     }
 }
 
-/// Facts about a head, in addition to the positions of its fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadFacts {
     pub(super) head_len: usize,

@@ -4,7 +4,6 @@ use std::io::{self, Read, Write};
 
 use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_head};
 
-/// The maximum number of bytes in one read of the stream.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// Reads one response from a blocking stream. If the stream has a timeout, it applies to each read.

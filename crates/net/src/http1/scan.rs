@@ -1,8 +1,7 @@
-//! Finds the end of a head that is split across inputs or invalid, examining each byte once.
+//! Finds the end of a head that is split across inputs or invalid, in one pass.
 
 use super::{ProtocolError, Role};
 
-/// The state of a search for the end of a head across inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadScan {
     bytes: usize,
@@ -44,7 +43,6 @@ impl HeadScan {
         Ok(None)
     }
 
-    /// Reports whether the start line is still incomplete.
     pub(super) fn in_first_line(&self) -> bool {
         self.lines == 0
     }

@@ -9,7 +9,6 @@ pub enum BodyLength {
     /// No framing field: a request without a body, a response that cannot have one (204, 304), or
     /// a response that ends when the connection is closed.
     None,
-    /// `Content-Length`.
     Length(u64),
     /// `Transfer-Encoding: chunked`; [`write_chunk`] and [`write_last_chunk`] follow.
     Chunked,

@@ -113,7 +113,6 @@ impl Block {
         self.bytes[variable.start..end].copy_from_slice(value);
     }
 
-    /// The encoded bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -148,7 +147,7 @@ impl Block {
     }
 }
 
-/// Returns a name in lower case. Most names already are in lower case and are not copied.
+/// Most names are already in lower case and are not copied.
 fn lower(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())

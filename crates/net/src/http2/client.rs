@@ -17,7 +17,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// A connection on which nothing has been sent or received.
     pub fn new(settings: Settings, limits: Limits) -> Self {
         Self {
             connection: Connection::new(Role::Client, settings, limits),
@@ -93,8 +92,8 @@ impl Client {
 
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if
     /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so repeat
-    /// the call until it returns `None`. Replies to the server (PING, SETTINGS, WINDOW_UPDATE, the
-    /// rest of bodies) are appended to `out`.
+    /// the call until it returns `None`. Frames for the server (acknowledgments, WINDOW_UPDATE,
+    /// RST_STREAM, the rest of bodies) are appended to `out`.
     ///
     /// # Errors
     /// The server violated the protocol or exceeded a limit. GOAWAY is at the end of `out`; every

@@ -10,9 +10,7 @@ pub struct ErrorCode(
 );
 
 impl ErrorCode {
-    /// Nothing went wrong.
     pub const NO_ERROR: Self = Self(0x0);
-    /// The protocol was violated.
     pub const PROTOCOL_ERROR: Self = Self(0x1);
     /// The sender itself failed.
     pub const INTERNAL_ERROR: Self = Self(0x2);
@@ -20,7 +18,6 @@ impl ErrorCode {
     pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
     /// A frame arrived for a stream that had ended.
     pub const STREAM_CLOSED: Self = Self(0x5);
-    /// A frame has an invalid size.
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
     /// The request was not processed; it may be sent again.
     pub const REFUSED_STREAM: Self = Self(0x7);

@@ -45,12 +45,9 @@ pub(super) struct Connection {
     failed: Option<ProtocolError>,
 }
 
-/// The state of the connection's incoming direction.
 #[derive(Debug)]
 pub(super) struct Receiving {
-    /// The peer's SETTINGS have arrived.
     pub(super) settings_received: bool,
-    /// The peer has acknowledged our SETTINGS.
     pub(super) settings_acknowledged: bool,
     /// The full window of each stream.
     pub(super) stream_window_bytes: u32,
@@ -58,7 +55,6 @@ pub(super) struct Receiving {
     pub(super) received: u32,
 }
 
-/// A header block whose end has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialBlock {
     pub(super) stream: u32,

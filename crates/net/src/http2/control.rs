@@ -240,7 +240,6 @@ impl Connection {
     }
 }
 
-/// A payload of exactly `N` bytes.
 fn exactly<const N: usize>(header: &FrameHeader, payload: &[u8]) -> Result<[u8; N], ProtocolError> {
     payload.try_into().map_err(|_| header.wrong_length())
 }

@@ -119,7 +119,6 @@ pub enum StreamError {
     /// The message is malformed (RFC 9113 8.1.1).
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// DATA arrived before the head of the message.
     #[error("DATA arrived before the head of the message")]
     DataBeforeHead,
     /// HEADERS or DATA arrived after the end of the message (RFC 9113 5.1).

@@ -35,15 +35,28 @@ impl StreamId {
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The head of a 1xx response; the final one follows.
-    Informational { stream: StreamId, head: Head<'a> },
+    Informational {
+        stream: StreamId,
+        head: Head<'a>,
+    },
     /// A message begins. On a server, the stream is new.
-    Head { stream: StreamId, head: Head<'a> },
+    Head {
+        stream: StreamId,
+        head: Head<'a>,
+    },
     /// Bytes of the body; never empty.
-    Body { stream: StreamId, bytes: &'a [u8] },
-    /// Fields after the body.
-    Trailers { stream: StreamId, head: Head<'a> },
+    Body {
+        stream: StreamId,
+        bytes: &'a [u8],
+    },
+    Trailers {
+        stream: StreamId,
+        head: Head<'a>,
+    },
     /// The message is complete. On a client, the stream is now closed.
-    End { stream: StreamId },
+    End {
+        stream: StreamId,
+    },
     /// The stream was closed early: before the peer's message or, on a server, our response was
     /// complete.
     Reset {
@@ -59,5 +72,8 @@ pub enum Event<'a> {
     Settings,
     /// The peer will accept no more streams. On a client, those up to `last_stream` continue,
     /// because the server may have processed them; for each of the others [`Event::Reset`] follows.
-    GoAway { last_stream: u32, code: ErrorCode },
+    GoAway {
+        last_stream: u32,
+        code: ErrorCode,
+    },
 }

@@ -22,7 +22,7 @@ const PSEUDO_FIELDS: usize = 5;
 /// step with the peer's.
 const DECODED_LIMITS: usize = 16;
 
-/// The meaning of a field in the protocol. It is determined once, when the field is sent as a
+/// The meaning of a field in the protocol. It is determined once, when the field arrives as a
 /// literal, and stays with the field in the dynamic table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
@@ -33,7 +33,6 @@ pub(super) enum FieldKind {
     Malformed(Malformed),
 }
 
-/// The kinds of the static table's entries.
 static STATIC_KINDS: [FieldKind; ENTRIES.len()] = static_kinds();
 
 const fn static_kinds() -> [FieldKind; ENTRIES.len()] {
@@ -151,7 +150,6 @@ impl Fields {
         }
     }
 
-    /// Forgets the previous block.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.bytes.clear();

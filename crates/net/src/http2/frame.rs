@@ -64,7 +64,6 @@ impl fmt::Display for FrameType {
     }
 }
 
-/// The nine bytes before a payload, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) length: u32,
@@ -128,7 +127,6 @@ pub(super) fn without_padding<'p>(
         })
 }
 
-/// Writes the nine bytes before a payload of `length` bytes.
 #[inline]
 pub(super) fn write_header(
     out: &mut Vec<u8>,

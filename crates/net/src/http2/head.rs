@@ -42,7 +42,6 @@ impl<'a> Head<'a> {
         self.fields.pseudo(Pseudo::Authority)
     }
 
-    /// The value of Content-Length.
     pub fn content_length(&self) -> Option<u64> {
         self.fields.content_length
     }

@@ -10,7 +10,6 @@ pub(super) struct Intake {
     held: Vec<u8>,
 }
 
-/// The result of [`Intake::take`].
 #[derive(Debug)]
 pub(super) enum Taken<'i> {
     /// The beginning of a frame, which is now kept.

@@ -53,7 +53,6 @@ pub enum Flood {
     /// SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS of streams that were reset.
     #[error("frames that do no work")]
     IdleFrames,
-    /// DATA frames without data.
     #[error("empty DATA frames")]
     EmptyData,
     /// Streams that the peer opens and then resets, or that must be reset or refused because of it.
@@ -82,7 +81,6 @@ impl Budgets {
         }
     }
 
-    /// Takes one unit from a budget.
     #[inline]
     pub(super) fn spend(&mut self, flood: Flood) -> Result<(), ProtocolError> {
         let left = &mut self.left[flood as usize];
@@ -102,7 +100,6 @@ impl Budgets {
         }
     }
 
-    /// Refills the budgets completely, when the caller requests it.
     pub(super) fn refill(&mut self) {
         self.left = self.limits;
     }

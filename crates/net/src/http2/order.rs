@@ -4,7 +4,6 @@ use super::ProtocolError;
 use super::connection::{Connection, Role};
 use super::frame::{ACK, FrameHeader, FrameType, PADDED};
 
-/// The constraints on the next frame.
 pub(super) struct Order {
     role: Role,
     is_first: bool,

@@ -12,7 +12,6 @@ use super::{Block, ErrorCode};
 /// A dynamic table size update to 0 bytes (RFC 7541 6.3).
 const TABLE_OF_NO_BYTES: u8 = 0x20;
 
-/// The state of the connection's outgoing direction.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
     pub(super) peer: PeerSettings,

@@ -27,7 +27,6 @@ impl Server {
         }
     }
 
-    /// A connection on which nothing has been sent or received.
     pub fn new(settings: Settings, limits: Limits) -> Self {
         Self {
             connection: Connection::new(Role::Server, settings, limits),

@@ -15,7 +15,6 @@ pub(super) enum Incoming {
     Ended,
 }
 
-/// One open stream.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     /// The number of the stream; 0 if the slot is free.
@@ -36,7 +35,6 @@ pub(super) struct Stream {
     /// The difference between the send window and the peer's initial window: WINDOW_UPDATEs minus
     /// DATA bytes sent.
     pub(super) credit: i64,
-    /// Bytes that wait for the peer's windows.
     pub(super) unsent: Unsent,
 }
 
@@ -107,7 +105,6 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// The number of open streams.
     #[inline]
     pub(super) fn open_count(&self) -> usize {
         self.slots.len() - self.free.len()
@@ -135,7 +132,6 @@ impl Streams {
         StreamId { number, slot }
     }
 
-    /// Closes a stream; its slot is free from now on.
     pub(super) fn close(&mut self, id: StreamId, how: Closed) {
         self.index.remove(id.number);
         let stream = &mut self.slots[id.slot as usize];
@@ -196,7 +192,6 @@ impl Streams {
         waiting.map(|stream| stream.number).min()
     }
 
-    /// The open streams.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
         self.slots.iter().filter(|stream| stream.number != 0)
     }

@@ -11,7 +11,6 @@ use rustls::{ClientConfig, RootCertStore};
 use super::unverified::Unverified;
 use super::{Identity, Pem, SettingsError, Version, provider, versions};
 
-/// The number of sessions kept for resumption.
 const KEPT_SESSIONS: usize = 256;
 
 /// How the server's certificate is verified.
@@ -29,15 +28,12 @@ pub enum Verify {
 /// The TLS settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// How the server's certificate is verified.
     pub verify: Verify,
     /// The name for SNI and certificate verification; `None` for the host.
     pub server_name: Option<String>,
     /// The offered protocols in order of preference, for example `http/1.1`; none if empty.
     pub alpn: Vec<Vec<u8>>,
-    /// The lowest version that is accepted.
     pub min: Version,
-    /// The highest version that is offered.
     pub max: Version,
     /// The certificate that the client sends when the server requests one.
     pub identity: Option<Identity>,
@@ -66,7 +62,6 @@ impl Default for ClientSettings {
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
-    /// The settings and the host that the context was made from.
     made_from: Arc<(ClientSettings, String)>,
 }
 
@@ -100,12 +95,10 @@ impl ClientContext {
         })
     }
 
-    /// The settings that the context was made from.
     pub fn settings(&self) -> &ClientSettings {
         &self.made_from.0
     }
 
-    /// The host that the context was made for.
     pub fn host(&self) -> &str {
         &self.made_from.1
     }
@@ -145,7 +138,7 @@ fn verifier(verify: &Verify) -> Result<Arc<dyn ServerCertVerifier>, SettingsErro
 fn system_roots() -> Result<RootCertStore, SettingsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Some machines have old certificates that cannot be parsed; the others are used.
+    // Some machines have old certificates that cannot be parsed; the rest are used.
     let (usable, _) = roots.add_parsable_certificates(found.certs);
     if usable > 0 {
         return Ok(roots);

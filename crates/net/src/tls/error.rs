@@ -13,7 +13,6 @@ use super::Version;
 #[derive(Debug, thiserror::Error)]
 #[error("{}; {}", self.what_and_place(), self.remedy())]
 pub enum SettingsError {
-    /// A file cannot be read.
     Unreadable {
         path: PathBuf,
         #[source]
@@ -41,12 +40,11 @@ pub enum SettingsError {
 pub enum SessionError {
     /// The peer sent a fatal alert, named as in RFC 8446 6.2, for example `handshake_failure`.
     Alert { name: String },
-    /// The peer's certificate was not accepted.
     Certificate {
         fault: CertificateFault,
         reason: String,
     },
-    /// The first bytes were not TLS.
+    /// A record has an invalid content type, usually because the peer does not speak TLS.
     NotTls,
     /// The two sides have no version, cipher, or ALPN protocol in common.
     Incompatible(String),
@@ -76,7 +74,6 @@ pub enum CertificateFault {
     NotYetValid,
     /// It is a CA certificate.
     OfAuthority,
-    /// Another mistake.
     Other,
 }
 
@@ -115,7 +112,6 @@ impl SettingsError {
         }
     }
 
-    /// Returns the action that removes the error.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Unreadable { .. } => "give the path of a readable PEM file",
@@ -156,7 +152,6 @@ impl SessionError {
         }
     }
 
-    /// Returns the action that removes the error.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Alert { name } => alert_remedy(name),

@@ -34,9 +34,7 @@ pub use session::Session;
 /// A version of TLS; an older version is less than a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// TLS 1.2 (RFC 5246).
     Tls12,
-    /// TLS 1.3 (RFC 8446).
     Tls13,
 }
 

@@ -1,4 +1,4 @@
-//! Certificates and keys provided by users.
+//! Certificates and keys, from users or self-signed.
 
 use std::path::Path;
 
@@ -20,7 +20,6 @@ pub struct Pem {
 }
 
 impl Pem {
-    /// PEM text that is in memory.
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             name: name.into(),
@@ -76,7 +75,6 @@ impl Pem {
         })
     }
 
-    /// Returns the certificates in the text as trusted roots.
     pub(super) fn roots(&self) -> Result<RootCertStore, SettingsError> {
         const REMEDY: &str = "give an X.509 CA certificate";
         let mut roots = RootCertStore::empty();
@@ -101,7 +99,6 @@ const DER_SEQUENCE: u8 = 0x30;
 pub struct Identity {
     /// The certificate, followed by those that lead to its CA.
     pub chain: Pem,
-    /// The certificate's private key.
     pub key: Pem,
 }
 

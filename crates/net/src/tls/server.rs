@@ -12,13 +12,10 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 /// The TLS settings of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// The server's certificate and key.
     pub identity: Identity,
     /// The supported protocols in order of preference; if empty, none is negotiated.
     pub alpn: Vec<Vec<u8>>,
-    /// The lowest version that is accepted.
     pub min: Version,
-    /// The highest version that is accepted.
     pub max: Version,
     /// If set, every client must send a certificate signed by one of these CAs.
     pub client_ca: Option<Pem>,
@@ -47,8 +44,6 @@ pub struct ServerContext {
 }
 
 impl ServerContext {
-    /// Makes a context for connections with these settings.
-    ///
     /// # Errors
     /// One of the settings cannot be used; the error names it.
     pub fn new(settings: &ServerSettings) -> Result<Self, SettingsError> {

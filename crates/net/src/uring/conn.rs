@@ -21,7 +21,6 @@ pub(super) struct Conn {
     pub(super) shutdown_wanted: bool,
 }
 
-/// A send in progress.
 pub(super) struct Sending {
     pub(super) bytes: Vec<u8>,
     pub(super) done: usize,

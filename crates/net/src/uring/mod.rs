@@ -65,13 +65,11 @@ pub struct Uring {
     starved: Vec<ConnId>,
     /// The number of operations whose last completion has not arrived.
     outstanding: usize,
-    /// The loop is being dropped: its events are not delivered.
+    /// The loop is being dropped: connections accepted meanwhile are closed.
     is_ending: bool,
 }
 
 impl Uring {
-    /// A new loop for this thread.
-    ///
     /// # Errors
     /// The kernel has no io_uring, refuses it, or lacks a feature that the loop needs.
     pub fn new(config: IoConfig) -> io::Result<Self> {
@@ -277,7 +275,7 @@ impl Uring {
                 }
             }
             error if -error == libc::ENOBUFS => self.starved.push(conn),
-            // A pause cancels the receive; after INTR and AGAIN it is tried again.
+            // A pause cancels the receive. After INTR and AGAIN, the receive starts again below.
             error if [libc::ECANCELED, libc::EINTR, libc::EAGAIN].contains(&-error) => {}
             error => return self.fail(conn, -error, events),
         }

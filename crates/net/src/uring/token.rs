@@ -2,7 +2,6 @@
 
 use crate::ConnId;
 
-/// The kind of the operation that a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Accept,
@@ -17,7 +16,7 @@ pub(super) fn token(operation: Operation, conn: ConnId) -> u64 {
     (operation as u64) << 56 | u64::from(conn.generation) << 32 | u64::from(conn.slot)
 }
 
-/// Returns the operation and the connection that a [`token`] names.
+/// The inverse of [`token`]. For an accept, the slot is the listener's number.
 pub(super) fn parse(token: u64) -> (Operation, ConnId) {
     let operation = match token >> 56 {
         0 => Operation::Accept,

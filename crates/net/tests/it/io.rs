@@ -28,7 +28,6 @@ fn uring(config: IoConfig) -> Option<Uring> {
     }
 }
 
-/// Runs a test body on both backends.
 macro_rules! on_both {
     ($name:ident, $config:expr, |mut $io:ident| $body:block) => {
         mod $name {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gatebench_outputs::{Class, Distribution, Fact, Load, Second, Trend, What};
 
 pub const SECOND_NS: u64 = 1_000_000_000;
-/// The start time of the load.
+/// The start of the load, in nanoseconds since 1970.
 pub const BEGIN_NS: u64 = 1_700_000_000 * SECOND_NS;
 
 pub fn load() -> Arc<Load> {
@@ -26,7 +26,6 @@ pub fn load() -> Arc<Load> {
     })
 }
 
-/// The fact for a second.
 pub fn fact(load: &Arc<Load>, second: Second) -> Fact {
     let from_ns = BEGIN_NS + u64::from(second.number) * SECOND_NS;
     Fact {

@@ -46,7 +46,6 @@ fn second_of(number: u32, times: Distribution) -> Second {
 }
 
 proptest! {
-    /// Tests that cumulative counts never decrease and that every value is in its bucket.
     #[test]
     fn counts_are_kept_in_their_buckets(
         seconds in vec(vec(0_u64..60_000_000_000, 0..50), 1..5),
@@ -90,7 +89,6 @@ proptest! {
         }
     }
 
-    /// Tests that OTLP's buckets, whose bounds are in milliseconds, contain every value.
     #[test]
     fn otlp_keeps_every_value(values in vec(0_u64..60_000_000_000, 1..100)) {
         let mut hdr = Hdr::<u64>::new(3).unwrap();

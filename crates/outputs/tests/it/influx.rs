@@ -5,7 +5,7 @@ use gatebench_outputs::{Distribution, Duration, Encoder, Format, Second, Trend};
 
 use crate::facts::{BEGIN_NS, SECOND_NS, fact, load, second};
 
-/// A line. `series` is the measurement with its tags, as written.
+/// `series` is the measurement with its tags, as written.
 struct Line {
     series: String,
     value: f64,

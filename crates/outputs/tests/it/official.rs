@@ -50,7 +50,6 @@ fn packages() -> PathBuf {
     folder
 }
 
-/// The JSON that a Python program prints for this input.
 fn python(program: &str, input: &[u8]) -> Value {
     let mut python = Command::new("python3")
         .args(["-c", program])

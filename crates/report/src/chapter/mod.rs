@@ -180,7 +180,6 @@ impl Chapter {
         }
     }
 
-    /// Returns a chapter without a heading.
     pub fn of(blocks: Vec<Block>) -> Self {
         Self {
             blocks,
@@ -194,7 +193,6 @@ impl Chapter {
         Self { heading, ..self }
     }
 
-    /// Returns the chapter with the sections of docs/METHOD.md that explain it.
     pub fn methods(self, methods: &'static [&'static str]) -> Self {
         Self { methods, ..self }
     }
@@ -238,7 +236,6 @@ impl Block {
         self
     }
 
-    /// Creates a heading within the chapter.
     pub fn heading(text: impl Into<Text>) -> Self {
         let (text, key) = (text.into(), false);
         Part::Heading(Heading { text, key }).into()
@@ -250,24 +247,20 @@ impl Block {
         Part::Heading(Heading { text, key }).into()
     }
 
-    /// Creates a list of separate sentences, with a CSS class for the page.
     pub fn facts(class: &'static str, facts: impl IntoIterator<Item = Fact>) -> Self {
         let facts = facts.into_iter().collect();
         Part::Facts { class, facts }.into()
     }
 
-    /// Creates a block of notes with their remedies.
     pub fn notes(notes: impl IntoIterator<Item = Note>) -> Self {
         let notes = notes.into_iter().collect();
         Part::Notes { notes }.into()
     }
 
-    /// Creates a block of values under a header.
     pub fn records(head: &'static str, records: Vec<Vec<String>>) -> Self {
         Part::Records { head, records }.into()
     }
 
-    /// Creates a block with the text of a file or a command.
     pub fn code(caption: impl Into<Text>, text: &str, is_command: bool) -> Self {
         let code = Code {
             caption: caption.into(),
@@ -299,7 +292,6 @@ impl Block {
         ]
     }
 
-    /// Creates a sentence above a table.
     pub fn sentence(words: impl Into<Text>) -> Self {
         Part::Sentence(words.into()).into()
     }
@@ -310,7 +302,6 @@ impl Block {
         Part::Foot(words.into().computed_as(method)).into()
     }
 
-    /// Creates a block of drawings, arranged by CSS classes.
     pub fn charts(layout: &'static str, charts: impl IntoIterator<Item = Chart>) -> Self {
         let charts = charts.into_iter().collect();
         Part::Charts { layout, charts }.into()
@@ -322,7 +313,7 @@ impl Block {
         Part::Card { class, blocks }.into()
     }
 
-    /// Creates a table whose first column is `first`.
+    /// `first` is the header of the first column, and `label` is for screen readers.
     pub fn table(table: Table, first: &'static str, label: &str, palette: &Palette) -> Self {
         TableBlock::new(table, first, label, palette).into()
     }

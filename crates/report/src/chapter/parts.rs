@@ -203,7 +203,7 @@ pub struct Fold {
 }
 
 impl TableBlock {
-    /// Creates a table whose first column is `first`.
+    /// `first` is the header of the first column, and `label` is for screen readers.
     pub fn new(table: Table, first: &'static str, label: &str, palette: &Palette) -> Self {
         Self {
             view: table_view(&table, palette),
@@ -234,13 +234,11 @@ impl TableBlock {
         self.kind(" summary")
     }
 
-    /// Sets the text that explains the mark of limited cells.
     pub fn limits(mut self, words: &'static str) -> Self {
         self.limits = words;
         self
     }
 
-    /// Sets the headers of a table whose rows may be parts of other rows.
     pub fn matrix(mut self, matrix: Matrix) -> Self {
         self.matrix = Some(matrix);
         self
@@ -248,7 +246,6 @@ impl TableBlock {
 }
 
 impl Chart {
-    /// Creates a drawing with its caption.
     pub fn new(caption: impl Into<String>, svg: String) -> Self {
         Self {
             caption: caption.into(),
@@ -257,13 +254,11 @@ impl Chart {
         }
     }
 
-    /// Adds a remark after the caption.
     pub fn aside(self, aside: impl Into<Text>) -> Self {
         let aside = aside.into();
         Self { aside, ..self }
     }
 
-    /// Adds a sentence below the drawing.
     pub fn note(mut self, note: impl Into<Text>) -> Self {
         self.notes.push(note.into());
         self
@@ -277,7 +272,6 @@ impl Chart {
 }
 
 impl Fold {
-    /// Hides blocks behind a summary line.
     pub fn new(summary: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self {
             summary: summary.into(),
@@ -294,7 +288,6 @@ impl Fact {
         Self { text, tone }
     }
 
-    /// Creates a sentence with this tone.
     pub fn of(text: impl Into<Text>, tone: Tone) -> Self {
         let (text, tone) = (text.into(), Some(tone));
         Self { text, tone }

@@ -7,7 +7,6 @@ use crate::method::anchor;
 /// Text that is styled in parts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Text {
-    /// The parts, in order.
     pub spans: Vec<Span>,
     /// The anchor of the page section that describes the method, or empty.
     method: String,
@@ -17,7 +16,7 @@ pub struct Text {
 #[derive(Clone, Debug, Serialize)]
 pub struct Span {
     pub text: String,
-    /// True if the text is bold.
+    /// True if the text is bold; on the page, only if `class` is empty.
     pub is_strong: bool,
     /// The CSS class on the page, or empty.
     pub class: String,
@@ -80,7 +79,6 @@ pub struct Entry {
 }
 
 impl Head {
-    /// Creates the header of a text column.
     pub fn text(words: impl Into<String>) -> Self {
         let is_text = true;
         Self {
@@ -89,7 +87,6 @@ impl Head {
         }
     }
 
-    /// Creates the header of a number column.
     pub fn number(words: impl Into<String>) -> Self {
         Self::colored(words, String::new())
     }
@@ -120,7 +117,6 @@ impl Head {
 }
 
 impl Lines {
-    /// Creates a table with the usual layout and without plots.
     pub fn new(
         label: impl Into<String>,
         heads: Vec<Head>,
@@ -134,14 +130,12 @@ impl Lines {
         }
     }
 
-    /// Sets the CSS class of the layout.
     pub fn class(self, class: &'static str) -> Self {
         Self { class, ..self }
     }
 }
 
 impl Line {
-    /// Creates a line that has only a name and cells.
     pub fn new(name: impl Into<Text>, cells: Vec<Entry>) -> Self {
         Self {
             name: name.into(),
@@ -158,20 +152,18 @@ impl Line {
         }
     }
 
-    /// Sets the CSS class of the color.
     pub fn class(self, class: String) -> Self {
         Self { class, ..self }
     }
 }
 
 impl Entry {
-    /// Creates a cell that contains a drawing.
     pub fn plot(svg: String) -> Self {
         let words = Vec::new();
         Self { words, svg }
     }
 
-    /// Returns the text of all paragraphs.
+    /// Returns the text of all paragraphs, joined with spaces.
     pub fn plain(&self) -> String {
         let words: Vec<String> = self.words.iter().map(Text::plain).collect();
         words.join(" ")
@@ -188,7 +180,6 @@ impl<T: Into<Text>> From<T> for Entry {
 }
 
 impl Text {
-    /// Creates bold text.
     pub fn strong(words: &str) -> Self {
         Self::default().and_strong(words)
     }
@@ -203,17 +194,14 @@ impl Text {
         Self::styled(&format!("chip {class}"), words)
     }
 
-    /// Appends text.
     pub fn and(self, words: &str) -> Self {
         self.with(words, false, "")
     }
 
-    /// Appends bold text.
     pub fn and_strong(self, words: &str) -> Self {
         self.with(words, true, "")
     }
 
-    /// Appends text in the style of a CSS class.
     pub fn and_styled(self, class: &str, words: &str) -> Self {
         self.with(words, false, class)
     }
@@ -229,7 +217,6 @@ impl Text {
         self
     }
 
-    /// Creates text with a bold part in its middle.
     pub fn with_strong(before: &str, strong: &str, after: &str) -> Self {
         Self::from(before).and_strong(strong).and(after)
     }

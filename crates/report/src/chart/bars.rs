@@ -1,5 +1,5 @@
-//! Draws values and their ranges as bars, one per row. The bar of a part begins where the bar of
-//! the previous part ends.
+//! Draws values and their ranges as bars, one per row. A bar may begin anywhere on the axis, so the
+//! parts of a whole can follow one another.
 
 use super::{BAR, BELOW, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
 use crate::axis::Axis;
@@ -13,7 +13,6 @@ const INDENT: f64 = 12.0;
 /// A bar chart with one bar per row.
 pub struct Bars {
     pub names: Names,
-    /// The horizontal axis.
     pub across: Ticked,
     pub rows: Vec<Bar>,
 }
@@ -26,20 +25,17 @@ pub struct Bar {
     /// True if the bar shows a part of a whole. The whole is the nearest bar above it that does not
     /// show a part.
     pub is_part: bool,
-    /// True if there is a gap before the bar.
     pub is_apart: bool,
     /// Both ends of the bar; `None` if there is no value.
     pub span: Option<(f64, f64)>,
     /// The ends of the value's interval or range.
     pub ends: (f64, f64),
-    /// The value as text.
     pub value: String,
-    /// The tooltip.
     pub tip: String,
 }
 
 impl Bars {
-    /// Draws the chart.
+    /// Returns the chart as an SVG element.
     pub fn draw(&self) -> String {
         let mut bottom = 0.0;
         let top = |bar: &Bar| {

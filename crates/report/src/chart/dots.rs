@@ -8,7 +8,6 @@ use crate::svg::{Anchor, Svg};
 /// A chart of points.
 pub struct Dots {
     pub names: Names,
-    /// The horizontal axis.
     pub across: Ticked,
     pub rows: Vec<Row>,
 }
@@ -30,7 +29,7 @@ pub struct Row {
 }
 
 impl Dots {
-    /// Draws the chart.
+    /// Returns the chart as an SVG element.
     pub fn draw(&self) -> String {
         let bottom = ROW * self.rows.len() as f64;
         let names: Vec<String> = self.rows.iter().map(Row::short).collect();

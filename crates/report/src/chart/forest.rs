@@ -25,7 +25,6 @@ pub struct Point<'a> {
     pub title: &'a str,
     /// The comparison as a sentence.
     pub text: &'a str,
-    /// The ratio with its interval.
     pub result: &'a Comparison,
     /// The noise of the machine: the interval of a comparison between the baseline and its second
     /// process.

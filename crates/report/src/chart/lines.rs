@@ -6,7 +6,6 @@ use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
 
 const TOP: f64 = 10.0;
-/// The space for the title above a panel.
 const TITLE: f64 = 26.0;
 /// The space to the right of a chart whose lines have no labels.
 const RIGHT: f64 = 12.0;
@@ -26,7 +25,7 @@ pub struct Lines<'a> {
     pub bands: Vec<(f64, f64)>,
     /// The vertical lines that cross all panels, each with its CSS class and position.
     pub rules: Vec<(&'static str, f64)>,
-    /// The panels, from top to bottom.
+    /// From top to bottom.
     pub panels: Vec<Panel>,
 }
 
@@ -36,7 +35,6 @@ pub struct Panel {
     pub title: &'static str,
     /// The minimum height, in pixels.
     pub height: f64,
-    /// The vertical axis.
     pub up: Ticked,
     /// Limits that the values should not exceed, each with its label.
     pub bounds: Vec<(f64, String)>,
@@ -50,13 +48,10 @@ pub struct Series {
     pub class: String,
     /// The label at the end of the line, or empty.
     pub label: String,
-    /// The CSS class of the line.
     pub style: &'static str,
-    /// The points of the line.
     pub line: Vec<(f64, f64)>,
     /// The vertical ranges, each with its position, low end and high end.
     pub ranges: Vec<(f64, f64, f64)>,
-    /// Single points.
     pub dots: Vec<Dot>,
 }
 
@@ -64,14 +59,11 @@ pub struct Series {
 pub struct Dot {
     /// The values on the horizontal and the vertical axis.
     pub at: (f64, f64),
-    /// The CSS class of the mark.
     pub style: &'static str,
     pub radius: f64,
-    /// The tooltip.
     pub tip: String,
 }
 
-/// The edges of a panel in pixels, and its axes.
 #[derive(Clone, Copy)]
 struct Area {
     top: f64,
@@ -96,7 +88,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Draws the chart.
+    /// Returns the chart as an SVG element, or an empty text if there are no panels.
     pub fn draw(&self) -> String {
         let areas = self.areas();
         let Some(bottom) = areas.last().map(|it| it.bottom) else {
@@ -160,7 +152,6 @@ impl<'a> Lines<'a> {
 }
 
 impl Panel {
-    /// Creates a panel without a title or bounds.
     pub fn new(height: f64, up: Ticked, series: Vec<Series>) -> Self {
         Self {
             title: "",
@@ -242,7 +233,6 @@ impl Series {
 }
 
 impl Dot {
-    /// Returns a point of the usual size.
     pub fn new(at: (f64, f64), style: &'static str, tip: String) -> Self {
         Self {
             at,

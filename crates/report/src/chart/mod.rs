@@ -13,9 +13,9 @@ use crate::format::UnitScale;
 use crate::svg::{Anchor, Svg};
 use crate::{Unit, text};
 
-/// The width of most charts; small ones have [`NARROW`].
+/// The width of most charts, in pixels.
 pub const WIDE: f64 = 520.0;
-/// The width of charts that are shown three to a row.
+/// The width of small charts, in pixels.
 pub const NARROW: f64 = 350.0;
 
 /// The approximate width of a label character, in pixels.
@@ -26,7 +26,6 @@ const GAP: f64 = 8.0;
 const LABEL_GAP: f64 = 13.0;
 /// The height of the labels below an axis.
 const BELOW: f64 = 24.0;
-/// The height of a row.
 const ROW: f64 = 24.0;
 /// The height of the bar in a row.
 const BAR: f64 = 12.0;
@@ -41,8 +40,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Names a chart. `id` must be unique on the page, and `description` contains the figures as
-    /// sentences.
+    /// `id` must be unique on the page, and `description` contains the figures as sentences.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -68,13 +66,11 @@ pub struct Ticked {
 }
 
 impl Ticked {
-    /// Labels the ticks of an axis.
     pub fn new(axis: Axis, label: impl Fn(f64) -> String) -> Self {
         let ticks = axis.ticks().into_iter().map(|it| (it, label(it)));
         Self::with(axis, ticks.collect())
     }
 
-    /// Creates an axis with these ticks, each with its label.
     pub fn with(axis: Axis, ticks: Vec<(f64, String)>) -> Self {
         Self {
             axis,
@@ -114,7 +110,6 @@ impl Ticked {
         }
     }
 
-    /// Draws a vertical line for each tick, and the labels.
     fn grid(&self, svg: &mut Svg, axis: Axis, bottom: f64) {
         for (index, (tick, _)) in self.ticks.iter().enumerate() {
             let x = axis.at(*tick);

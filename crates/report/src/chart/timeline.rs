@@ -9,7 +9,6 @@ use crate::axis::Axis;
 use crate::format::{Unit, UnitScale, distinct};
 use crate::svg::{Anchor, Svg};
 
-/// The minimum width of a load.
 const PHASE_WIDTH: f64 = 165.0;
 /// The minimum width of a chart, so that the text of a chart with one load is not enlarged.
 const WIDTH_MIN: f64 = 3.0 * PHASE_WIDTH;
@@ -29,7 +28,6 @@ pub struct Phase<'a> {
 pub struct Second {
     /// The number of seconds since the load began.
     pub second: u32,
-    /// The number of responses in the second.
     pub completed: u64,
     /// The 99th percentile of the response time; `None` if the second has no responses.
     pub p99_ns: Option<u64>,

@@ -126,10 +126,10 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// The maximum number of counts that a sentence lists.
 const COUNTS_LISTED_MAX: usize = 6;
 
-/// Lists the largest nonzero counts, the largest first: `12 × timeout, 3 × reset, and 5 more`.
+/// Lists up to six nonzero counts, the largest first: `12 × timeout, 3 × reset`. If there are more,
+/// the text ends with their number: `, and 2 more`.
 pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
     seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -167,7 +167,6 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Capitalizes the first letter of the text.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

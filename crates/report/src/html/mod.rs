@@ -32,7 +32,6 @@ impl Page {
     }
 }
 
-/// Writes a report as a page.
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     fill(&[], "page.html", &Page::of(report))
 }

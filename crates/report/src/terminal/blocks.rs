@@ -211,7 +211,6 @@ fn style_of_first(spans: &[Span]) -> Style {
     }
 }
 
-/// Returns the width of the widest name.
 fn name_width(rows: &[Vec<Cell>]) -> usize {
     let names = rows.iter().map(|row| text::width(&row[0].0));
     names.max().unwrap_or(0)

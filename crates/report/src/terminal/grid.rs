@@ -34,7 +34,6 @@ impl Slot<'_> {
     }
 }
 
-/// Returns the lines of the table.
 pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
     let names = table.rows.iter().map(|row| text::clean(&row.name));
     let longest = names.map(|name| text::width(&name)).max().unwrap_or(0);

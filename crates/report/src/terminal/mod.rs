@@ -18,7 +18,6 @@ const COLUMNS_MIN: usize = 60;
 /// The properties of the terminal that a report is written for.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
-    /// True if the terminal shows colors.
     pub color: bool,
     /// The width of the terminal in columns. Lines are at least 60 and at most 100 columns wide.
     pub columns: usize,

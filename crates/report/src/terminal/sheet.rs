@@ -6,7 +6,7 @@ use super::{grid, inline};
 use crate::chapter::TableBlock;
 use crate::text;
 
-/// Spaces between two columns of a table.
+/// The spaces before each column of a table.
 const GAP: &str = "  ";
 
 /// The text of a cell and its style.
@@ -28,7 +28,6 @@ impl Sheet {
         }
     }
 
-    /// Writes an empty line.
     pub fn blank(&mut self) {
         self.lines.push(String::new());
     }
@@ -102,13 +101,11 @@ impl Sheet {
         }
     }
 
-    /// Returns all lines, with a final newline.
     pub fn finish(self) -> String {
         self.lines.join("\n") + "\n"
     }
 }
 
-/// Returns the width of each column.
 fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |at: usize| {
@@ -119,7 +116,6 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     (0..columns).map(widest).collect()
 }
 
-/// Returns the width of a line with columns of these widths.
 fn total(widths: &[usize]) -> usize {
     widths.iter().map(|width| GAP.len() + width).sum()
 }

@@ -3,7 +3,6 @@
 /// The role of a text, which determines how it is emphasized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Ordinary text.
     Plain,
     /// Headings and names.
     Strong,

@@ -78,7 +78,8 @@ pub(super) fn burst(
     Ok(Some(proof(NAME, true, failure)))
 }
 
-/// Returns the requests of the cases whose responses do not depend on the number of requests sent.
+/// Returns the requests of the cases that can be repeated; none if a rate limit makes responses
+/// depend on the number of requests.
 fn repeatable(scenario: &Scenario) -> Vec<Request> {
     let mut policies = scenario.routes.iter().flat_map(|route| &route.policies);
     if policies.any(|it| matches!(it, Policy::RateLimit(_) | Policy::RedisRateLimit(_))) {

@@ -1,7 +1,7 @@
 //! Finds an external load generator that replaces the built-in one, and checks that it supports the
 //! plan, before the first trial.
 //!
-//! This module must not run a load generator; [`crate::phase::external`] does.
+//! This module must not send a load; [`crate::phase::external`] does.
 
 mod resolve;
 
@@ -19,7 +19,6 @@ pub(crate) use resolve::{again, resolve};
 /// An external load generator that a user requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorChoice {
-    /// The load generator.
     pub generator: Generator,
     /// The user's script, which replaces the scenario's requests.
     pub script: Option<PathBuf>,
@@ -28,7 +27,6 @@ pub struct GeneratorChoice {
 /// An external load generator that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedGenerator {
-    /// The load generator.
     pub generator: Generator,
     /// The load generator's program, version and script.
     pub identity: ExternalGenerator,
@@ -36,7 +34,7 @@ pub struct PreparedGenerator {
     pub own_load: bool,
 }
 
-/// The URL in an order that is checked but never run.
+/// The target URL if no load is sent: when an order is checked, and for `k6 inspect`.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
@@ -45,7 +43,6 @@ impl PreparedGenerator {
         Some(Path::new(&script.path))
     }
 
-    /// Returns the order for a part of a phase.
     pub(crate) fn order(
         &self,
         url: &str,
@@ -167,7 +164,6 @@ fn unsupported_activities(plan: &Plan) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// Returns every part of every load of the plan.
 fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
     let loads = plan.scenarios.iter().flat_map(move |scenario| {
         let load = plan.load_of(&scenario.scenario);

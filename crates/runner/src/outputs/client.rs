@@ -14,7 +14,6 @@ use gatebench_testbed::Line;
 use super::refusal::{Refusal, Response};
 use super::target::{Endpoint, Place, Target};
 
-/// The timeout of a request.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which a wait for a response checks its deadline.
 const READ_SLICE: Duration = Duration::from_millis(50);
@@ -23,7 +22,6 @@ const WORDS_BYTES: usize = 200;
 /// The maximum pause that a server may request.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
-/// Delivers bodies to a single target.
 pub(super) struct Client {
     target: Target,
     context: Option<ClientContext>,
@@ -31,7 +29,6 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Creates a client that has not connected yet.
     pub(super) fn new(target: Target) -> Self {
         Self {
             target,
@@ -40,8 +37,8 @@ impl Client {
         }
     }
 
-    /// Sends an empty body, which every server accepts, or opens the file. If necessary, it first
-    /// sends a request that creates a database.
+    /// Sends an empty body, which is valid for every kind of server, or opens the file. If
+    /// necessary, it first sends a request that creates a database.
     pub(super) fn probe(&mut self, until: &dyn Fn() -> Instant) -> Result<(), Refusal> {
         if let Place::Server(endpoint) = &self.target.place
             && let Some(first) = endpoint.first.clone()
@@ -54,7 +51,6 @@ impl Client {
         self.deliver(Vec::new(), until)
     }
 
-    /// Sends a body to the server, or appends it to the file.
     pub(super) fn deliver(
         &mut self,
         body: Vec<u8>,

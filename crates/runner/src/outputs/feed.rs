@@ -17,7 +17,7 @@ use super::hub::Outputs;
 use crate::workload::connections_max;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The minimum length of a masked secret.
+/// The minimum length of a masked secret, in bytes.
 const SECRET_MIN: usize = 4;
 const MASK: &str = "[masked]";
 
@@ -72,7 +72,6 @@ impl<'a> Requests<'a> {
         secrets.fold(text, |text, secret| text.replace(secret, MASK))
     }
 
-    /// The load that consists of these requests.
     pub(super) fn load(&self, labels: BTreeMap<String, String>, id: u64) -> Load {
         let mut methods: Vec<&String> = self.all.iter().map(|it| &it.method).collect();
         methods.dedup();
@@ -119,7 +118,6 @@ impl<'a> TrialFeed<'a> {
         }
     }
 
-    /// The outputs for a load of this trial.
     pub(crate) fn load(&self, phase: &str, groups: &[Group]) -> LoadFeed<'a> {
         let outputs = self.outputs;
         let labels = labels_of(&outputs.run, &self.trial, phase, &outputs.tags);
@@ -150,9 +148,8 @@ pub struct LoadFeed<'a> {
 /// The time span of a measurement.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
-    /// Start of the measurement on `CLOCK_MONOTONIC`.
+    /// The start of the measurement: on `CLOCK_MONOTONIC` during a run, and since 1970 in a replay.
     pub(crate) begin_ns: u64,
-    /// The length of the measurement.
     pub(crate) measure_ns: u64,
 }
 
@@ -207,12 +204,10 @@ impl<'a> LoadFeed<'a> {
         self.now(What::Own(Own { requests, pools }));
     }
 
-    /// Adds the validity of the load.
     pub(crate) fn judged(&self, reasons: &[Reason]) {
         self.now(What::Judged(validity_of(reasons)));
     }
 
-    /// Ends the load.
     pub(crate) fn ended(&self) {
         self.now(What::Ended);
     }
@@ -245,7 +240,7 @@ impl<'a> LoadFeed<'a> {
 }
 
 /// Returns the start and the end of a second; the last second may be shorter. The drain counts as
-/// one more second, which ends now. The end is never in the future.
+/// one more second, which ends at `now_ns`. Neither time is after `now_ns`.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);
@@ -279,7 +274,7 @@ pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     }
 }
 
-/// A second without its response times.
+/// A second without its times and CPU time.
 pub(super) fn second_of(row: &RequestsRow) -> Second {
     Second {
         number: row.second,
@@ -295,7 +290,6 @@ pub(super) fn second_of(row: &RequestsRow) -> Second {
     }
 }
 
-/// The usage of the gateway, the load generator and the upstream in a second.
 pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
     let component = |(name, usage): (&'static str, Option<SeriesUsage>)| {
         let usage = usage?;
@@ -315,7 +309,7 @@ pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
     }
 }
 
-/// The validity with its reasons, as in report.json.
+/// The validity, with the names of the gates as in report.json.
 pub(super) fn validity_of(reasons: &[Reason]) -> Validity {
     let word = |reason: &Reason| {
         let gate = serde_json::to_value(reason.gate).unwrap_or_default();

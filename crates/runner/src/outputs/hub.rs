@@ -27,7 +27,6 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// The output settings of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// The targets that receive each second.
     pub targets: Vec<Target>,
     /// True if the run fails when a target refuses the probe or does not respond before the first
     /// trial.
@@ -38,7 +37,6 @@ pub struct Settings {
 
 /// The outputs of a run, from before its first trial to its end.
 pub struct Outputs {
-    /// The name of the run.
     pub(super) run: String,
     pub(super) tags: BTreeMap<String, String>,
     /// The same instant on the wall clock and on `CLOCK_MONOTONIC`. The wall clock is read only
@@ -69,11 +67,12 @@ struct Inbox {
 
 impl Outputs {
     /// Starts one sender for each target on `cores`, or on any core if the list is empty, and
-    /// probes the targets. `run` is the run directory. If a target refuses or does not respond, the
-    /// reason is passed to `warn`. Returns `None` if there are no targets.
+    /// probes the targets. `run` is the run directory. Unless outputs are required, the reason why
+    /// a target refuses or does not respond is passed to `warn`. Returns `None` if there are no
+    /// targets.
     ///
     /// # Errors
-    /// A sender cannot be started. If outputs are required, the refusal of a target.
+    /// A sender cannot be started, or a target fails the probe and outputs are required.
     pub fn start(
         settings: &Settings,
         run: &Path,
@@ -183,7 +182,7 @@ impl Outputs {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a fact. The lock is held only briefly, and never by a thread that measures.
+    /// Adds a fact. The lock is held only briefly.
     pub(super) fn take(&self, fact: Fact) {
         self.inbox().facts.push(fact);
     }

@@ -10,7 +10,6 @@ use super::target::Target;
 
 /// The size before compression at which a body is sent.
 const BODY_BYTES: usize = 1 << 20;
-/// The maximum number of attempts to send a body.
 const ATTEMPTS_MAX: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -28,7 +27,7 @@ impl Push {
     /// Probes the target, and returns a push to it.
     ///
     /// # Errors
-    /// The target refuses the probe.
+    /// The target refuses the probe, or does not respond.
     pub fn begin(target: &Target) -> Result<Self, Refusal> {
         let mut client = Client::new(target.clone());
         let until = Instant::now() + TIMEOUT;
@@ -42,7 +41,6 @@ impl Push {
         })
     }
 
-    /// Adds the next fact, and sends the body once it is large enough.
     pub fn take(&mut self, fact: &Fact) {
         self.body.extend(self.encoder.encode(fact));
         if self.body.len() >= BODY_BYTES {
@@ -50,7 +48,7 @@ impl Push {
         }
     }
 
-    /// Sends the remaining facts, and returns the number of bytes before compression.
+    /// Sends the remaining facts, and returns the total number of bytes sent, before compression.
     ///
     /// # Errors
     /// The first refusal.

@@ -9,7 +9,6 @@ use super::target::Target;
 
 /// The age beyond which a waiting body is dropped.
 const KEPT_FOR: Duration = Duration::from_secs(120);
-/// The maximum number of waiting bytes.
 const BYTES_MAX: usize = 64 << 20;
 /// The maximum size of a push that combines several bodies.
 const PUSH_BYTES: usize = 4 << 20;
@@ -19,7 +18,6 @@ const ATTEMPTS_MAX: u32 = 4;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 
-/// A queue between the encoding thread and a sending thread.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -69,7 +67,6 @@ impl Body {
 /// Bodies that are sent together.
 type Push = Vec<Body>;
 
-/// Joins the bytes of a push.
 pub(super) fn bytes(push: &[Body]) -> Vec<u8> {
     push.iter()
         .flat_map(|body| body.bytes.iter().copied())
@@ -83,7 +80,6 @@ pub struct Delivery {
     pub target: String,
     /// The number of parts, of about a second each, that were delivered.
     pub delivered: u64,
-    /// The number of parts that were not delivered.
     pub dropped: u64,
     /// CPU time of encoding and sending.
     pub cpu: Duration,
@@ -161,7 +157,7 @@ impl Queue {
         state.probe.take()
     }
 
-    /// Records the CPU time that the sending thread has used so far.
+    /// Sets the CPU time that the sending thread has used so far.
     pub(super) fn spent(&self, cpu_ns: u64) {
         self.state().sending_ns = cpu_ns;
     }
@@ -218,7 +214,7 @@ impl Queue {
         self.state().failure.take()
     }
 
-    /// Discards the failure, because another one has already been reported.
+    /// Suppresses all failures, because the failed probe has already been reported.
     pub(super) fn has_been_reported(&self) {
         let mut state = self.state();
         state.has_failed = true;

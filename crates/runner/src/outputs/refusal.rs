@@ -15,19 +15,16 @@ pub struct Refusal {
     pub target: String,
     /// The server's message or the system's error.
     pub what: String,
-    /// The remedy for the user.
     pub remedy: String,
-    /// The action after this push.
     pub(super) then: Then,
 }
 
-/// The action after a failed push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// Nothing arrived: send the same push again until it is too old.
     Again,
-    /// The server failed: send the same push again a few times, after this pause if the server
-    /// requested one.
+    /// The server failed or did not respond: send the same push again a few times, after this pause
+    /// if the server requested one.
     Retry(Option<Duration>),
     /// The body was too large: send smaller parts.
     Smaller,
@@ -41,7 +38,6 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The response of a server.
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
@@ -76,7 +72,6 @@ impl Refusal {
         Self::new(target, what, remedy, then)
     }
 
-    /// A response that is not a success.
     pub(super) fn of_response(target: &Target, response: &Response) -> Self {
         // A terminal would interpret control characters.
         let words = response.words.replace(char::is_control, " ");

@@ -26,7 +26,6 @@ const OTLP: &str = "http://localhost:4318";
 /// An invalid argument of `--out` or an invalid environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// The kind of output is unknown.
     #[error("the kind of output '{0}' is unknown")]
     Kind(String),
     /// The target is not a URL; the text contains no secrets.
@@ -35,10 +34,8 @@ pub enum TargetError {
     /// The value of a variable is not a URL. The value may contain a secret.
     #[error("the value of {0} is not a URL")]
     Variable(&'static str),
-    /// The URL on the command line contains a secret, which other users can read.
     #[error("the URL contains a secret, which other users of this machine could read")]
     Secret(Kind),
-    /// A setting has an invalid value.
     #[error("{name} has the invalid value '{value}'")]
     Setting {
         /// The parameter or variable.
@@ -154,7 +151,6 @@ pub struct Target {
     sense: Sense,
 }
 
-/// The destination of an output.
 #[derive(Clone, PartialEq)]
 pub(super) enum Place {
     Server(Box<Endpoint>),
@@ -162,7 +158,6 @@ pub(super) enum Place {
     File(PathBuf),
 }
 
-/// An HTTP endpoint.
 #[derive(Clone, PartialEq)]
 pub(super) struct Endpoint {
     pub(super) url: Url,
@@ -195,7 +190,6 @@ impl fmt::Debug for Target {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Target {
-    /// Reports whether the output is standard output.
     pub fn is_stdout(&self) -> bool {
         matches!(&self.place, Place::File(path) if path.as_os_str() == "-")
     }
@@ -218,7 +212,6 @@ impl Target {
         }
     }
 
-    /// Returns an encoder for the format of the target.
     pub(super) fn encoder(&self) -> Encoder {
         Encoder::new(&self.format, self.sense)
     }
@@ -233,7 +226,8 @@ impl Target {
             return Ok(Stat::DEFAULT.to_vec());
         };
         Stat::list(&list).map_err(|_| {
-            let valid = "a list of count, sum, min, max, avg, med and percentiles such as p(95)";
+            let valid = "a comma-separated list of any of count, sum, min, max, avg, med, and \
+                         percentiles such as p(95)";
             setting(NAME, &list, valid)
         })
     }
@@ -247,7 +241,6 @@ fn setting(name: &str, value: &str, valid: impl Into<String>) -> TargetError {
     }
 }
 
-/// Parses a parameter or variable.
 fn given<T: FromStr>(
     name: &str,
     value: Option<String>,
@@ -300,7 +293,7 @@ fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String
     Some(basic(&user, &password))
 }
 
-/// Parses a list of pairs as headers.
+/// Parses a comma-separated list of pairs as headers.
 fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)>, TargetError> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once(between)?;

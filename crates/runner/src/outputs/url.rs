@@ -26,7 +26,6 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Url {
     pub(super) is_tls: bool,

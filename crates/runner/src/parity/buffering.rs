@@ -19,7 +19,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The minimum time between the arrivals of the first and the last part of a response that is
 /// forwarded in parts: half of the pause, because the machine may be busy.
 const AHEAD: Duration = Duration::from_millis(50);
-/// The timeout of each operation.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval between reads of the ledger.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

@@ -14,7 +14,7 @@ const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target. `samples` are the requests of the load, the first
 /// of which is sent. If there are none, the request of a case that reaches the upstream is sent.
-/// Returns `None` if there is only one target, or the upstream has no ledger.
+/// Returns `None` if there is only one target, no ledger, or no request to send.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.
@@ -51,7 +51,6 @@ pub(crate) fn prove(
     Ok(Some(record(&seen, asked, &sent)))
 }
 
-/// Returns a number of requests that is sufficient to reach every target.
 fn enough(scenario: &Scenario) -> u64 {
     let weights = scenario.weights.first();
     let parts = weights.and_then(|all| {

@@ -35,9 +35,7 @@ const ASKERS: usize = 8;
 /// Statuses from a gateway that lacks the route, or has no connection to the upstream.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
-/// The target and the upstream of the proof.
 pub(crate) struct Place<'a> {
-    /// The target of the requests.
     pub(crate) target: Wire,
     /// The targets of the upstream, with their ledgers; empty for the user's own upstream. In that
     /// case, a request counts as having reached the upstream if the response contains the
@@ -50,7 +48,6 @@ pub(crate) struct Place<'a> {
     /// True if the user configured the gateway. The gateway may then have other routes, so cases
     /// that are on none of the scenario's routes are skipped.
     pub(crate) is_attached: bool,
-    /// The interrupt that stops the run.
     pub(crate) interrupt: &'a Interrupt,
 }
 

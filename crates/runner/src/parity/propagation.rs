@@ -11,7 +11,6 @@ use gatebench_testbed::{Interrupt, Wire};
 
 use crate::http_probe::send;
 
-/// The wait before the next request.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 
 /// A thread that sends requests until the response is correct.
@@ -53,7 +52,8 @@ impl Propagation {
         self.end();
     }
 
-    /// Returns the time from the change to the first correct response; `None` if there was none.
+    /// Stops the requests. Returns the time from the change to the first correct response, in
+    /// nanoseconds; `None` if there was none.
     pub(crate) fn end(self) -> Option<u64> {
         self.enough.raise();
         let at_ns = self.asking.join().ok().flatten()?;

@@ -8,7 +8,6 @@ use gatebench_store::{AgentRecord, AgentsRecord, HalvesRecord};
 use super::figures::of_responses;
 use crate::numbers::count;
 
-/// Returns the record of the agents of a load.
 pub fn agents_record(agents: &[AgentReport], start: Option<StartReport>) -> AgentsRecord {
     AgentsRecord {
         start_spread_ns: start.map(|it| it.spread_ns),
@@ -69,8 +68,7 @@ fn halves(agent: &AgentReport) -> HalvesRecord {
     }
 }
 
-/// Reports whether the halves of a load are left out. This is the case if the halves of any agent
-/// are left out.
+/// Reports whether an agent's halves are left out; the load's halves are then left out, too.
 pub(crate) fn leaves_out_halves(agents: &AgentsRecord) -> bool {
     let mut halves = agents.each.iter().filter_map(|agent| agent.halves);
     halves.any(|it| it.left_out)

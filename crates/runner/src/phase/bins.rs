@@ -3,7 +3,6 @@
 
 use gatebench_store::BinsRecord;
 
-/// The length of a bin.
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
 /// The maximum number of bins of a measurement. A longer measurement has none, because its figures

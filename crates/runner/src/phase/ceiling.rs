@@ -16,7 +16,6 @@ use crate::http_probe::{exchange, render};
 /// The maximum length of the measurement. It is short, because the rate is steady from the start.
 const MEASURE_MAX: Duration = Duration::from_secs(2);
 const WARM_UP_MAX: Duration = Duration::from_millis(200);
-/// The length of the measurement in a smoke run.
 const SMOKE: Duration = Duration::from_millis(50);
 /// The worker number in the nonce of the request that determines the sizes. Only the last worker of
 /// a load generator with 256 workers would have the same number.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use gatebench_model::own_metrics::MetricsFormat;
 
-/// A page of metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Page {
     samples: Vec<Sample>,
@@ -69,7 +68,6 @@ impl Page {
     }
 }
 
-/// Parses a line of Prometheus's text format.
 fn sample(line: &str) -> Option<Sample> {
     let end = line.find(['{', ' '])?;
     let (name, rest) = line.split_at(end);

@@ -16,7 +16,6 @@ struct Mark {
     seen: Vec<u64>,
 }
 
-/// The failure in a phase.
 #[derive(Debug)]
 pub(crate) struct FaultInjection<'a> {
     failure: &'a PartFailure,
@@ -24,7 +23,7 @@ pub(crate) struct FaultInjection<'a> {
     before_load: Vec<u64>,
     began: Option<Mark>,
     over: Option<Mark>,
-    /// The ledger of the killed target.
+    /// The ledger of the target that is killed, read just before the kill.
     killed: Option<Snapshot>,
 }
 

@@ -31,13 +31,12 @@ pub fn judge_outcome(
     reasons(&record, &outcome.recordings)
 }
 
-/// Judges a load by its record and its recordings.
 pub(crate) fn reasons(record: &PhaseRecord, recordings: &Recordings) -> Vec<Reason> {
     let metrics = JUDGED.map(|(word, metric)| (word, of_responses(recordings, metric)));
     judge_load(record, metrics)
 }
 
-/// Returns a phase's record with the figures of the engine and the machine.
+/// Returns a phase's record with the figures of the load generator and the machine.
 pub(crate) fn record(
     name: &str,
     shape: &Shape,
@@ -59,7 +58,6 @@ pub(crate) fn record(
     }
 }
 
-/// The load generator's own figures.
 fn engine_facts(outcome: &Outcome) -> EngineFacts {
     let workers = &outcome.workers;
     EngineFacts {
@@ -106,7 +104,7 @@ fn positive(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<Strin
     positive.map(|(name, count)| (name.into(), count)).collect()
 }
 
-/// Returns the exact sums of a load or a group.
+/// Returns the exact sums of a load or a group, by `METRIC.CLASS`.
 pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     let sum = |((metric, class), recording): (&(Metric, Class), &gatebench_engine::Recording)| {
         let exact = ExactSum {
@@ -139,7 +137,6 @@ pub(crate) fn own_usage(
     })
 }
 
-/// Returns the usage of each component.
 pub(crate) fn usages(
     moments: &[Moment],
     pss: PssAround,

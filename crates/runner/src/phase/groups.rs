@@ -56,7 +56,6 @@ fn route(name: &str, route: &EngineRoute) -> RouteRecord {
     }
 }
 
-/// The figures of a recording.
 pub(crate) fn figures(recording: &Recording) -> TimeFigures {
     let histogram: &Histogram<u64> = &recording.histogram;
     let value_at = |quantile| histogram.value_at_quantile(quantile);

@@ -68,7 +68,6 @@ use trace::Seen;
 use warming::Warming;
 use watch::{Shared, Watch, Watched};
 
-/// A phase that was measured.
 pub(crate) struct Measured {
     pub(crate) record: PhaseRecord,
     pub(crate) timed: Timed,
@@ -79,10 +78,8 @@ pub(crate) struct Measured {
     pub(crate) abort: Option<Abort>,
 }
 
-/// The inputs of a load.
 pub(crate) struct Loading<'a> {
     pub(crate) phase: &'a Phase,
-    /// The groups and their requests.
     pub(crate) workload: &'a Workload,
     /// The tag of the nonces.
     pub(crate) tag: u16,
@@ -97,7 +94,6 @@ struct Raw<'a> {
     outcome: Outcome,
     /// The agents, if they sent the load.
     agents: Option<AgentsRecord>,
-    /// The shapes of the groups' loads.
     shapes: Vec<Shape>,
     watched: Watched,
     scrapes: Vec<Scrape>,
@@ -386,11 +382,8 @@ fn kept_awake<'a>(context: &TrialContext<'a>, phase: &Phase) -> &'a [usize] {
 
 /// The activities during a load other than the watch, each on a separate thread.
 struct Companions<'a> {
-    /// Fetches metrics.
     scraping: Option<Scraping<'a>>,
-    /// Calls the admin interface.
     calling: Option<Calling<'a>>,
-    /// Takes a profile.
     profiling: Option<Profiling<'a>>,
     /// The cores that threads keep from idling.
     kept_awake: &'a [usize],
@@ -405,7 +398,6 @@ struct Run {
     profile: Option<Result<Profile, ProfileError>>,
 }
 
-/// A load that was sent.
 struct Sent {
     outcome: Outcome,
     /// The agents, if they sent the load.
@@ -414,7 +406,6 @@ struct Sent {
     lost: Option<Failure>,
 }
 
-/// Sends the load from this process or from the agents.
 fn send(
     context: &TrialContext<'_>,
     load: &Load,
@@ -488,7 +479,6 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Counts the responses by their nonces.
 fn trace_counts(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,

@@ -32,14 +32,12 @@ const MILLISECOND_NS: f64 = 1e6;
 /// of milliseconds.
 const WHOLE_MIN: u64 = 100;
 
-/// The metrics before a load.
 pub(crate) struct Audit<'a> {
     source: Source<'a>,
     before: Page,
     settled: Duration,
 }
 
-/// The load generator's counts and times.
 pub(crate) struct Counted<'a> {
     /// The recordings of the measurement, and those of the requests outside it.
     pub(crate) recordings: [&'a Recordings; 2],
@@ -65,7 +63,8 @@ impl<'a> Audit<'a> {
         })
     }
 
-    /// Fetches the metrics until they contain every request of the load, or stop changing.
+    /// Fetches the metrics until they contain every request of the load or stop changing, but not
+    /// longer than [`WAIT_MAX`]. An interrupt ends the fetches.
     pub(crate) fn end(self, counted: &Counted<'_>) -> Option<OwnAuditRecord> {
         let mut audit = expected(counted);
         audit.settled_ns = nanos(self.settled);
@@ -226,7 +225,8 @@ fn measured(covers: Covers, counted: &Counted<'_>, bounds_ns: &[u64]) -> Measure
 }
 
 /// The mean of the upstream's times, which is the mean service time minus the mean added latency.
-/// Only the mean can be computed from these, so other figures are absent.
+/// Only the mean can be computed from these, so there are no percentiles and no counts up to the
+/// bounds.
 fn of_upstream(counted: &Counted<'_>) -> MeasuredTimes {
     let sum = |metric| {
         of_metric(counted, metric).fold((0, 0.0), |(count, sum_ns), it| {
@@ -257,7 +257,7 @@ fn up_to(times: &Histogram<u64>, bound_ns: u64) -> u64 {
     below.map(|it| it.count_at_value()).sum()
 }
 
-/// The percentiles that Grafana's panels show, if enough times are beyond them.
+/// The median, the 95th and the 99th percentile, each if enough times are beyond it.
 fn percentiles(times: &Histogram<u64>) -> Vec<(f64, u64)> {
     let known = [50.0, 95.0, 99.0]
         .into_iter()
@@ -325,7 +325,6 @@ impl Reading {
         }
     }
 
-    /// The growth since an earlier reading.
     fn since(&self, before: &Self) -> Self {
         let earlier = |bound: f64| {
             let found = before.buckets.iter().find(|it| it.0 == bound);

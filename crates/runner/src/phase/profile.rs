@@ -28,7 +28,6 @@ const READING_MAX: Duration = Duration::from_secs(10);
 /// The minimum number of samples in a useful profile.
 const SAMPLES_MIN: u64 = 100;
 
-/// The source and the time span of the samples.
 pub(crate) struct Profiling<'a> {
     source: Source,
     samples_per_second: u32,
@@ -41,7 +40,6 @@ enum Source {
         /// The processes of the gateway. Threads that they start later are also sampled.
         processes: Vec<u32>,
         is_unwound: bool,
-        /// The file that perf writes.
         data: PathBuf,
     },
     Own(OwnProfiler),

@@ -13,7 +13,6 @@ use crate::abort::Abort;
 use crate::ledger;
 use crate::parity::propagation::Propagation;
 
-/// The changes to the gateway in a phase.
 pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
     /// The case that proves that the first change took effect, if there is one.

@@ -20,14 +20,12 @@ use super::bins::Glance;
 use crate::context::TrialCores;
 use crate::numbers::count;
 
-/// All samples taken at one time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moment {
     pub(crate) gateway: Option<Sample>,
     pub(crate) upstream: Option<Sample>,
     /// The process of the load generator, including its displays and samplers.
     pub(crate) own: Sample,
-    /// True if the gateway is on another machine.
     pub(crate) gateway_is_elsewhere: bool,
     /// CPU time of the supervisors, which are children of this process.
     pub(crate) supervisors_cpu_ns: u64,
@@ -37,7 +35,6 @@ pub(crate) struct Moment {
     pub(crate) frequencies_khz: Vec<u64>,
 }
 
-/// Samples all components.
 pub(crate) struct Samplers {
     gateway: Option<GatewaySampler>,
     upstream: Option<Sampler>,
@@ -54,7 +51,6 @@ pub(crate) type Pss = [Option<u64>; 3];
 pub(crate) type PssAround = [Pss; 2];
 
 impl Samplers {
-    /// Creates samplers for the running processes, with the gateway on these cores of this machine.
     pub(crate) fn new(running: &Running, gateway_cores: Vec<usize>) -> Self {
         let gateway = running.gateway_sampler();
         let upstream = running.upstream_root();
@@ -72,7 +68,6 @@ impl Samplers {
         }
     }
 
-    /// Samples everything now.
     pub(crate) fn sample(&mut self) -> Moment {
         Moment {
             gateway: self.gateway.as_mut().map(GatewaySampler::sample),
@@ -96,7 +91,6 @@ impl Samplers {
         Glance {
             at_ns: clock::now_ns(),
             responses,
-            // Another host's CPU time cannot be read this often.
             gateway_cpu_ns: self.local_gateway().map(Sampler::cpu_ns),
             upstream_cpu_ns: self.upstream.as_ref().map(Sampler::cpu_ns),
         }

@@ -21,7 +21,6 @@ use crate::numbers::nanos;
 const NAP: Duration = Duration::from_millis(20);
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The page of a gateway's metrics.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) address: SocketAddr,
@@ -48,23 +47,20 @@ impl Source<'_> {
     }
 }
 
-/// The fetches during a load.
 pub(crate) struct Scraping<'a> {
     pub(crate) source: Source<'a>,
     /// The interval in nanoseconds, a whole number of seconds.
     pub(crate) every_ns: u64,
     pub(crate) measure_ns: u64,
-    /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
 }
 
-/// One fetch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scrape {
     second: u32,
     took_ns: u64,
     bytes: u64,
-    /// The gateway's count of requests; `None` if the fetch failed.
+    /// The gateway's count of requests; `None` if the fetch failed or the page lacks the count.
     requests: Option<u64>,
     /// The number of responses that the load generator had counted at that time.
     responses: u64,
@@ -82,9 +78,9 @@ struct Counter {
 }
 
 impl Counter {
-    /// Returns the mean in nanoseconds of the milliseconds counted since an earlier fetch or, for a
-    /// counter without a divisor, the growth per 1,000 seconds. Returns `None` if the divisor has
-    /// not grown, or if the gateway has restarted.
+    /// For a counter of milliseconds with a divisor, returns the mean since an earlier fetch, in
+    /// nanoseconds. For any other counter, returns the growth per 1,000 seconds. Returns `None` if
+    /// the divisor has not grown, or if the gateway has restarted.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let figure = match (self.over, earlier.over) {

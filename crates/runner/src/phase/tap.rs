@@ -8,7 +8,6 @@ use super::watch::Shared;
 use crate::numbers::count;
 use crate::outputs::{LoadFeed, Window};
 
-/// The outputs for a load, with its time span.
 #[derive(Clone, Copy)]
 pub(crate) struct Tap<'a> {
     pub(crate) feed: &'a LoadFeed<'a>,
@@ -42,7 +41,6 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// Adds the usage between the last two moments.
     pub(crate) fn usage(&self, moments: &[Moment]) {
         if let Some((window, [.., from, to])) = self.window().zip(Some(moments)) {
             let second = count(moments.len() - 2);
@@ -50,7 +48,6 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// Adds the validity, and ends the load.
     pub(crate) fn ended(&self, reasons: &[Reason]) {
         self.feed.judged(reasons);
         self.feed.ended();

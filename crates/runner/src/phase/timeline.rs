@@ -17,15 +17,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Default)]
 pub(crate) struct Timeline<'a> {
     merge: Merge,
-    /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
     pub(crate) onlooker: Option<Onlooker<'a>>,
-    /// The metrics whose histograms are left out.
     pub(crate) left_out: &'static [Metric],
     /// The seconds, merged over the workers, without the sampled usage.
     rows: Vec<SeriesRow>,
     requests: Vec<RequestsRow>,
-    /// The number of seconds in each histogram.
     stretch_seconds: u32,
     stretches: BTreeMap<u32, Recordings>,
 }
@@ -33,7 +30,6 @@ pub(crate) struct Timeline<'a> {
 /// Receives the seconds of the measurement as they become complete.
 pub(crate) struct Onlooker<'a> {
     pub(crate) observer: &'a dyn Observer,
-    /// The name of the phase.
     pub(crate) phase: &'a str,
     pub(crate) measure_ns: u64,
 }
@@ -41,7 +37,6 @@ pub(crate) struct Onlooker<'a> {
 /// The histograms of several consecutive seconds, by metric and class.
 type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
-/// The results of a load over time.
 #[derive(Default)]
 pub(crate) struct Timed {
     pub(crate) histograms: Vec<TaggedInterval>,
@@ -50,7 +45,6 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Adds the results of the next load.
     pub(crate) fn extend(&mut self, next: Self) {
         self.histograms.extend(next.histograms);
         self.series.extend(next.series);
@@ -60,7 +54,7 @@ impl Timed {
 
 impl Timeline<'_> {
     /// Creates a timeline that merges the histograms of this number of seconds, so that a load that
-    /// lasts a day needs no more histograms than a short load.
+    /// lasts a day does not need histograms for each second.
     pub(crate) fn new(workers: usize, stretch_seconds: u32) -> Self {
         Self {
             merge: Merge::new(workers),
@@ -76,7 +70,6 @@ impl Timeline<'_> {
         }
     }
 
-    /// Adds a complete second to the others.
     fn close(&mut self, interval: &Interval) {
         let stretch = interval.second / self.stretch_seconds;
         let recordings = self.stretches.entry(stretch).or_default();

@@ -7,7 +7,6 @@ use gatebench_store::{LedgerDelta, TraceCounts};
 /// The increase in a run's first tag for each second that the run starts later.
 const TAGS_PER_SECOND: f64 = 16.0;
 
-/// The load generator's counts for a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Responses of the measurement with their own nonce and times.
@@ -29,12 +28,13 @@ pub(crate) struct Seen {
 /// ledger counts the nonces of the load, including the warm-up, that reached the upstream. If there
 /// are at least as many nonces as responses, every response came from the upstream, and the gateway
 /// stripped the header of the untimed responses. Otherwise, the share of requests that reached the
-/// upstream is assumed to be the same in warm-up and measurement, so `measured × reached ÷ all`
-/// responses of the measurement came from the upstream, where `measured` and `all` are the numbers
-/// of responses of the measurement and of the load. These include the traced responses; the gateway
-/// stripped the header of the remaining responses. This estimate does not apply to requests that
-/// the gateway itself must serve. Without a ledger (the upstream of an attached gateway may be the
-/// user's), requests with untimed responses count as never having reached the upstream.
+/// upstream is assumed to be the same in the warm-up and the measurement. Then
+/// `measured × reached ÷ all` responses of the measurement came from the upstream, where `measured`
+/// is the number of responses of the measurement, and `all` that of the load. Some of them are
+/// traced; the gateway stripped the header of the others. Responses to requests that the gateway
+/// itself must serve do not count as stripped. Without a ledger (the upstream of an attached
+/// gateway may be the user's), requests with untimed responses count as never having reached the
+/// upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses is neither

@@ -26,7 +26,6 @@ const AGREED_AHEAD_NS: u64 = 60_000_000;
 /// The maximum wait for other loads after a load's own warm-up.
 const WAIT_MAX_NS: u64 = 120_000_000_000;
 
-/// The warm-up of one load.
 pub(crate) struct Warming<'a> {
     min_ns: u64,
     max_ns: u64,
@@ -54,7 +53,7 @@ impl<'a> Warming<'a> {
         }
     }
 
-    /// The maximum length of the warm-up.
+    /// The maximum length of the warm-up, including the wait for other loads.
     pub(crate) fn at_most_ns(&self) -> u64 {
         match self.lockstep {
             Some(_) if self.is_adaptive() => self.max_ns + WAIT_MAX_NS,
@@ -110,9 +109,9 @@ impl<'a> Warming<'a> {
 }
 
 /// Reports whether the warm-up lasts until the cost settles. The warm-up has a fixed length for
-/// loads with think times or a fixed number of requests, which may end earlier, and for the steps
-/// of a search, which follow a load that has warmed up the gateway. It also has a fixed length for
-/// loads that agents send, in a soak, and in a run whose requests carry no nonce.
+/// loads with think times or a fixed number of requests, and for the steps of a search, which
+/// follow a load that has warmed up the gateway. It also has a fixed length for loads that agents
+/// send, in a soak, and in a run whose requests carry no nonce.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {

@@ -33,14 +33,12 @@ const LIVE_EVERY: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) control: Control,
-    /// True once the load is over.
     pub(crate) over: AtomicBool,
     /// The length of the warm-up, if it is known in advance.
     warm_up_ns: Option<u64>,
 }
 
 impl Shared {
-    /// Creates the state for a warm-up of this length, or for an adaptive warm-up.
     pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
         Self {
             warm_up_ns,
@@ -82,7 +80,6 @@ impl Shared {
     }
 }
 
-/// Watches one load.
 pub(crate) struct Watch<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) running: &'a mut Running,
@@ -91,9 +88,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) observer: &'a dyn Observer,
     pub(crate) warming: Warming<'a>,
     pub(crate) measure_ns: u64,
-    /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
-    /// The changes to the gateway during the load.
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of an upstream target or of the control plane during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
@@ -101,7 +96,6 @@ pub(crate) struct Watch<'a> {
     pub(crate) late_glances: usize,
 }
 
-/// The observations of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     /// Samples at the start of the measurement, at each of its seconds, and at its end.
@@ -113,7 +107,7 @@ pub(crate) struct Watched {
     pub(crate) death: Option<Failure>,
     pub(crate) change: Option<ChangeRecord>,
     pub(crate) failure: Option<FailureRecord>,
-    /// The ledger of the killed target.
+    /// The ledger of the target that was killed, read just before the kill.
     pub(crate) killed: Option<Snapshot>,
 }
 
@@ -216,13 +210,12 @@ impl Watch<'_> {
         }
     }
 
-    /// The time of the glance with this index.
     fn glance_at(&self, index: usize) -> Option<u64> {
         let offset_ns = bins::edge_offset_ns(index + self.late_glances, self.measure_ns)?;
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    /// Collects the records of the changes and the failure; an interrupted load has none.
+    /// Collects the records of the warm-up, the changes and the failure.
     fn conclude(&mut self, watched: &mut Watched) {
         watched.warm_up = self.warming.record();
         let ended = self.shared.ended();
@@ -260,8 +253,8 @@ impl Watch<'_> {
     }
 }
 
-/// Returns the record. The first failure is stored in `death`; after an interrupt, there is no
-/// record.
+/// Returns the record, if it could be made. An error is stored in `death`, unless it is an
+/// interrupt or `death` already contains a failure.
 fn record_of<T>(made: Result<Option<T>, Abort>, death: &mut Option<Failure>) -> Option<T> {
     made.unwrap_or_else(|abort| {
         if let Abort::Failed(failure) = abort {
@@ -289,7 +282,6 @@ fn sleep_until(due_ns: Option<u64>) {
     thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS)));
 }
 
-/// Sends events about the running load.
 struct Display {
     shown: Instant,
     completed: u64,

@@ -26,7 +26,6 @@ const SPARE: Duration = Duration::from_secs(1_800);
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
     pub cluster: Cluster,
-    /// A description of the run.
     title: String,
     gateways: Vec<GatewayPod>,
     is_attached: bool,

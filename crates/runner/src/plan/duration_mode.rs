@@ -29,7 +29,6 @@ const WARM_UP_MAX: Duration = Duration::from_secs(60);
 /// The warm-up is at most the requested duration divided by this number.
 const WARM_UP_PART: u32 = 10;
 
-/// The loads of a plan.
 pub(crate) struct Loads {
     /// The load of every scenario that has no separate load.
     pub(crate) common: LoadProfile,
@@ -39,7 +38,6 @@ pub(crate) struct Loads {
     pub(crate) length: Option<PlannedLength>,
 }
 
-/// The inputs that determine the loads.
 pub(crate) struct Asked<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) suite: &'a Suite,
@@ -201,8 +199,8 @@ impl Asked<'_> {
         Ok(blocks)
     }
 
-    /// Shortens the loads, and describes the changes. If the suite repeats a document, its load is
-    /// only minutes long and stays as it is.
+    /// Shortens the loads, and describes the changes. The load of a suite that repeats a document
+    /// is only minutes long, so it stays as it is.
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             return vec![format!(
@@ -237,7 +235,6 @@ impl Asked<'_> {
 }
 
 impl Loads {
-    /// Returns all loads.
     pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut LoadProfile> {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
     }

@@ -31,12 +31,12 @@ pub(crate) struct Wanted {
     pub(crate) elsewhere: Option<Elsewhere>,
     /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
-    /// The numbers of cores, each of which is a variant; empty if the size determines the number.
+    /// The numbers of cores, each of which is a variant; empty if the size or the placement
+    /// determines the number.
     pub(crate) cores: Vec<usize>,
 }
 
 impl Wanted {
-    /// Returns a setup for each combination.
     fn setups(&self, version: Option<&str>) -> Vec<Setup> {
         let mut setups = Vec::new();
         for config in each_or_none(&self.configs) {
@@ -62,13 +62,11 @@ fn each_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     values.iter().cloned().map(Some).chain(none)
 }
 
-/// The places where gateways are found.
 pub(crate) struct Places<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) testbed: &'a Testbed,
 }
 
-/// The variants selected so far.
 #[derive(Default)]
 pub(crate) struct GatewaySelection {
     pub(crate) variants: Vec<Variant>,
@@ -132,7 +130,6 @@ impl GatewaySelection {
         Ok(())
     }
 
-    /// Adds a gateway that the user started.
     pub(crate) fn add_attached(&mut self, attach: &Attach) {
         let name = self.unique_label(ATTACHED);
         self.variants.push(Variant::Attached {

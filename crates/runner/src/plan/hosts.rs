@@ -11,7 +11,6 @@ use super::selection::Selection;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The machines of a run.
 pub(crate) struct Hosts<'a> {
     /// Cores that this process may use.
     here: Topology,
@@ -84,7 +83,8 @@ impl<'a> Hosts<'a> {
     }
 
     /// Returns the placement on cores, without the parts that run elsewhere. The gateway gets the
-    /// largest requested number of cores, or as many as the largest size can use.
+    /// requested number of cores, otherwise the largest of the variants' numbers, otherwise as many
+    /// as the largest size can use.
     ///
     /// # Errors
     /// The machine has too few cores.

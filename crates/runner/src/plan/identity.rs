@@ -5,7 +5,6 @@ use std::path::Path;
 use gatebench_store::{FileDigest, GatewayIdentity};
 use gatebench_testbed::gateway::FoundGateway;
 
-/// Returns the identity of a gateway that was found.
 pub(crate) fn of(gateway: &FoundGateway) -> GatewayIdentity {
     let spec = &gateway.folder.spec;
     let files = gateway.folder.texts();
@@ -37,7 +36,6 @@ fn elsewhere(host: &str) -> String {
     )
 }
 
-/// Returns the identity of a gateway that the user started.
 pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     GatewayIdentity {
         title: format!("the gateway at {url}"),

@@ -118,7 +118,6 @@ pub fn prepare(
     Ok(prepared)
 }
 
-/// Separates the scenarios from the paths of their files.
 fn with_files(scenarios: Vec<Listed<Scenario>>) -> (Vec<Scenario>, Vec<PathBuf>) {
     let both = scenarios
         .into_iter()

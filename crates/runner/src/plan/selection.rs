@@ -33,13 +33,11 @@ pub struct Selection {
     pub null: bool,
     /// Repeats open loads while threads keep the gateway's cores from idling.
     pub keep_awake: bool,
-    /// A gateway that is already running.
     pub attach: Option<Attach>,
     /// The load profile by name or file, which replaces the suite's.
     pub load: Option<String>,
     /// The number of blocks, which replaces the suite's.
     pub blocks: Option<u32>,
-    /// The seed of the random order.
     pub seed: Option<u64>,
     /// The number of cores for the gateway [default: the largest of `cores`, otherwise as many as
     /// the largest size can use, otherwise 1].
@@ -57,13 +55,11 @@ pub struct Selection {
     pub places: Places,
     /// The cluster that all parts run in; `None` for this machine and hosts.
     pub cluster: Option<Cluster>,
-    /// The length of the run.
     pub length: Length,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<GeneratorChoice>,
     /// The study of the run, unless a specification determines it.
     pub study: Box<dyn StudyChoice>,
-    /// The specification of the run.
     pub specification: Option<Listed<Specification>>,
     /// The numbers of cores; each gateway has a variant for each number.
     pub cores: Vec<usize>,
@@ -81,7 +77,6 @@ impl Selection {
         has_words || !self.scenarios.is_empty() || self.specification.is_some()
     }
 
-    /// The study of the run.
     pub(super) fn study(&self) -> &dyn StudyChoice {
         match &self.specification {
             Some(listed) => &listed.document,

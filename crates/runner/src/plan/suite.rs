@@ -9,7 +9,6 @@ use super::library::{Library, Listed, Named, Source, is_path};
 use super::selection::Selection;
 use crate::error::RunnerError;
 
-/// The default suite.
 const TOUR: &str = "tour";
 /// The maximum number of scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
@@ -121,8 +120,6 @@ pub fn scenario_and_load(
     Ok((scenario, load.document.expanded()))
 }
 
-/// Returns a suite with its scenarios.
-///
 /// # Errors
 /// A name is unknown, or a file contains mistakes.
 pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerError> {
@@ -174,7 +171,6 @@ pub(crate) fn resolve_path(word: &str, base: &Path) -> String {
     }
 }
 
-/// Returns the path of a file next to another one.
 pub(crate) fn file_next_to(file: &Path, word: &str) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join(word)
 }

@@ -10,7 +10,6 @@ use gatebench_studies::{Next, after_block};
 
 use crate::error::RunnerError;
 
-/// Decides whether a run may end early.
 pub(crate) struct EarlyStop {
     study: Study,
     budget: Option<Duration>,
@@ -26,7 +25,6 @@ pub(crate) struct EarlyStop {
 pub(crate) enum Over {
     /// The deciding blocks, for this reason. The blocks for the other metrics remain.
     Deciding(String),
-    /// The whole run, for this reason.
     Run(String),
 }
 
@@ -70,7 +68,8 @@ impl EarlyStop {
         let with_next = elapsed + elapsed / measured.max(1);
         let is_over = self.budget.is_some_and(|budget| with_next > budget);
         let blocks = counted(done.into(), "block");
-        let why = || format!("Ended after {blocks}: the time limit was reached.");
+        let why =
+            || format!("Ended after {blocks}: the next would probably exceed the time limit.");
         Ok(is_over.then(|| Over::Run(why())))
     }
 }
@@ -102,7 +101,7 @@ mod tests {
         let mut over = EarlyStop::new(Study::default(), Some(Duration::ZERO));
         over.is_at_a_boundary(0);
         let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
-        let said = "Ended after 5 blocks: the time limit was reached.";
+        let said = "Ended after 5 blocks: the next would probably exceed the time limit.";
         assert_eq!(why, Over::Run(said.into()));
     }
 }

@@ -12,7 +12,6 @@ pub(crate) struct Eta {
 }
 
 impl Eta {
-    /// Creates an estimate that expects each trial to take `planned`.
     pub(crate) fn new(planned: Duration) -> Self {
         Self {
             planned,
@@ -21,7 +20,6 @@ impl Eta {
         }
     }
 
-    /// Adds the duration of a trial.
     pub(crate) fn took(&mut self, duration: Duration) {
         self.total += duration;
         self.count += 1;

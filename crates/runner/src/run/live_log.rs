@@ -51,7 +51,7 @@ impl<'a> LiveLog<'a> {
         let writing = writer.live().ok().and_then(|mut file| {
             let write = move || {
                 let mut received = received.into_iter();
-                // The writer of the record reports a full disk.
+                // A full disk is reported when the record of the trial is written.
                 let _ = received.try_for_each(|event| file.write(&event));
             };
             thread::Builder::new().name("live".into()).spawn(write).ok()

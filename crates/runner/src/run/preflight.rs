@@ -30,7 +30,7 @@ pub(crate) fn check(prepared: &Prepared) -> Result<(), RunnerError> {
     if !missing.is_empty() && !allowed.is_empty() {
         return Err(RunnerError::environment(
             format!(
-                "the plan needs core {}, which this process may not use",
+                "the plan needs cores that this process may not use: {}",
                 missing.join(", ")
             ),
             "resume the run on the machine where it began, or start a new run here",

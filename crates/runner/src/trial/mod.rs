@@ -30,14 +30,13 @@ use crate::progress::{PhaseSummary, Progress, Step};
 use crate::workload::Workload;
 use opening::Opening;
 
-/// The result of a trial, ready to be written.
 pub(crate) struct TrialResult {
     pub(crate) record: TrialRecord,
     pub(crate) timed: Timed,
     pub(crate) summaries: Vec<PhaseSummary>,
 }
 
-/// Runs a trial. When it returns, all processes that it started have ended.
+/// Runs a trial. All processes that it started have ended when the function returns.
 pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResult {
     let mut runner = TrialRunner::new(context);
     if let Some(policies) = unsupported::unsupported(context) {
@@ -96,14 +95,12 @@ const PARITY_BEFORE_SLOT: u32 = 0;
 const PARITY_AFTER_SLOT: u32 = 1;
 const FIRST_PHASE_SLOT: u32 = 2;
 
-/// The parts of a trial that all its loads use.
 struct Setting<'s> {
     running: &'s mut Running,
     workload: &'s Workload,
     writer: &'s TrialWriter,
 }
 
-/// Runs one trial.
 struct TrialRunner<'a> {
     context: &'a TrialContext<'a>,
     began_ns: u64,
@@ -435,8 +432,8 @@ impl<'a> TrialRunner<'a> {
         is_kept
     }
 
-    /// Ends all processes and returns the outcome of the trial, which is a failure if the gateway
-    /// had already ended.
+    /// Ends all processes. Returns the outcome of the trial: a completed trial becomes a failure if
+    /// the gateway had already ended.
     fn take_down(&mut self, running: Option<Running>, outcome: Outcome) -> Outcome {
         self.context
             .observer

@@ -55,7 +55,6 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// The end of the last response on `CLOCK_MONOTONIC`, in nanoseconds.
     pub(crate) fn responded_at_ns(&self) -> u64 {
         self.responded_at_ns.get()
     }

@@ -25,7 +25,6 @@ fn records_of(bench: &Bench, scenario: &str) -> Vec<TrialRecord> {
     records
 }
 
-/// Asserts that all counts add up.
 fn adds_up(phase: &PhaseRecord) {
     let sum =
         |of: fn(&gatebench_store::GroupRecord) -> u64| phase.groups.iter().map(of).sum::<u64>();

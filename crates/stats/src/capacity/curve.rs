@@ -26,7 +26,6 @@ use crate::Interval;
 /// The probability that a step at the sustained rate holds.
 pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
-/// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// The number of widths on the grid, both for steps and for processes. Widths are differences of
@@ -39,7 +38,6 @@ const WIDTH_MAX: f64 = 0.2;
 /// weight found so far.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// The number of places on the grid of the middle.
 const PLACES: usize = 141;
 
 /// The number of standard deviations beyond which a normal distribution is treated as zero.
@@ -49,7 +47,6 @@ const FAR: f64 = 5.0;
 /// of both widths below the middle.
 const FURTHEST: f64 = 6.0;
 
-/// Returns the width at `index` on the grid.
 fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
@@ -69,7 +66,6 @@ struct Combination {
     lapses: usize,
 }
 
-/// The total number of combinations.
 const COMBINATIONS: usize = WIDTHS * WIDTHS * lapses::COUNT;
 
 impl Combination {
@@ -260,7 +256,6 @@ impl Curve {
         })
     }
 
-    /// Returns the share of steps that miss regardless of the rate.
     fn lapses(&self) -> Lapses {
         let mut cells = [0.0; lapses::COUNT];
         for (of, weights) in &self.weights {
@@ -269,7 +264,6 @@ impl Curve {
         Lapses::of(cells)
     }
 
-    /// Returns the most likely widths and lapses.
     fn likeliest(&self) -> Combination {
         let total = |weights: &[f64]| weights.iter().sum::<f64>();
         let most = self
@@ -362,7 +356,6 @@ fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     Some((low - margin, high + margin))
 }
 
-/// Computes the logistic function.
 fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }

@@ -17,7 +17,6 @@ const PROCESSES_MIN: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Middle {
     pub(super) at: f64,
-    /// The standard error of the middle.
     pub(super) error: f64,
 }
 

@@ -16,10 +16,8 @@ use crate::Interval;
 /// [`super::SUSTAINED_PROBABILITY`].
 const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
 
-/// The number of cells.
 pub(super) const COUNT: usize = 7;
 
-/// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
 /// The share of steps that miss regardless of the rate.
@@ -37,13 +35,11 @@ pub(super) fn share(index: usize) -> f64 {
     (ENDS[index] * ENDS[index + 1]).sqrt()
 }
 
-/// Returns the prior weight of the cell at `index`.
 pub(super) fn prior(index: usize) -> f64 {
     (ENDS[index + 1] / ENDS[index]).ln()
 }
 
 impl Lapses {
-    /// Returns the median and the interval, computed from the weights of the cells.
     pub(super) fn of(weights: [f64; COUNT]) -> Self {
         let all: f64 = weights.iter().sum();
         let tail = (1.0 - CONFIDENCE) / 2.0;

@@ -59,14 +59,12 @@ pub struct Plan {
     /// The first rate of the search, in requests per second, before a shift by at most half the
     /// resolution.
     pub start_per_second: f64,
-    /// The lowest rate to try.
     pub min_per_second: f64,
-    /// The highest rate to try.
     pub max_per_second: f64,
     /// The distance between rates near the result: 0.02 is two percent.
     pub resolution: f64,
     /// The number of repeats, each with a fresh process. An interval requires at least
-    /// [`response::REPEATS_MIN`], and five are enough for a useful one.
+    /// [`response::REPEATS_MIN`].
     pub repeats: usize,
     /// The seed of the shifts of the repeats' first rates.
     pub seed: u64,
@@ -75,7 +73,6 @@ pub struct Plan {
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
-    /// The number of arrivals per second.
     pub rate_per_second: f64,
     /// True if the step met the objective.
     pub held: bool,
@@ -86,9 +83,8 @@ pub struct Tried {
 /// The next step to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
-    /// The number of arrivals per second.
     pub rate_per_second: f64,
-    /// True if the step is near the result.
+    /// True if the step is one of the last [`NEAR_STEPS`] of its repeat.
     pub is_near: bool,
 }
 
@@ -142,8 +138,8 @@ impl Plan {
     }
 
     /// Begins a repeat: the first at the plan's first rate, the others at the geometric mean of the
-    /// rates of the last steps of all earlier repeats. Each of these rates is shifted by a
-    /// different part of the resolution, so that the effect of the grid of rates averages out.
+    /// rates of the last steps of all earlier repeats. Each of these first rates is shifted by a
+    /// different part of the resolution, so the effect of the grid of rates averages out.
     fn begin(&self, earlier: &[Vec<Tried>]) -> Walk {
         let resolution = self.resolution.ln_1p();
         let near = earlier.iter().flat_map(|repeat| {

@@ -7,7 +7,6 @@ use super::lapses::Lapses;
 use super::{Plan, Tried};
 use crate::Interval;
 
-/// The minimum number of repeats for an interval.
 pub const REPEATS_MIN: usize = 3;
 
 /// The maximum rounding error of the logarithms of rates, as a share of the rate.
@@ -17,27 +16,22 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Response {
-    /// The gateway sustains this rate.
     Found(Sustained),
     /// No rate is sustained, because too many steps miss regardless of the rate.
     Lapsing {
-        /// The share of the steps that miss regardless of the rate.
         lapses: Lapses,
         /// The rate at which a step meets the objective half of the time.
         half: Rate,
     },
     /// The gateway sustained the highest rate that was tried, so the result is at least this rate.
     AtLeast {
-        /// The highest rate that was tried.
         rate_per_second: f64,
         /// The number of steps at that rate that held.
         held: u32,
-        /// The number of steps at that rate.
         tried: u32,
     },
     /// The gateway missed at the lowest rate that was tried, so the result is below this rate.
     Below {
-        /// The lowest rate that was tried.
         rate_per_second: f64,
     },
 }
@@ -45,7 +39,6 @@ pub enum Response {
 /// The rate at which a step meets the objective with 95 % probability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sustained {
-    /// That rate and its interval.
     #[serde(flatten)]
     pub rate: Rate,
     pub probability: f64,
@@ -56,14 +49,12 @@ pub struct Sustained {
     /// The indices of the repeats whose processes differ from the others by more than chance
     /// explains.
     pub deviating: Vec<usize>,
-    /// The share of steps that miss regardless of the rate.
     pub lapses: Lapses,
 }
 
 /// A rate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// The rate in requests per second.
     pub rate_per_second: f64,
     /// The interval; `None` with fewer than [`REPEATS_MIN`] repeats.
     pub interval: Option<Interval>,

@@ -12,7 +12,6 @@ const BRACKET: f64 = 4.0;
 /// to locate them.
 const DOWN: f64 = 4.0;
 
-/// The tolerance for rounding errors of logarithms.
 const ROUNDING: f64 = 1e-9;
 
 /// The state of one repeat. All rates are logarithms.
@@ -21,11 +20,9 @@ pub(super) struct Walk {
     min: f64,
     max: f64,
     resolution: f64,
-    /// The rate to try next.
     rate: f64,
     /// The distance to the next rate, which doubles with each step until the outcome changes.
     stride: f64,
-    /// The last rate that held.
     held: Option<f64>,
     /// The last rate that missed before the steps near the result.
     missed: Option<f64>,
@@ -48,7 +45,6 @@ impl Walk {
         }
     }
 
-    /// Returns the next step, or `None` if the repeat has ended.
     pub(super) fn next(&self) -> Option<Next> {
         let is_over = self.near.is_some_and(|taken| taken >= NEAR_STEPS);
         (!is_over).then(|| Next {

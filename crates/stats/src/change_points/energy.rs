@@ -1,7 +1,6 @@
 //! Computes the energy statistic between two stretches of a series, and finds the split where it is
 //! largest.
 
-/// A split of a segment into two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
     /// The index of the first value after the split, within the segment.

@@ -16,7 +16,6 @@ use energy::Split;
 
 pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
 
-/// The default minimum number of values between two changes.
 const MIN_SEGMENT: usize = 5;
 
 /// The maximum number of values in a series. Time and memory grow with the square of this number.
@@ -32,7 +31,6 @@ pub struct Rule {
     pub significance: f64,
     /// The number of random orders that a change is compared with.
     pub permutations: usize,
-    /// The seed of the random orders.
     pub seed: u64,
 }
 

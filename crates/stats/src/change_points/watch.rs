@@ -21,7 +21,6 @@ use crate::leak::memory_of_rests;
 use crate::random::Random;
 use crate::{normal, student};
 
-/// The minimum number of values that are examined.
 pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 
 /// The number of successive looks that must find a change.
@@ -52,7 +51,6 @@ const TAIL: f64 = 0.1;
 /// A change that was found in [`LOOKS`] looks in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Alarm {
-    /// The index of the first value after the change.
     pub at: usize,
     /// The number of values when the alarm was raised.
     pub told_with: usize,

@@ -9,7 +9,8 @@
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
 
-/// The minimum number of bins for a test. The correlation of fewer bins cannot be estimated.
+/// The minimum number of bins for a test. With fewer, the estimate of the correlation is too
+/// uncertain.
 pub const BINS_MIN: usize = 15;
 
 /// The maximum number of points. Adjacent bins of a longer series are averaged.

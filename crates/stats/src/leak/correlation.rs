@@ -99,7 +99,6 @@ fn one_by_one(values: &[f64]) -> Vec<Sample> {
     values.iter().enumerate().map(sample).collect()
 }
 
-/// Subtracts the least-squares line from the values.
 fn without_line(samples: &[Sample]) -> Vec<f64> {
     let count = samples.len() as f64;
     let mean = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;

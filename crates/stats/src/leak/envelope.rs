@@ -14,10 +14,9 @@ const WINDOWS_MAX: usize = 60;
 const WINDOWS_MIN: usize = 10;
 
 /// The length of a window, as a multiple of the series' period (a tooth), or of its correlation
-/// time if it has no period. It exceeds 1, so that each window contains the minimum of a tooth.
+/// time if it has no period. It exceeds 1, so each window contains the minimum of a tooth.
 const TEETH: f64 = 1.25;
 
-/// The minima of windows.
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
     /// The envelope in windows whose length suits the first half of the series, if they are shorter

@@ -27,7 +27,6 @@ use steps::Steps;
 
 pub(crate) use correlation::memory_of_rests;
 
-/// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Growth that exceeds the bound by this number of half-widths of the interval is detected in nine
@@ -61,7 +60,6 @@ pub struct Rule {
     /// the allocator, a page or a descriptor; 0 for smooth growth. If the series shows a larger
     /// step, that step is used instead.
     pub step: f64,
-    /// The seed of the bootstrap.
     pub seed: u64,
 }
 
@@ -89,7 +87,7 @@ pub struct Growth {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeakVerdict {
-    /// The interval is above the bound, and the growth does not slow down ([`Because::Slowing`]).
+    /// The interval is above the bound, and [`Because::Slowing`] does not apply.
     Leak,
     /// There is no leak above the bound. Either the interval is at or below the bound, or the range
     /// of all values over at least ten minutes is at most the growth that the bound allows; both
@@ -112,10 +110,10 @@ pub enum Because {
     /// The series is too short: it does not have ten windows that are longer than a tooth or the
     /// correlation time, or fewer than eight of the minima are independent.
     TooShort,
-    /// The growth of the series slows down, like that of a cache that fills. The growth of a leak
-    /// may slow down, too.
+    /// The growth of the series slows down and may no longer exceed the bound, like that of a cache
+    /// that fills. The growth of a leak may slow down, too.
     Slowing,
-    /// The series grows at its end, as it does with a leak that begins late.
+    /// The series may be growing at its end, as it does with a leak that begins late.
     GrowingLately,
     /// The interval contains the bound.
     Unclear,
@@ -200,7 +198,6 @@ fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f
     }
 }
 
-/// Returns the verdict on a slope per second.
 fn judge(found: &Resampled, bound: f64, duration: f64) -> LeakVerdict {
     if found.slope + found.half <= bound {
         return LeakVerdict::NoLeak;

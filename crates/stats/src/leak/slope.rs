@@ -5,10 +5,8 @@ use super::{CONFIDENCE, Sample};
 use crate::random::Random;
 use crate::{median, student};
 
-/// The number of resamples of the envelope.
 const RESAMPLES: usize = 500;
 
-/// The minimum number of independent minima.
 const INDEPENDENT_MIN: f64 = 8.0;
 
 /// The quantile of the normal distribution for [`CONFIDENCE`].

@@ -8,7 +8,6 @@ use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
 /// The largest step that may be acquired at once, and the time that an envelope spans.
 pub(super) struct Steps {
-    /// The step that the caller specified.
     known: f64,
     /// The larger of the known step and the largest step of the series.
     size: f64,
@@ -34,7 +33,6 @@ impl Steps {
         }
     }
 
-    /// Returns the growth per second that corresponds to one step.
     pub(super) fn per_second(&self) -> f64 {
         self.size / self.span
     }

@@ -1,10 +1,9 @@
-//! Scalability laws, and their fits to measurements.
+//! The scalability laws and how they are fitted to measurements.
 
 use serde::Serialize;
 
 use super::Point;
 
-/// The largest number of cores to consider.
 const CORES_MAX: f64 = 1e6;
 
 /// Throughput as a function of the number of cores.
@@ -21,14 +20,10 @@ pub enum Law {
         coherency: f64,
     },
     /// Throughput that is proportional to the number of cores.
-    Linear {
-        /// The throughput per second of one core.
-        per_core: f64,
-    },
+    Linear { per_core: f64 },
 }
 
 impl Law {
-    /// Returns the throughput per second of `cores` cores.
     pub fn at(&self, cores: f64) -> f64 {
         match *self {
             Self::Universal {

@@ -19,10 +19,8 @@ use crate::{Interval, student};
 /// line is fitted.
 pub const CORE_COUNTS_MIN: usize = 4;
 
-/// The number of resamples of the residuals.
 const RESAMPLES: usize = 2_000;
 
-/// The confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// The quantile of the normal distribution for [`CONFIDENCE`].
@@ -33,7 +31,6 @@ const NORMAL_CRITICAL: f64 = 1.959_964;
 pub struct Point {
     /// The number of cores of the gateway.
     pub cores: f64,
-    /// The throughput per second on these cores.
     pub throughput_per_second: f64,
 }
 
@@ -62,7 +59,6 @@ pub struct Prediction {
 /// The number of cores that a rate requires.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sizing {
-    /// The estimate, in whole cores.
     pub cores: u32,
     /// The lower end of the estimate's interval. `None` if there are too few measurements for one
     /// or if, in almost all resamples, no number of cores achieves the rate.

@@ -75,7 +75,6 @@ struct Density {
 }
 
 impl Density {
-    /// Returns the density before the first block.
     fn at_zero() -> Self {
         Self {
             points: vec![(0.0, 1.0)],

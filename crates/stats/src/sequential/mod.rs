@@ -23,7 +23,6 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{normal, student};
 
-/// The maximum number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
 /// The function that spends the error rate. With the square, a clear effect is detected as early as
@@ -51,9 +50,8 @@ pub struct Sequential {
 /// The result of one look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// The effect, the interval and the verdict. The interval's confidence applies to all looks
-    /// together. If an inconclusive verdict states that more blocks are needed than planned, a new
-    /// run must be planned for that number.
+    /// The interval's confidence applies to all looks together. If an inconclusive verdict states
+    /// that more blocks are needed than planned, a new run must be planned for that number.
     pub comparison: Comparison,
     /// The reason to stop; `None` if the run needs more blocks.
     pub stop: Option<Stop>,
@@ -63,9 +61,8 @@ pub struct Look {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// The verdict is clear: better, worse or no change.
     Settled,
-    /// All planned blocks are done.
+    /// All planned blocks are done, and the verdict is inconclusive.
     PlanDone,
 }
 
@@ -98,7 +95,6 @@ impl Sequential {
         })
     }
 
-    /// Returns the maximum number of blocks in the plan.
     pub fn blocks_max(&self) -> usize {
         MIN_BLOCKS + self.critical.len() - 1
     }

@@ -2,8 +2,7 @@
 //! costs nearly the same as the third before it, and the cost has no trend that would matter.
 //!
 //! The thirds grow with the warm-up, so they reveal a slow decrease late in a long warm-up. The
-//! trend reveals an early decrease in a warm-up of a second or two, whose adjacent thirds always
-//! look alike.
+//! trend reveals a decrease in a warm-up of only a second or two, whose adjacent thirds look alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
@@ -11,8 +10,7 @@
 /// The minimum number of bins: two for each third.
 pub const BINS_MIN: usize = 6;
 
-/// The maximum relative difference between the two thirds, which is also the drift that a steady
-/// phase may have.
+/// The maximum difference between the logarithms of the costs of the two thirds, about 5 %.
 const CHANGE_MAX: f64 = 0.05;
 
 /// The maximum share by which the cost may change per second, including the standard error of the
@@ -34,7 +32,6 @@ const RESPONSES_MIN: u64 = 30;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub responses: u64,
-    /// The CPU time that the responses cost.
     pub cpu_ns: u64,
 }
 

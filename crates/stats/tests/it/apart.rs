@@ -142,7 +142,6 @@ proptest! {
     }
 }
 
-/// A kind of noise: its name, and a function that draws the noise of a block.
 type Kind = (&'static str, fn(&mut Noise) -> f64);
 
 const KINDS: [Kind; 3] = [

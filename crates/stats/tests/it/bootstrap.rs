@@ -3,7 +3,6 @@ use gatebench_stats::random::Random;
 use gatebench_stats::simulate::Noise;
 use gatebench_stats::student;
 
-/// Returns the mean and its standard error.
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

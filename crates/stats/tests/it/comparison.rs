@@ -27,7 +27,6 @@ fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
     )
 }
 
-/// Returns the half-width of Student's 95 % interval of the mean.
 fn half_of_interval(count: usize, deviation: f64) -> f64 {
     student::quantile(0.975, (count - 1) as f64) * deviation / (count as f64).sqrt()
 }

@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one binary, with a module for each subject.
+//! The integration tests, in one binary.
 #![allow(clippy::unwrap_used)]
 
 mod apart;

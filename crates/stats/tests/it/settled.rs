@@ -6,10 +6,8 @@ use gatebench_stats::simulate::{Drift, Noise};
 
 const BIN_SECONDS: f64 = 0.1;
 
-/// The number of responses in a bin.
 const RESPONSES: u64 = 1_000;
 
-/// The CPU time per response when the cost has settled.
 const SETTLED_NS: f64 = 8_000.0;
 
 /// Returns the totals at the edges of bins of a tenth of a second. `cost_ns` is the cost per
@@ -80,11 +78,9 @@ fn steady(_: f64) -> f64 {
 /// A warm-up ended too early if the cost at its end, relative to the settled cost, exceeds this.
 const TOO_HIGH: f64 = 1.05;
 
-/// The outcome of simulated warm-ups.
 struct Ends {
     /// The share that ended because the cost seemed settled while it was still too high.
     too_early: f64,
-    /// The share that lasted for the maximum length.
     at_bound: f64,
     /// The median and the 90th percentile of the warm-ups' lengths, in seconds.
     seconds: [f64; 2],

@@ -2,7 +2,6 @@ use gatebench_stats::share::wilson;
 
 #[test]
 fn the_interval_matches_the_formula_in_python() {
-    // The values were computed in Python from Wilson's formula.
     let expected = [
         (0, 30, 0.0, 0.113_513_393_2),
         (30, 30, 0.886_486_606_8, 1.0),

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{SCHEMA_VERSION, StoreError, atomic, schema};
 
-/// The name of the file in a folder of runs.
 pub const FILE: &str = "baselines.json";
 
 /// The baselines of a folder of runs.

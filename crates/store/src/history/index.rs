@@ -69,7 +69,6 @@ pub struct RunEntry {
     pub blocks: u32,
     /// The reason why the run has no cells; `None` if it may have some.
     pub left_out: Option<String>,
-    /// The run's figures.
     pub cells: Vec<CellEntry>,
 }
 
@@ -79,17 +78,14 @@ pub struct CellEntry {
     pub scenario: String,
     /// The label of the variant.
     pub gateway: String,
-    /// The version of the gateway.
     pub version: String,
     /// A digest of the conditions that comparable runs have in common.
     pub conditions: String,
-    /// A description of the load.
     pub load: String,
     /// The metric, as named in JSON reports.
     pub metric: String,
     /// The unit of the metric, as named in JSON reports.
     pub unit: String,
-    /// True if higher values are better.
     pub higher_is_better: bool,
     /// The median of the blocks; 0 if there are none.
     pub value: f64,
@@ -102,7 +98,7 @@ pub struct CellEntry {
     /// True if something other than the gateway limited the value.
     pub limited: bool,
     /// The value of the direct variant in the same run, which shows changes in the machine; `None`
-    /// if the direct variant has no such value.
+    /// if the direct variant has no such value, or if `blocks` is 0.
     pub control: Option<f64>,
     /// The number of blocks without a value because the gateway itself invalidated them.
     pub spoiled: u32,

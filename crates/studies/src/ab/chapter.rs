@@ -52,9 +52,9 @@ impl Report for Comment<'_> {
     }
 }
 
-/// The comparisons as test results, with a suite for each scenario and a case for each metric at
-/// each load. *Worse* on the deciding metric is a failure; a comparison without a verdict is
-/// skipped.
+/// The comparisons of the candidate as test results, with a suite for each scenario and a case for
+/// each metric at each load. *Worse* on the deciding metric is a failure; a comparison that is
+/// inconclusive or has too few blocks is skipped.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
     Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
 }
@@ -73,7 +73,6 @@ fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
     }))
 }
 
-/// Only the deciding comparison can fail; the others are for information.
 fn outcome(found: &ComparisonFindings) -> Outcome {
     match found.result.verdict {
         Verdict::Worse if found.primary => Outcome::Failed,
@@ -91,7 +90,7 @@ fn of<'a>(
     cells.filter(move |it| it.is_of(candidate, baseline))
 }
 
-/// The comparisons of a scenario, each next to the baseline's comparison with itself.
+/// The candidate's comparisons in a scenario, each next to the baseline's comparison with itself.
 fn table(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> [Block; 2] {
     let ratio = |it: &ComparisonFindings| verdicts::ratio(&it.result);
     let line = |case: &ComparisonFindings| {

@@ -38,7 +38,6 @@ const SPOILED_PART: f64 = 0.1;
 /// (Mytkowicz et al., ASPLOS 2009).
 const LAYOUT_MAX: f64 = 0.03;
 
-/// The comparison on the deciding metric at this look.
 pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Comparison> {
     let scenarios = plan.scenarios.len();
     let look = looks(ab_test, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
@@ -46,7 +45,7 @@ pub(crate) fn look(plan: &Plan, ab_test: &AbTest, cell: &Cell) -> Option<Compari
     cell.weighed(look.map(|look| look.comparison), spoiled)
 }
 
-/// Plans the looks at one scenario. All scenarios share the error rate equally (Bonferroni).
+/// Plans the looks at one scenario, whose error rate is an equal share of [`ALPHA`] (Bonferroni).
 fn looks(ab_test: &AbTest, scenarios: usize) -> Option<Sequential> {
     let share = (1.0 - SPOILED_PART) * share_of_each(scenarios);
     Sequential::plan(ab_test.blocks_max as usize, share)
@@ -56,7 +55,7 @@ fn share_of_each(scenarios: usize) -> f64 {
     ALPHA / scenarios.max(1) as f64
 }
 
-/// Reports whether the deciding metric is settled in every scenario. The run may be unfinished.
+/// Reports whether the deciding metric is settled in every scenario.
 fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;
@@ -92,7 +91,6 @@ impl StudyKind for AbTest {
         Ok(StudyFindings::new(found, headlines))
     }
 
-    /// Explains the comparison and states its error rates.
     fn note(&self, context: &Context) -> Option<String> {
         let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
         let scenarios = context.plan.scenarios.len();

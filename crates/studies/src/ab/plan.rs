@@ -11,7 +11,6 @@ const OTHER_BLOCKS: u32 = 10;
 /// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AbChoice {
-    /// The deciding metric.
     pub metric: DecisiveMetric,
     /// True to leave out the blocks that measure the other metrics.
     pub only_deciding: bool,

@@ -12,7 +12,7 @@ use crate::common::facts::{Metric, MetricFindings, ScenarioFindings, VariantRow,
 use crate::common::metrics::decided_by;
 use crate::common::spoiled;
 
-/// The blocks of one side.
+/// The usable blocks of one side of a comparison.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
     pub(super) values: Vec<f64>,
@@ -28,8 +28,8 @@ pub(super) struct Candidate {
     pub(super) side: Side,
 }
 
-/// Returns every metric that the candidate measured in a scenario and under a load that the
-/// baseline's plan also has, the deciding ones first.
+/// Returns the candidate's usable metrics in each scenario and load that the baseline's plan also
+/// has, the deciding ones first.
 pub(super) fn of(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -105,7 +105,7 @@ pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<
     found
 }
 
-/// The place of a metric in a row, without a control.
+/// The place of a metric in a row; [`Place::control`] is none.
 fn place(
     scenario: &ScenarioFindings,
     row: &VariantRow,

@@ -123,7 +123,6 @@ pub(super) fn is_same_scenario(candidate: &RunSummary, baseline: &RunSummary, na
     scenario(candidate).is_some_and(|own| scenario(baseline) == Some(own))
 }
 
-/// The facts about the machine, by name.
 pub(super) fn facts(run: &RunSummary) -> BTreeMap<&str, &str> {
     let facts = run.findings.environment.iter();
     facts
@@ -131,14 +130,13 @@ pub(super) fn facts(run: &RunSummary) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// The facts about the machine that must be equal for a comparison.
 pub(super) fn machine_of(run: &RunSummary) -> Vec<(String, String)> {
     let facts = facts(run);
     let known = |name: &&str| Some(((*name).to_owned(), (*facts.get(*name)?).to_owned()));
     MACHINE.iter().filter_map(known).collect()
 }
 
-/// The unusual settings of the kernel's accounting of CPU time.
+/// The names of the accounting facts that have unusual values.
 pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     let facts = facts(run);
     let unusual = UNUSUAL_ACCOUNTING.iter();
@@ -158,13 +156,11 @@ pub(super) enum CpuTime {
 }
 
 impl CpuTime {
-    /// Reports whether values of this metric may be compared.
     pub(super) fn allows(&self, metric: Metric) -> bool {
         !matches!(self, Self::Unlike(..)) || metric.aspect() != Some(Aspect::CpuPerRequest)
     }
 }
 
-/// Compares the accounting of CPU time that two runs record.
 pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime {
     let facts = [baseline, candidate].map(facts);
     let values = |name: &str| {
@@ -212,7 +208,6 @@ impl Differences<'_> {
         }
     }
 
-    /// Adds a difference if the values of the two runs differ.
     fn each(
         &mut self,
         weight: Weight,
@@ -390,7 +385,6 @@ fn names<'a>(
         .collect()
 }
 
-/// The first digits of a digest.
 fn start(digest: &str) -> String {
     digest.chars().take(12).collect()
 }

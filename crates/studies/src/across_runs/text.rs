@@ -90,17 +90,15 @@ fn verdict(verdict: Verdict, mode: CompareMode, own: &Side, other: &Side) -> Str
     }
 }
 
-/// The sentence for a gateway that spoiled every block of a scenario, which leaves nothing to
-/// compare.
+/// The sentence for a place whose gateway spoiled blocks and left nothing to compare.
 pub(super) fn lost(place: &Place) -> String {
     format!(
-        "{} itself spoiled every block of {} in this run, so its results there cannot be compared; the run's \
+        "{} itself spoiled blocks of {} in this run, and no usable block is left to compare; the run's \
          report states the reason.",
         place.gateway, place.scenario
     )
 }
 
-/// The reason why runs cannot be compared.
 pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
     let forbids = differences.iter().filter(|it| it.weight == Weight::Forbids);
     let parts = forbids.map(|it| {
@@ -125,7 +123,6 @@ pub(super) fn accounting_assumed(fact: &str) -> String {
     )
 }
 
-/// The sentence for runs whose CPU time cannot be compared.
 pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
     format!(
         "There is no verdict on CPU time: {fact} is {baseline} in the baseline and {candidate} in \
@@ -146,7 +143,6 @@ pub(super) fn machine_changed(control: &CellFindings) -> String {
     )
 }
 
-/// The decision as text.
 pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     let wanted = |it: &&&CellFindings| match decision {
         Decision::Worse => it.result.verdict == Verdict::Worse,
@@ -169,8 +165,8 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
 }
 
 /// The sentence for baseline runs whose number of blocks is unlike the candidate's; none if there
-/// are none. Runs with more blocks vary less, so the interval would be too narrow for a candidate
-/// with fewer blocks.
+/// is no such run. Runs with more blocks vary less, so the interval would be too narrow for a
+/// candidate with fewer blocks.
 pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> Option<String> {
     let blocks = |run: &RunSummary| f64::from(run.findings.run.blocks_complete.max(1));
     let own = blocks(candidate);

@@ -19,13 +19,11 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Capacity";
 
-/// Explains the table of a gateway's steps.
 const CURVE: &str = "Steps at the same rate share a row. The columns held and missed count the \
      steps that met the objective and those that missed it. Response times are measured from when \
      a request was due. The columns gateway, load generator and upstream show how many cores \
      each kept busy.";
 
-/// The legend of the drawing of a curve.
 const DRAWING: &str = "filled: every step met the objective; hollow: at least one missed it; \
      dotted line and band: the sustained rate and its interval; thin line: half of the steps meet \
      the objective";
@@ -82,7 +80,6 @@ impl StudyFacts for CapacityFindings {
     }
 }
 
-/// A card with a gateway's result, its curve and its steps.
 fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &Palette) -> Block {
     let (name, class) = (name(found, of), palette.class(&of.variant));
     let heading = verdicts::with_validity(&name, of.validity);
@@ -167,7 +164,6 @@ fn draw(
     Some(chart.draw())
 }
 
-/// The points of a line.
 fn series(points: &[&CapacityPoint], drawn: Drawn, class: &str) -> Series {
     let (label, style, value) = drawn;
     let place = |it: &&CapacityPoint| Some((it.offered_per_second, value(it)?));
@@ -247,7 +243,6 @@ fn cores(points: &[&CapacityPoint], class: &str) -> Panel {
     }
 }
 
-/// The table of the gateways, with a row for each.
 fn table(found: &CapacityFindings) -> Table {
     let rows = found.gateways.iter().map(|it| Row {
         absence: it.response.is_none().then(|| "no result".into()),
@@ -279,7 +274,6 @@ fn table(found: &CapacityFindings) -> Table {
     Table::of_lanes(rows.collect(), vec![together])
 }
 
-/// The table of a gateway's steps, with a row for each rate.
 fn curve(found: &GatewayCapacity) -> Table {
     let points = &found.curve;
     let offered = points.iter().map(|it| it.offered_per_second);

@@ -88,11 +88,8 @@ pub struct CurveKnee {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
-    /// The gateway's cores.
     Gateway,
-    /// The load generator's cores.
     Engine,
-    /// The upstream's cores.
     Upstream,
     /// The cores that the load generator and the upstream share.
     EngineAndUpstream,
@@ -108,21 +105,17 @@ pub struct CapacityPoint {
     /// Responses per second.
     pub achieved_per_second: f64,
     /// Median response time; none if it falls on a request without a response, or if fewer than ten
-    /// samples lie beyond it. The same conditions apply to the other percentiles.
+    /// requests lie beyond it. The same conditions apply to the other percentiles.
     pub p50_ns: Option<f64>,
-    /// 99th percentile of the response time.
     pub p99_ns: Option<f64>,
-    /// 99.9th percentile of the response time.
     pub p999_ns: Option<f64>,
-    /// Mean response time.
     pub mean_ns: Option<f64>,
     /// Share of the intended requests without a correct response.
     pub error_share: f64,
-    /// Cores that the gateway kept busy.
+    /// Cores that the gateway kept busy, on average; none if its CPU time was not sampled. The same
+    /// applies to the other two components.
     pub gateway_cores: Option<f64>,
-    /// Cores that the load generator kept busy.
     pub engine_cores: Option<f64>,
-    /// Cores that the upstream kept busy.
     pub upstream_cores: Option<f64>,
     /// The total length of the merged steps.
     pub seconds: f64,
@@ -145,7 +138,8 @@ pub struct SizingFindings {
     pub law: Option<Law>,
     /// The result; none if no number of cores suffices, or if no capacity was found.
     pub sizing: Option<Sizing>,
-    /// Limited if the number of cores is an upper bound, and invalid if there is no result.
+    /// Invalid if there is no result, valid if every measured size has a valid capacity, and
+    /// limited otherwise.
     pub validity: Validity,
     /// The result as a sentence.
     pub text: String,

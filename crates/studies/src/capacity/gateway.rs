@@ -72,7 +72,6 @@ pub(super) fn of(
     Ok(Some(found))
 }
 
-/// The sustained rate or its lower bound; none if there is neither.
 pub(super) fn rate_of(response: &Response) -> Option<f64> {
     match response {
         Response::Found(found) => Some(found.rate.rate_per_second),
@@ -83,13 +82,11 @@ pub(super) fn rate_of(response: &Response) -> Option<f64> {
     }
 }
 
-/// The median throughput of the same closed load without a gateway.
 fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
     let trials = context.trials_of(scenario, Variant::Direct.label());
     median_of(trials.filter_map(|trial| saturation_per_second(&trial.record)))
 }
 
-/// The reasons why something other than the gateway may limit the result.
 fn limits(
     bottleneck: Option<Bottleneck>,
     completed: &[&TrialRecord],
@@ -114,8 +111,6 @@ fn limits(
     limits
 }
 
-/// CPU time per request in the last step near the result that met the objective: the median over
-/// the repeats.
 fn cpu_at_the_response(completed: &[&TrialRecord]) -> Option<f64> {
     let near = |phase: &&PhaseRecord| {
         let near = phase
@@ -133,9 +128,7 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(&values.collect::<Vec<_>>())
 }
 
-/// The most frequent bottleneck of the missed steps near the result or, if there are none, of the
-/// other missed steps of the search; none if no such step missed. Steps that only trace the curve
-/// are ignored.
+/// See [`GatewayCapacity::bottleneck`]. Steps that only trace the curve are ignored.
 fn bottleneck_of(plan: &Plan, variant: &Variant, repeats: &[&TrialRecord]) -> Option<Bottleneck> {
     let missed = |roles: &[StepRole]| {
         let all = repeats
@@ -151,7 +144,6 @@ fn bottleneck_of(plan: &Plan, variant: &Variant, repeats: &[&TrialRecord]) -> Op
     missed(&[StepRole::Near, StepRole::Confirm]).or_else(|| missed(&[StepRole::Search]))
 }
 
-/// The cores that a gateway could use in a trial.
 fn cores(plan: &Plan, variant: &Variant, record: &TrialRecord) -> f64 {
     let placement = &plan.placement;
     let own = variant.setup().map(|it| it.gateway_cores(placement).len());
@@ -197,7 +189,7 @@ fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     }
 }
 
-/// Returns the most frequent bottleneck, or the first of several that are equally frequent.
+/// Returns the first of the most frequent bottlenecks.
 fn most_frequent(all: &[Bottleneck]) -> Option<Bottleneck> {
     let count = |wanted: &Bottleneck| all.iter().filter(|it| *it == wanted).count();
     // `max_by_key` returns the last of several maxima, so the order is reversed.

@@ -48,7 +48,6 @@ pub(super) fn unanswered(phase: &PhaseRecord) -> u64 {
     phase.counts.errors.values().sum::<u64>() + phase.counts.dropped
 }
 
-/// Share of the intended requests without a correct response.
 pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
     let failed = unanswered(phase) + phase.counts.responses_failing_checks();
     failed as f64 / phase.counts.intended.max(1) as f64
@@ -63,7 +62,7 @@ pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     machine.throttled_ns > 0 || foreign > FOREIGN_SHARE_MAX || stolen > STEAL_SHARE_MAX
 }
 
-/// The response times of a phase, over all classes of responses; none if there was no response.
+/// The response times of a phase, over all classes of responses; none if there is no histogram.
 fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Option<Histogram<u64>> {
     let is_own = |it: &&TaggedInterval| {
         let tag = it.tag.strip_prefix(&phase.name);
@@ -81,7 +80,6 @@ mod tests {
 
     use super::*;
 
-    /// A response time within the bound of 10 ms.
     const FAST_NS: u64 = 9_900_000;
     const SLOW_NS: u64 = 10_100_000;
 

@@ -39,7 +39,6 @@ impl StudyKind for Capacity {
         Some(in_words(self))
     }
 
-    /// Returns the next step of the search, if there is one.
     fn after_load(&self, plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Next {
         let Some(next) = next_step(plan, earlier, current) else {
             return Next::Continue;
@@ -114,8 +113,8 @@ fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     sized.chain(responses).collect()
 }
 
-/// Reports whether the result is doubtful: steps may miss the objective too often at any rate, or
-/// the processes differ by more than chance explains.
+/// True if steps may miss the objective too often at any rate, or if the processes differ by more
+/// than chance explains.
 fn is_doubtful(found: &GatewayCapacity) -> bool {
     match &found.response {
         Some(Response::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),

@@ -22,9 +22,7 @@ const CONFIRM_LENGTH: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NextStep {
-    /// Arrivals per second.
     pub(super) rate_per_second: f64,
-    /// The purpose of the step.
     pub(super) role: StepRole,
 }
 

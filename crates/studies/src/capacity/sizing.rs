@@ -39,7 +39,7 @@ pub(super) fn of_run(
     sizings
 }
 
-/// Reports whether two variants are the same gateway, apart from their numbers of cores.
+/// Reports whether two variants differ at most in their number of cores.
 fn is_same(one: &Variant, other: &Variant) -> bool {
     let without_size = |variant: &Variant| match variant.clone() {
         Variant::Gateway { folder, setup, .. } => {

@@ -15,7 +15,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The tag under which the waiting times of requests without a response are recorded.
 const UNANSWERED: &str = "response.failed";
 
-/// The response times of one second, with failed requests counted separately.
+/// The requests that ended in one second.
 #[derive(Default)]
 struct Second {
     failed: u64,
@@ -46,7 +46,6 @@ impl Event {
     }
 }
 
-/// Reports whether the gateway was changed through its admin interface during a load.
 pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
     phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
 }
@@ -76,7 +75,7 @@ pub(crate) struct Beforehand {
     pub(crate) unanswered: u64,
     /// Responses that failed at least one check.
     pub(crate) wrong: u64,
-    /// Requests that ended, with a response or without.
+    /// All requests, with or without a response.
     pub(crate) ended: u64,
 }
 
@@ -139,8 +138,7 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     let mut sound = all
         .range(second_of(event.over_ns)..)
         .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
-    // Even the second in which the event ended counts as recovered if it is like the seconds before
-    // the event.
+    // The second in which the event ended may itself be sound.
     let recovery_ns = sound.next().map(|(second, _)| {
         let sound_ns = u64::from(*second) * SECOND_NS;
         sound_ns.saturating_sub(event.over_ns)
@@ -187,7 +185,7 @@ fn responses(seconds: &[SecondHistogram]) -> impl Iterator<Item = &SecondHistogr
     seconds.iter().filter(|it| it.tag.starts_with("response."))
 }
 
-/// Reports whether these requests got no response, or a response with status 5xx.
+/// True for requests without a response or with status 5xx.
 fn is_failure(found: &SecondHistogram) -> bool {
     [UNANSWERED, "response.5xx"].contains(&found.tag.as_str())
 }

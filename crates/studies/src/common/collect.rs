@@ -18,16 +18,14 @@ use super::shares::OfShare;
 use super::summary_table::worst_of_each;
 use super::{changes, spoiled, trials};
 
-/// The names of a scenario and a variant.
 pub(crate) type Cell = (String, String);
 
-/// The values of all trials, block by block.
 #[derive(Default)]
 pub(crate) struct Collected<'a> {
     pub(crate) trials: Vec<TrialFindings>,
     pub(crate) values: BTreeMap<Cell, Vec<PhaseValues>>,
     pub(crate) reasons: BTreeMap<Cell, Vec<Reason>>,
-    /// Blocks and phases that the gateways themselves spoiled.
+    /// Blocks and phases that the gateways spoiled or may have spoiled.
     pub(crate) spoiled: BTreeMap<Cell, Vec<SpoiledBlock>>,
     pub(crate) curves: Curves,
     pub(crate) groups: Groups<'a>,
@@ -59,7 +57,6 @@ impl<'a> Collected<'a> {
         Ok(collected)
     }
 
-    /// The reasons why the trial with this number is limited or invalid.
     pub(crate) fn reasons_of(&self, trial: u32) -> &[Reason] {
         let found = self.trials.iter().find(|it| it.number == trial);
         found.map_or(&[], |it| &it.reasons)
@@ -228,7 +225,6 @@ fn relate(own: &mut PhaseValues, base: &PhaseValues, relations: &[Relation]) {
     }
 }
 
-/// Computes a figure from the value of a gateway and that of a base.
 type Relate = fn(f64, f64) -> f64;
 
 /// A difference of two quantiles, not a quantile of differences.
@@ -267,7 +263,8 @@ fn over_direct(kind: PhaseKind) -> &'static [Relation] {
     }
 }
 
-/// Relates values of the same block. The result is as valid as the less valid of the two.
+/// Relates values of the same block, except bases of 0. The result is as valid as the less valid of
+/// the two.
 fn paired(own: &[BlockValue], direct: &[BlockValue], relate: Relate) -> Vec<BlockValue> {
     let related = own.iter().filter_map(|value| {
         let mut bases = direct.iter().filter(|base| base.value > 0.0);

@@ -1,4 +1,4 @@
-//! Compares every pair of gateways, metric by metric, over the blocks in which both were measured.
+//! Compares gateways in pairs, metric by metric, over the blocks in which both have a usable value.
 
 use gatebench_model::{AbTest, Variant};
 use gatebench_report::Validity;
@@ -18,7 +18,6 @@ use super::trials::blocks_complete;
 /// The smallest effect that matters, in either direction.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
 
-/// The rule that judges all comparisons of a run with this seed.
 pub(crate) fn rule(seed: u64) -> Rule {
     let smallest_effect = SMALLEST_EFFECT;
     Rule {
@@ -27,8 +26,8 @@ pub(crate) fn rule(seed: u64) -> Rule {
     }
 }
 
-/// Every pair of gateways in every scenario, with the scenario's index; empty if the run has too
-/// few blocks for a verdict.
+/// The comparisons of every scenario, with the scenario's index; empty if the run has too few
+/// blocks for a verdict.
 pub(crate) fn cells_of_run(
     context: &Context,
     scenarios: &[ScenarioFindings],
@@ -130,9 +129,9 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     cells
 }
 
-/// Pairs two gateways on a metric. Returns none if they have no usable block in common and neither
-/// of them spoiled a block. Also returns none for a throughput that is limited on either side,
-/// because it may not be the capacity of the gateway.
+/// Pairs two gateways on a metric. Returns none if neither has the metric, or if they have no
+/// usable block in common and neither of them spoiled a block. Also returns none for a throughput
+/// that is limited on either side, because it may not be the capacity of the gateway.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,
@@ -166,7 +165,6 @@ fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Opti
     })
 }
 
-/// The result of a comparison without values.
 fn without_values(blocks: usize) -> Comparison {
     Comparison {
         ratio: f64::NAN,
@@ -177,7 +175,6 @@ fn without_values(blocks: usize) -> Comparison {
     }
 }
 
-/// The blocks of both sides of a comparison.
 pub(crate) struct Both {
     /// Blocks in which both sides have a value that is not invalid.
     pub(crate) blocks: Vec<u32>,
@@ -213,7 +210,6 @@ impl Both {
     }
 }
 
-/// The values of blocks in which both sides have a value that is not invalid.
 pub(crate) fn paired<'a>(
     own: &'a MetricFindings,
     other: &'a MetricFindings,
@@ -255,7 +251,6 @@ impl Cell {
         self
     }
 
-    /// The number of blocks that each side spoiled.
     pub(crate) fn spoiled(&self) -> Spoiled {
         spoiled::counts(&self.found.spoiled)
     }
@@ -334,7 +329,6 @@ fn claim(of: &ComparisonFindings, scenario: &ScenarioFindings, ratio: &str) -> S
     }
 }
 
-/// Reports whether the verdict calls the two sides different.
 pub(crate) fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }

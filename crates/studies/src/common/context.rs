@@ -1,5 +1,4 @@
-//! The facts that are needed to judge a trial, besides its own record: the plan, and figures from
-//! the other trials of the run.
+//! The plan, and figures from the other trials of a run, which are needed to judge a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +15,6 @@ pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
 }
 
-/// A run with the facts that span its trials.
 pub(crate) struct Context<'a> {
     pub(crate) run: &'a Run,
     pub(crate) plan: &'a Plan,
@@ -92,17 +90,14 @@ impl<'a> Context<'a> {
         plan.scenarios.iter().flat_map(of)
     }
 
-    /// The trials on disk.
     pub(crate) fn trials(&self) -> &'a [StoredTrial] {
         self.run.trials()
     }
 
-    /// The records of all trials on disk.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
         self.run.trials().iter().map(|trial| &trial.record)
     }
 
-    /// The trials on disk of a variant in a scenario.
     pub(crate) fn trials_of<'s>(
         &self,
         scenario: &'s str,
@@ -112,7 +107,6 @@ impl<'a> Context<'a> {
         all.filter(move |it| is_of(&it.record.trial, scenario, variant))
     }
 
-    /// The records of completed trials of a variant in a scenario.
     pub(crate) fn completed_of<'s>(
         &self,
         scenario: &'s str,
@@ -122,13 +116,11 @@ impl<'a> Context<'a> {
         all.filter(move |it| is_of(&it.trial, scenario, variant))
     }
 
-    /// The records of all completed trials.
     pub(crate) fn completed(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
         self.records()
             .filter(|record| record.outcome == Outcome::Completed)
     }
 
-    /// Reports whether a trial measures the direct variant.
     pub(crate) fn is_direct(&self, record: &TrialRecord) -> bool {
         self.plan.variant(&record.trial.variant) == Some(&Variant::Direct)
     }
@@ -150,8 +142,6 @@ impl<'a> Context<'a> {
         blocks.get(&block).copied().or_else(|| median(&all()))
     }
 
-    /// Median size of a response in bytes, over the run's loads of the same scenario, variant
-    /// and phase.
     pub(crate) fn response_bytes(&self, record: &TrialRecord, phase: &PhaseRecord) -> Option<f64> {
         let trial = &record.trial;
         self.response_bytes
@@ -160,7 +150,6 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Reports whether a trial measures this variant in this scenario.
 pub(crate) fn is_of(trial: &Trial, scenario: &str, variant: &str) -> bool {
     trial.scenario == scenario && trial.variant == variant
 }
@@ -186,8 +175,7 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received per response during the measurement; none if no response ended in it. Bytes that
-/// arrived after the measurement are not included.
+/// Bytes received per response during the measurement; none if no response ended in it.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
     let counts = &phase.counts;
     let responses = counts.completed_in_window;

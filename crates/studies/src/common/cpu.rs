@@ -11,8 +11,8 @@ pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
     (usage.window_ns > 0).then(|| usage.cpu_ns as f64 / usage.window_ns as f64)
 }
 
-/// The CPU time per request, computed as CPU time per second ÷ requests per second, because the CPU
-/// samples may begin and end slightly before or after the measurement.
+/// Computed as CPU time per second ÷ requests per second, because the CPU samples may begin and end
+/// slightly before or after the measurement.
 pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option<f64> {
     let throughput = throughput_per_second(phase);
     (throughput > 0.0).then_some(())?;

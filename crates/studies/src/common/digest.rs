@@ -9,7 +9,7 @@ use super::changes::is_disturbed;
 use super::facts::CurveMetric;
 
 /// The class of requests without a response. The time that they waited is not a latency, so their
-/// histograms are left out; the gates count them.
+/// histograms are left out.
 const FAILED: &str = "failed";
 
 /// The histograms of a trial by phase and metric, over all requests with a response.
@@ -26,8 +26,8 @@ impl Digest {
         for (tag, histogram) in trial.histograms()? {
             let mut parts = tag.split('.');
             let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
-            // The two halves of the added latency, request and response, are kept only in the
-            // histogram log.
+            // The log also has histograms that are not read here, such as those of the two halves
+            // of the added latency.
             let metric = CurveMetric::ALL
                 .into_iter()
                 .find(|it| metric == Some(it.word()));
@@ -55,7 +55,6 @@ impl Digest {
         Ok(digest)
     }
 
-    /// Returns the histograms of a load that belongs to no run, one for each metric.
     pub(crate) fn of_load(
         phase: &str,
         histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
@@ -73,7 +72,7 @@ impl Digest {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }
 
-    /// The histogram of a metric in a phase; none if nothing was recorded.
+    /// None if nothing was recorded.
     pub(crate) fn get(&self, phase: &str, metric: CurveMetric) -> Option<&Histogram<u64>> {
         self.histograms
             .get(&(phase.to_owned(), metric))
@@ -81,8 +80,8 @@ impl Digest {
     }
 }
 
-/// Reports whether the tag of a sum or histogram belongs to this metric of requests with a response
-/// of any class.
+/// Reports whether the tag of a sum or histogram belongs to this metric, for requests with a
+/// response of any class.
 pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
     let class = tag.strip_prefix(metric.word());
     let class = class.and_then(|class| class.strip_prefix('.'));

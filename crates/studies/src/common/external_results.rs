@@ -46,8 +46,8 @@ fn summed_up(phase: &str, variant: &str, results: &[&ExternalFigures]) -> Option
     (!silent).then_some(found)
 }
 
-/// Sentences about the thresholds of a user's script, by variant and phase. Each crossed threshold
-/// has a separate sentence.
+/// Sentences about the thresholds of a user's script, with the variant that each concerns. Each
+/// crossed threshold has a separate sentence.
 pub(crate) fn thresholds_in_words(results: &[ExternalResults]) -> Vec<(Tone, String, &str)> {
     let mut said = Vec::new();
     for found in results {

@@ -42,7 +42,6 @@ pub(crate) struct GroupOfTrial<'a> {
 type Cell<'s, 'a> = Vec<&'s Seen<'a>>;
 
 impl<'a> Groups<'a> {
-    /// Adds a phase, with the validity of its throughput and of its latency.
     pub(crate) fn add(
         &mut self,
         trial: &'a Trial,
@@ -181,7 +180,6 @@ fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
     }
 }
 
-/// The estimate over the usable blocks that have a value.
 fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
     let (estimate, validity) = estimate_of(values.filter_map(|(of, value)| Some((of, value?))));
     PartEstimate {

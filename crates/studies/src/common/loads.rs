@@ -64,7 +64,6 @@ fn named(numbers: &[f64]) -> String {
     joined(numbers.iter().map(|number| exact(*number)), " to ")
 }
 
-/// A number with all its decimals.
 fn exact(number: f64) -> String {
     if number.fract() == 0.0 {
         grouped(number)
@@ -73,7 +72,7 @@ fn exact(number: f64) -> String {
     }
 }
 
-/// Rounds the rate or the connections of a stage; the decimals of a large number do not matter.
+/// Rounds numbers from 100 up, whose decimals do not matter.
 fn rounded(number: f64) -> f64 {
     if number < 100.0 {
         number
@@ -82,7 +81,6 @@ fn rounded(number: f64) -> f64 {
     }
 }
 
-/// Describes the think time: ` (think time 10s)`.
 fn thought(think: &Think) -> String {
     match think {
         Think::Constant(span) => format!(" (think time {span})"),
@@ -95,7 +93,6 @@ fn thought(think: &Think) -> String {
     }
 }
 
-/// Describes how requests arrive in an open load.
 pub(crate) fn arrivals(spread: Spread) -> &'static str {
     match spread {
         Spread::Poisson => "Poisson arrivals",

@@ -11,7 +11,6 @@ use super::digest::{Digest, answered_sums, percentile_of_sent};
 use super::facts::{CurveMetric, Metric, PhaseKind};
 use super::gates::has_enough_requests;
 
-/// The percentiles of the added latency, with their metrics.
 const ADDED: [(f64, Metric); 4] = [
     (50.0, Metric::AddedP50),
     (90.0, Metric::AddedP90),
@@ -26,7 +25,6 @@ const RESPONSE: [(f64, Metric); 4] = [
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
 
-/// The metric that decides an A/B test or a comparison between runs.
 pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
@@ -37,7 +35,8 @@ pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     }
 }
 
-/// All values of one phase of a completed trial. Values that were not measured are absent.
+/// The values of one phase of a completed trial, except those of `changes`. Values that were not
+/// measured are absent.
 pub(crate) fn of_phase(
     record: &TrialRecord,
     phase: &PhaseRecord,
@@ -137,7 +136,6 @@ pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
     }
 }
 
-/// The metrics of CPU time and memory.
 fn usage(phase: &PhaseRecord) -> Vec<(Metric, f64)> {
     let components = [
         ("gateway", Metric::GatewayCpuPerRequest),

@@ -1,5 +1,5 @@
-//! The parts common to all studies: the records of trials, their figures, and the gates that judge
-//! them.
+//! The parts common to all studies: the figures of trials, the gates that judge them, and
+//! comparisons.
 
 pub(crate) mod changes;
 pub(crate) mod collect;
@@ -50,13 +50,12 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
     groups
 }
 
-/// Formats the parts and joins them with a separator.
 pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator: &str) -> String {
     let parts: Vec<String> = parts.into_iter().map(|it| it.to_string()).collect();
     parts.join(separator)
 }
 
-/// The sum of histograms, whose ranges may differ; none if there are no histograms.
+/// The sum of histograms, whose ranges may differ; none without histograms.
 pub(crate) fn sum_of<'a>(
     histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
 ) -> Option<Histogram<u64>> {

@@ -17,7 +17,6 @@ pub(crate) struct OfShare<'a> {
     metrics: BTreeMap<Metric, f64>,
     /// Reasons against this load alone.
     pub(crate) reasons: Vec<Reason>,
-    /// Reasons against the whole trial.
     of_trial: Vec<Reason>,
 }
 

@@ -54,7 +54,6 @@ pub(crate) fn failed(record: &TrialRecord) -> Option<SpoiledBlock> {
     })
 }
 
-/// One side of a comparison.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) row: &'a VariantRow,
@@ -119,7 +118,6 @@ pub(crate) fn between(
     }
 }
 
-/// The numbers of spoiled blocks, which affect the verdict.
 pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     let by = |side: &SpoiledSide| SpoiledBy {
         alone: side.alone.len(),

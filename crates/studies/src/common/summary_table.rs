@@ -14,7 +14,6 @@ use super::facts::{
 use super::gates::worst;
 use super::{Names, by_key, external_results, loads, wire};
 
-/// The tables of all scenarios, in the plan's order.
 pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
     let scenarios = context.plan.scenarios.iter();
     scenarios

@@ -7,7 +7,6 @@ use gatebench_store::{Outcome, SeriesRow, SeriesUsage, TrialRecord};
 use super::context::{Context, is_a_load, kind};
 use super::facts::{Failure, MissingTrial, TimelinePhase, TimelineSecond};
 
-/// The trials of the plan that are not on disk.
 pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
     let on_disk = |number| context.records().any(|it| it.trial.number == number);
     let planned = context.plan.trials.iter();
@@ -22,7 +21,6 @@ pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
         .collect()
 }
 
-/// The trials that failed.
 pub(crate) fn failures(context: &Context) -> Vec<Failure> {
     context.records().filter_map(failure).collect()
 }
@@ -75,13 +73,12 @@ pub(crate) fn blocks_complete(context: &Context) -> u32 {
     blocks.difference(&incomplete).count() as u32
 }
 
-/// The duration of a trial, computed from the wall-clock times in its record.
+/// Computed from the wall-clock times in the record; 0 if the clock went backward.
 pub(crate) fn duration_ns(record: &TrialRecord) -> u64 {
     let elapsed = record.finished.duration_since(record.started);
     u64::try_from(elapsed.as_nanos()).unwrap_or(0)
 }
 
-/// The short name of an outcome.
 pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",

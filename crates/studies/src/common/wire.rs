@@ -133,7 +133,6 @@ fn counted_at_upstream(wires: &[&WireFacts]) -> Vec<WireFact> {
     ]
 }
 
-/// The versions of HTTP that at least 1 % of the requests to the upstream used.
 fn version(requests: f64, http10: f64, http2: f64) -> WireFact {
     let used = [
         ("1.0", http10),
@@ -168,8 +167,6 @@ fn retries(records: &[&TrialRecord]) -> WireFact {
     }
 }
 
-/// Each trial tests once whether messages are forwarded before they are complete. The text is
-/// `sometimes` if the trials disagree.
 fn buffering(records: &[&TrialRecord]) -> Vec<WireFact> {
     let tried = |name, of: fn(&gatebench_store::Buffering) -> Option<bool>| {
         let all = records.iter().filter_map(|it| of(it.buffering.as_ref()?));
@@ -219,7 +216,6 @@ fn gateway(wires: &[&WireFacts], records: &[&TrialRecord]) -> Vec<WireFact> {
     ]
 }
 
-/// The smallest number of routes that responded in a parity check.
 fn routes(records: &[&TrialRecord]) -> Option<WireFact> {
     let passes = records
         .iter()

@@ -24,7 +24,6 @@ const EXPLANATION: &str = "Each ratio is a figure of the good group next to fail
      by block, and each is measured in a fresh process. The column \"healthy ÷ itself\" compares \
      two healthy runs and shows the noise of this machine.";
 
-/// The legend of a measure's chart.
 const READ: &str = " Filled: next to failing requests; hollow: next to healthy ones.";
 
 impl StudyFacts for Vec<IsolationFindings> {
@@ -55,7 +54,6 @@ impl StudyFacts for Vec<IsolationFindings> {
     }
 }
 
-/// The card of one test: a gateway in a scenario.
 fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
     let (scenario, group) = (&found.scenario, &found.group);
     let class = palette.class(&found.variant);
@@ -144,7 +142,6 @@ fn pairs(id: &str, found: &IsolationMeasure, class: &str) -> String {
     lines::Lines::new(names, class, across, panel).draw()
 }
 
-/// The results of the good group's requests on one side.
 fn counts(counts: IsolationCounts) -> String {
     format!(
         "{} responses, {} failed a check, {} without a response, {} never sent",

@@ -25,7 +25,6 @@ pub struct IsolationFindings {
     /// The counts of the good group next to healthy groups, over all blocks of the first healthy
     /// run.
     pub beside_healthy: IsolationCounts,
-    /// The measures that are compared.
     pub measures: Vec<IsolationMeasure>,
 }
 
@@ -71,8 +70,6 @@ pub struct IsolationMeasure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IsolationBlock {
     pub block: u32,
-    /// The value next to failing groups.
     pub failing: f64,
-    /// The value next to healthy groups.
     pub healthy: f64,
 }

@@ -21,7 +21,6 @@ use crate::common::joined;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 use facts::{IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure};
 
-/// A figure that is compared.
 struct Subject {
     title: &'static str,
     unit: Unit,
@@ -229,7 +228,6 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-/// Decides the test by failed requests or, if there are none, by speed. Also returns the reason.
 fn decide(found: &IsolationFindings) -> (Decision, String) {
     harm(found).unwrap_or_else(|| slowness(found))
 }

@@ -29,7 +29,6 @@ pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> O
     (!blocks.is_empty()).then(|| Chapter::new("scale", "Scale", blocks))
 }
 
-/// The card of a family of scenarios or loads that differ only in a number.
 fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block {
     let title = title(found);
     let whole = table(found);
@@ -143,19 +142,15 @@ fn explanation(costs: &MarginalCostFindings) -> String {
     )
 }
 
-/// The heading of a family.
 fn title(costs: &MarginalCostFindings) -> String {
     match costs.what {
         MarginalUnit::Routes => "What routes cost without requests".into(),
         MarginalUnit::Consumers => "What consumers cost without requests".into(),
-        MarginalUnit::Upstreams => {
-            "What upstreams, each with a route, cost without requests".into()
-        }
+        MarginalUnit::Upstreams => "What upstreams and their routes cost without requests".into(),
         MarginalUnit::Connections => format!("What idle connections cost · {}", costs.name),
     }
 }
 
-/// The table of a family.
 fn table(costs: &MarginalCostFindings) -> Table {
     let rows = costs.gateways.iter().map(|gateway| Row {
         absence: absence(gateway),
@@ -181,7 +176,6 @@ fn absence(gateway: &GatewayMarginalCosts) -> Option<String> {
     }
 }
 
-/// The short reason why a number was not measured.
 fn why(status: &RowStatus) -> Option<&'static str> {
     match status {
         RowStatus::Measured => None,
@@ -246,7 +240,6 @@ fn each(difference: Option<&Difference>, measure: &MarginalCostMeasure) -> Cell 
     Cell::value(effect, range, Validity::Valid)
 }
 
-/// The heading of a measure's columns.
 fn label(metric: Metric) -> &'static str {
     match metric {
         Metric::GatewayRssAnonMax => "memory",

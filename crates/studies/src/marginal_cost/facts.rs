@@ -12,10 +12,9 @@ use crate::common::facts::{Metric, RowStatus};
 pub struct MarginalCostFindings {
     /// The common part of the scenarios' names; for loads, the name of their scenario.
     pub name: String,
-    /// The unit whose number differs.
     pub what: MarginalUnit,
     pub measures: Vec<MarginalCostMeasure>,
-    /// The gateways in the plan's order.
+    /// In the plan's order.
     pub gateways: Vec<GatewayMarginalCosts>,
 }
 
@@ -60,7 +59,7 @@ pub struct MarginalCostMeasure {
 pub struct GatewayMarginalCosts {
     /// Label of the variant.
     pub variant: String,
-    /// The numbers, the smallest first.
+    /// In ascending order of their numbers.
     pub points: Vec<MarginalCostPoint>,
     /// The cost of each additional unit, for each measure: between the smallest and the largest
     /// measured number, paired by block. None if fewer than two numbers were measured, or if they
@@ -71,10 +70,9 @@ pub struct GatewayMarginalCosts {
 /// The figures of a gateway at one number of the unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostPoint {
-    /// The number of units.
     pub count: u32,
     pub scenario: String,
-    /// The phase, if each number is a separate one.
+    /// The phase, if each number is a separate phase.
     pub phase: Option<String>,
     /// The status of the trials with this number.
     pub status: RowStatus,

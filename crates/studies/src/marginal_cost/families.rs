@@ -12,12 +12,11 @@ pub(super) struct Family {
     /// The common part of the members' names.
     pub(super) name: String,
     pub(super) what: MarginalUnit,
-    /// The members, in ascending order of their numbers.
+    /// In ascending order of their numbers.
     pub(super) members: Vec<Member>,
     pub(super) measures: Vec<MarginalCostMeasure>,
 }
 
-/// A scenario or load with its number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member {
     pub(super) count: u32,

@@ -20,7 +20,6 @@ use families::{Family, Member};
 
 pub(crate) use families::marginal_unit;
 
-/// The costs in each family of scenarios or loads, in the plan's order.
 pub(crate) fn of_run(
     context: &Context,
     scenarios: &[ScenarioFindings],

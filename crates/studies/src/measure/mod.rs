@@ -30,7 +30,6 @@ const SATURATED: u32 = 100;
 const NO_SATURATION: &str = "no request got a response at saturation, so the rates for --at cannot \
                              be computed; read the gateway's log for the reason, or omit --at";
 
-/// A column of the table.
 struct Column {
     head: [&'static str; 2],
     unit: Unit,

@@ -48,7 +48,6 @@ pub(super) fn check(shares: &Shares, plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Describes the loads at shares of each gateway's saturation.
 pub(super) fn in_words(shares: &Shares) -> String {
     let each = shares.percents.iter().map(|it| format!("{it} %"));
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());

@@ -34,7 +34,6 @@ const EXPLANATION: &str = "Each gateway's own metrics are fetched before and aft
      agree; often, clients wait where the gateway does not measure, for example in the kernel's \
      queues.";
 
-/// The percentiles of the table.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 
 /// All loads of a gateway in a scenario that have the same name.
@@ -78,7 +77,7 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
     })
 }
 
-/// The section in a line per metric, for a terminal: the name and the judgment.
+/// The section for a terminal: a line per metric with its name and judgment.
 pub(crate) fn brief(section: &Section) -> Chapter {
     let line = |row: &FigureRow| {
         let judgment = || row.cells.last()?.words.clone();

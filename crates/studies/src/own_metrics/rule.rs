@@ -175,9 +175,9 @@ impl Timed {
         self.count > 0 || (self.kind == LatencyKind::Mean && self.mean_ns.is_some())
     }
 
-    /// Reports whether the percentiles of a histogram agree with the measured ones, within the
-    /// resolution. For any other metric, and if no percentiles were measured, the means are
-    /// compared; a mean that is unknown agrees.
+    /// Reports whether each percentile of a histogram agrees with the measured one, within the
+    /// resolution and [`BUCKETS_MAX`]. For any other metric, and if no percentiles were measured,
+    /// the means are compared; if either mean is unknown, they agree.
     fn agrees(&self) -> bool {
         let resolution_ns = self.resolution_ns.unwrap_or(0);
         let mut percentiles = self.measured.percentiles.iter();
@@ -195,7 +195,7 @@ impl Timed {
         let means = self.mean_ns.zip(self.measured.mean_ns);
         means.is_none_or(|(own, measured)| {
             let slack = resolution_ns as f64;
-            // The gateway's measurement of the upstream's time includes the way there and back.
+            // The gateway's measurement of the upstream's time includes the network round trip.
             let is_short = own <= measured * MEAN_FACTOR + slack || self.covers == Covers::Upstream;
             is_short && own >= measured / MEAN_FACTOR - slack
         })

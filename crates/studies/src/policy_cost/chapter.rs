@@ -260,8 +260,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Reports whether a measure is shown unfolded and with waterfalls: CPU time per request and the
-/// median added latency, by which users choose a gateway.
+/// True for the measures by which users choose a gateway. They are shown unfolded and with
+/// waterfalls.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
 }
@@ -277,7 +277,7 @@ fn note(metric: Metric) -> &'static str {
     }
 }
 
-/// A common scale for totals and costs, so that they can be added by eye; none if nothing was
+/// A common scale for totals and costs, which lets readers add them by eye; none if nothing was
 /// measured.
 fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     let unit = costs.measures[index].unit;

@@ -21,12 +21,10 @@ pub struct CostFindings {
 pub struct CostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase in which the quantity is measured.
     pub phase: String,
     pub kind: PhaseKind,
     /// The load of the phase as text: `5,000 requests/s`.
     pub load: String,
-    /// The direction of improvement.
     pub direction: Direction,
 }
 
@@ -121,7 +119,6 @@ impl CostFindings {
 }
 
 impl CostRole {
-    /// The scenario that sends the same requests without policies.
     pub(crate) fn baseline(&self) -> Option<&str> {
         match self {
             Self::Policy { baseline } => Some(baseline),

@@ -7,7 +7,6 @@ use gatebench_stats::{Direction, Verdict, ranks, ranks_by};
 use super::facts::{CostFigure, CostMeasure, GatewayCosts};
 use crate::common::facts::ScenarioFindings;
 
-/// Adds the ranks. All gateways have lines for the same scenarios in the same order.
 pub(super) fn add(
     measures: &[CostMeasure],
     gateways: &mut [GatewayCosts],

@@ -1,4 +1,4 @@
-//! The costs of policies: one record per gateway, scenario and metric.
+//! The costs of policies: one record per gateway, scenario and measure.
 
 use gatebench_report::chapter::{Block, Chapter, Document, Forms, Report};
 use gatebench_report::csv::{field, name_of, suffix};

@@ -9,7 +9,6 @@ use crate::choice::{Given, StudyChoice};
 pub struct FlameChoice {
     /// The length of the measurement, which replaces that of the load profile.
     pub duration: Option<HumanDuration>,
-    /// The settings for sampling.
     pub flame: Flame,
 }
 

@@ -4,13 +4,13 @@
 use gatebench_model::{HumanDuration, Shape};
 use gatebench_store::Histogram;
 
-/// The quantile at a share (0 to 1) of values that were counted in buckets, interpolated linearly
-/// within its bucket. The lowest bucket begins at 0. If the quantile lies beyond the last bound,
-/// the result is that bound.
+/// Returns the `share` quantile (0 to 1) of values counted in buckets, with linear interpolation
+/// within the bucket that contains it. The lowest bucket begins at 0. Returns the last bound if the
+/// quantile lies beyond it.
 ///
-/// For each of `bounds`, `cumulative` is the number of values up to that bound; `total` is the
-/// number of all values. None if there are no values. Source: the documentation of
-/// `histogram_quantile` in Prometheus.
+/// `cumulative` contains the number of values up to each of `bounds`, and `total` is the number of
+/// all values. None if there are no values. Source: the documentation of `histogram_quantile` in
+/// Prometheus.
 pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f64) -> Option<f64> {
     let wanted = share * total as f64;
     let place = cumulative.iter().position(|count| *count as f64 >= wanted);
@@ -114,7 +114,6 @@ mod tests {
 
     use super::*;
 
-    /// The lowest bounds of a latency histogram.
     const BUCKETS_MS: [f64; 5] = [1.0, 2.0, 5.0, 7.0, 10.0];
 
     fn shape(text: &str) -> Shape {

@@ -19,7 +19,6 @@ const EXPLANATION: &str = "Each cell is the median of the blocks, with their ran
      their own table. The document's columns are measured by the document's method, and the \
      columns next to them by gatebench's.";
 
-/// The heading of the chapter on the differences in method.
 const CORRECTIONS: &str = "How this differs from the published table";
 
 /// The explanation below [`CORRECTIONS`].
@@ -70,7 +69,6 @@ impl Report for DocumentFindings {
     }
 }
 
-/// The tables and the notes about them.
 fn tables(found: &DocumentFindings, form: Forms, palette: &Palette) -> Chapter {
     let title = format!("In the columns of: {}", found.title);
     let setting = format!("{} {EXPLANATION}", found.setting);
@@ -91,7 +89,7 @@ fn tables(found: &DocumentFindings, form: Forms, palette: &Palette) -> Chapter {
     }
 }
 
-/// A table. In Markdown and on the page, a table that is too wide is split into parts.
+/// In Markdown and on the page, a table that is too wide is split into parts.
 fn card(found: &FigureTable, palette: &Palette) -> Block {
     let table = |table: Table| TableBlock::new(table, found.first, &found.title, palette);
     let loads = found.groups.iter().filter(|group| !group.label.is_empty());
@@ -114,7 +112,6 @@ fn card(found: &FigureTable, palette: &Palette) -> Block {
     Block::card("", blocks)
 }
 
-/// The reasons why figures of the tables are limited or invalid.
 fn validity(found: &DocumentFindings) -> Chapter {
     let fact = |it: &DocumentDoubt| {
         let tone = match it.validity {
@@ -135,7 +132,6 @@ fn validity(found: &DocumentFindings) -> Chapter {
     Chapter::new("validity", "Validity", blocks)
 }
 
-/// The differences from the document, and their effect on the figures.
 fn corrections(found: &DocumentFindings, palette: &Palette) -> Chapter {
     let mut blocks = Vec::new();
     if !found.corrections.is_empty() {
@@ -187,7 +183,7 @@ fn correction(found: &Correction, palette: &Palette) -> Block {
     Block::card("", blocks)
 }
 
-/// A record for each cell that has a value, in base units.
+/// A record for each cell that has a value (in base units) or text.
 fn records(tables: &[FigureTable]) -> Vec<Vec<String>> {
     let mut records = Vec::new();
     for table in tables {
@@ -227,7 +223,7 @@ fn values(cell: &FigureCell) -> [String; 8] {
     [median, min, max, blocks, validity, low, high, words]
 }
 
-/// The maximum number of columns that fit next to each other on a page.
+/// A table with more columns does not fit on a page.
 const COLUMNS_MAX: usize = 9;
 
 /// The table or, if it is too wide, a separate table for each kind of column.

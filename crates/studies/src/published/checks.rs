@@ -7,7 +7,6 @@ use gatebench_store::Counts;
 
 use super::measured::Load;
 
-/// The numbers of checks made and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     made: u64,
@@ -15,8 +14,8 @@ struct Held {
 }
 
 /// The text `100 %`, or the numbers of failures and checks. A request without a response fails all
-/// its checks. Empty if the scenario has no checks, or if the requests of a group have different
-/// numbers of checks, because the number of checks made is then unknown.
+/// its checks. Empty if no checks were made, or if the requests of a group have different numbers
+/// of checks, because the number of checks made is then unknown.
 pub(super) fn cell(loads: &[Load<'_>], scenario: Option<&Scenario>) -> FigureCell {
     let held = scenario.and_then(|scenario| {
         let all = loads.iter().map(|load| of_load(load, scenario));

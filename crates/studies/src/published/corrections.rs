@@ -55,7 +55,6 @@ pub(super) fn of<'a>(
     stated.map(|it| correction(it, &cases)).collect()
 }
 
-/// The versions in all scenarios, with their runs.
 fn of_versions<'a>(measured: &Measured<'a>) -> Vec<(String, Vec<Load<'a>>)> {
     let scenarios = &measured.run.manifest().plan.scenarios;
     let several = scenarios.len() > 1;
@@ -167,7 +166,6 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
     }
 }
 
-/// Both figures of a row.
 fn sides(
     stated: &StatedCorrection,
     case: &Case<'_>,
@@ -222,8 +220,7 @@ fn sides(
 }
 
 /// The 95th percentile of added latency, first computed from buckets, then as measured. Loads at
-/// one rate are preferred: they leave the gateway below its limit, as in the document, whose times
-/// are below 1 ms.
+/// one rate are preferred, because they leave the gateway below its limit, as in the document.
 fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     let of = |loads: &[Load<'_>]| {
         let by_buckets = median_of(loads, Aspect::Latency, |load| {

@@ -37,7 +37,7 @@ pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDou
     doubts
 }
 
-/// States whether the loads are the document's.
+/// States how the run's loads relate to the document's.
 pub(super) fn length(document: &Published, plan: &Plan) -> String {
     if plan.study.versions().is_some() {
         return "The loads are those of the specification.".into();
@@ -56,7 +56,7 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     )
 }
 
-/// Returns advice on measuring a column; none if there is no advice for its figure.
+/// Returns advice on measuring a column, if there is any for its figure.
 pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Option<String> {
     let is_at_a_rate = load == LoadChoice::Rate;
     match (column.show, column.figure) {

@@ -20,9 +20,9 @@ pub struct DocumentFindings {
     pub command: String,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
-    /// The tables that the run has figures for; the notes name the others.
+    /// The tables that the run has figures for.
     pub tables: Vec<FigureTable>,
-    /// Notes on missing tables, rows and columns, and on the limits of the others.
+    /// Notes on the run's loads and on the document, and on missing tables, rows and columns.
     pub notes: Vec<String>,
     /// The reasons why figures of these tables are limited or invalid, without duplicates.
     pub doubts: Vec<DocumentDoubt>,
@@ -33,20 +33,17 @@ pub struct DocumentFindings {
 /// A reason why figures of the tables are limited or invalid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DocumentDoubt {
-    /// The severity of the reason.
     pub validity: Validity,
     /// The rows that the reason concerns.
     pub rows: Vec<String>,
-    /// The observation in the first of these rows, as a sentence.
+    /// The observation in the first of these rows, in complete sentences.
     pub message: String,
-    /// The remedy, as a sentence.
     pub remedy: String,
 }
 
 /// A difference in method from the document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Correction {
-    /// The subject of the difference.
     pub title: String,
     /// The method of the document, and the resulting meaning of its figures.
     pub published: String,
@@ -54,11 +51,9 @@ pub struct Correction {
     pub here: String,
     /// The headers of the two figures of each row: by the document's method, and as measured.
     pub heads: [String; 2],
-    /// The unit of both figures.
     pub unit: Unit,
-    /// The effect on this run's figures.
     pub rows: Vec<CorrectionRow>,
-    /// The reason why there are no rows.
+    /// The reason why there are no rows; none if there are rows.
     pub untold: Option<String>,
 }
 
@@ -68,7 +63,6 @@ pub struct CorrectionRow {
     pub name: String,
     /// The figure of this run by the document's method.
     pub their_way: f64,
-    /// The figure as measured.
     pub measured: f64,
     /// The first figure divided by the second; none if the second is 0.
     pub ratio: Option<f64>,

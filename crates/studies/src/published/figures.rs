@@ -119,20 +119,18 @@ pub(super) fn over(
     })
 }
 
-/// A figure of one load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) block: u32,
-    /// The validity, which decides whether the figure is usable.
     pub(super) validity: Validity,
-    /// None if the figure was not measured.
+    /// None if the figure was not measured, or not computed because the load is invalid.
     pub(super) value: Option<f64>,
 }
 
 /// The text that replaces a ratio if something other than the gateway limited its base.
 const BASE_LIMITED: &str = "base limited";
 
-/// A figure of each load; the validity of the aspect decides whether it is usable.
+/// A figure of each load, with the validity of `aspect`.
 pub(super) fn values<'a>(
     loads: &[Load<'a>],
     aspect: Option<Aspect>,

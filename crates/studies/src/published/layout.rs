@@ -18,7 +18,6 @@ use super::versions::stands;
 use super::{checks, doubts};
 use crate::common::joined;
 
-/// The tables of a document, with the related notes and rows.
 #[derive(Default)]
 pub(super) struct Laid<'a> {
     pub(super) tables: Vec<FigureTable>,
@@ -30,7 +29,7 @@ pub(super) struct Laid<'a> {
     /// The measured rows of scenarios, for the first gateway that has any. One gateway is enough to
     /// show the effects of measurement methods.
     pub(super) cases: Vec<Case<'a>>,
-    /// The label of the gateway whose rows are in `cases`.
+    /// The gateway whose rows are in `cases`.
     shown: Option<&'a str>,
 }
 
@@ -189,7 +188,6 @@ impl<'a> Sheet<'_, 'a> {
         })
     }
 
-    /// Reports whether the table shows a row.
     fn is_shown(&self, line: &Line<'a>) -> bool {
         let is_in_run = |scenario| self.measured.scenario(scenario).is_some();
         self.stated.keeps_absent || line.scenario.is_none_or(is_in_run)
@@ -312,7 +310,7 @@ impl<'a> Sheet<'_, 'a> {
     }
 
     /// The cell of a measured figure. In tables by version, figures that combine several runs
-    /// exclude invalid runs; only sums include them.
+    /// exclude invalid runs, except sums and checks.
     fn value(&self, line: &Line<'a>, column: &Column<'a>) -> Result<FigureCell, StoreError> {
         let mut loads = self.loads(line, column);
         if column.stated.figure == Figure::Checks {

@@ -30,7 +30,6 @@ pub(super) struct Measured<'a> {
     loads: Vec<Load<'a>>,
 }
 
-/// A load of a trial.
 #[derive(Clone)]
 pub(super) struct Load<'a> {
     pub(super) stored: &'a StoredTrial,
@@ -41,7 +40,6 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Reads the records of the loads.
     pub(super) fn of(run: &'a Run, findings: &'a Findings) -> Result<Self, StoreError> {
         let mut loads = Vec::new();
         let completed = run.trials().iter();
@@ -67,7 +65,6 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// The labels of the variants, in the plan's order.
     pub(super) fn variants(&self) -> Vec<&'a str> {
         let variants = &self.run.manifest().plan.variants;
         variants.iter().map(|it| it.label()).collect()
@@ -137,12 +134,11 @@ impl Load<'_> {
         cpu_ns_per_request(self.phase, "gateway")
     }
 
-    /// The mean response time over all responses, not computed from the histogram.
+    /// Computed from the exact sums, or printed by an external load generator.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         response_mean_ns(self.phase)
     }
 
-    /// The longest response time.
     pub(super) fn max_ns(&self) -> Option<f64> {
         response_max_ns(self.phase).map(|max_ns| max_ns as f64)
     }
@@ -167,7 +163,6 @@ impl Load<'_> {
         Some(concurrency(self.rate()?, self.mean_ns()?))
     }
 
-    /// Responses in each second of the measurement.
     pub(super) fn seconds(&self) -> Vec<u64> {
         let own = self.series.iter().filter(|it| it.phase == self.phase.name);
         own.map(|row| row.completed).collect()
@@ -195,7 +190,6 @@ impl Load<'_> {
         Some((first, length, rate))
     }
 
-    /// The rate that documents print if they show the peak.
     pub(super) fn peak_rate(&self) -> Option<f64> {
         Some(self.peak()?.2)
     }
@@ -234,7 +228,6 @@ impl Load<'_> {
     }
 }
 
-/// The distinct loads as text.
 pub(super) fn loads_in_words<'s, 'a: 's>(loads: impl Iterator<Item = &'s Load<'a>>) -> String {
     distinct(loads.map(Load::words)).join("; ")
 }

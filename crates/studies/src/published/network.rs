@@ -12,9 +12,8 @@ use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use crate::common::facts::Aspect;
 
-/// The table of the bare network's throughput before each load that goes straight to the upstream,
-/// and of the share that each target reached; none if it was not measured. Each scenario with
-/// direct loads has separate rows, because its messages differ in size.
+/// None if the bare network was not measured. Each scenario with direct loads has separate rows,
+/// because its messages differ in size.
 pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let targets = targets(measured);
     let seed = measured.run.manifest().plan.seed;
@@ -60,7 +59,6 @@ pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     })
 }
 
-/// The direct loads of a scenario that were preceded by a measurement of the bare network.
 struct Bare<'a> {
     scenario: &'a str,
     loads: Vec<Load<'a>>,
@@ -68,7 +66,7 @@ struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// Returns none for variants other than the direct one, and if nothing was measured.
+    /// Returns none if no load of the target was preceded by a measurement of the bare network.
     fn before(target: &Target<'a>) -> Option<Self> {
         let loads = target.loads.iter().filter(|it| carried(it).is_some());
         let loads: Vec<Load<'a>> = loads.cloned().collect();
@@ -80,9 +78,8 @@ impl<'a> Bare<'a> {
         })
     }
 
-    /// The row for a number of connections: the throughput of the network, and the share of it that
-    /// each target reached. Targets of other scenarios with direct loads are left out, because they
-    /// have a separate ceiling.
+    /// The row for a number of connections. Targets of other scenarios with direct loads have empty
+    /// cells, because they have a separate ceiling.
     fn row(&self, number: u32, targets: &[Target<'a>], seed: u64) -> FigureRow {
         let own = self.loads.iter().cloned();
         let own: Vec<Load<'a>> = own.filter(|it| connections(it) == Some(number)).collect();
@@ -113,7 +110,7 @@ fn exchanges(load: &Load<'_>) -> Option<f64> {
     Some(carried.exchanges as f64 * 1e9 / carried.measure_ns as f64)
 }
 
-/// Bits per second, in both directions.
+/// Bits per second, both directions together.
 fn bits(load: &Load<'_>) -> Option<f64> {
     let carried = carried(load)?;
     Some(exchanges(load)? * 8.0 * (carried.asked_bytes + carried.answered_bytes) as f64)

@@ -10,7 +10,6 @@ use super::targets::{Target, connections};
 use super::versions;
 use crate::common::facts::PhaseKind;
 
-/// A row with its loads.
 #[derive(Default)]
 pub(super) struct Line<'a> {
     pub(super) name: String,
@@ -155,7 +154,7 @@ fn rises(load: &Load<'_>) -> bool {
 /// A number of CPUs with published figures.
 pub(super) struct Size<'a> {
     pub(super) cpus: f64,
-    /// The key of the figures for this size.
+    /// The key in `published_of`.
     pub(super) key: &'a str,
 }
 

@@ -5,11 +5,9 @@ use gatebench_model::{Scenario, Shape, Variant};
 
 use super::measured::{Load, Measured, first_like};
 
-/// An endpoint that the load connects to.
 pub(super) struct Target<'a> {
     pub(super) name: String,
     pub(super) scenario: &'a str,
-    /// True if the scenario has a direct variant.
     pub(super) has_direct: bool,
     pub(super) is_direct: bool,
     pub(super) loads: Vec<Load<'a>>,
@@ -23,8 +21,8 @@ pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
     }
 }
 
-/// The targets in the order of documents: gateways that serve requests themselves, the upstream,
-/// and gateways in front of it.
+/// In the order of documents: gateways that serve requests themselves, the upstream, and gateways
+/// in front of it.
 pub(super) fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
     let plan = &measured.run.manifest().plan;
     let several = plan.scenarios.iter().filter(|it| it.has_direct()).count() > 1;

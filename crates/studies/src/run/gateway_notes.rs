@@ -9,7 +9,8 @@ use gatebench_store::{GatewayFacts, OwnMetricsRecord, Throttling, TrialRecord, W
 
 use crate::common::context::Context;
 
-/// The effects of resource limits: a sentence for each variant with a limit, in the plan's order.
+/// The effects of resource limits: a sentence for each variant that had a limit or was throttled,
+/// in the plan's order.
 pub(crate) fn limits(context: &Context) -> Vec<String> {
     let variants = context.plan.variants.iter();
     variants

@@ -22,7 +22,6 @@ use crate::common::trials::{blocks_complete, tried_again};
 use crate::common::{by_key, joined, wire};
 use crate::policy_cost::facts::CostFindings;
 
-/// The notes of a run, the most important first.
 pub(crate) fn of(
     context: &Context,
     missing: &[MissingTrial],

@@ -31,14 +31,12 @@ pub use run_facts::shell_line;
 /// The findings of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Findings {
-    /// General facts about the run.
     pub run: RunFacts,
     /// One sentence per finding, those of the study first.
     pub headlines: Vec<Sentence>,
     /// The limits of the findings, such as too few blocks for a verdict or an interrupted run; how
     /// the verdicts were reached; and the notes of the manifest.
     pub notes: Vec<String>,
-    /// The result of the run's study.
     #[serde(flatten)]
     pub study: StudyResult,
     /// The cost of policies compared with the plain proxy; none if no scenario with policies has a

@@ -35,9 +35,7 @@ pub struct ParityFindings {
 pub struct ParityCaseFindings {
     /// The property that the case proves, as text.
     pub name: String,
-    /// The number of times the case passed.
     pub passed: u32,
-    /// The number of times the case was tested.
     pub tried: u32,
     /// The request and responses of the first failure; none if all passed.
     pub failure: Option<ParityMismatch>,
@@ -49,11 +47,8 @@ pub struct ParityMismatch {
     pub trial: u32,
     /// True if the failure was after the load.
     pub after_load: bool,
-    /// The request, as text.
     pub sent: String,
-    /// The response, as text.
     pub received: String,
-    /// The expected response, as text.
     pub expected: String,
 }
 
@@ -64,7 +59,6 @@ pub struct Configuration {
     pub variant: String,
     /// The trial whose files are shown. Other trials differ only in their ports.
     pub trial: u32,
-    /// Version of the gateway.
     pub version: String,
     /// The number of configured workers.
     pub workers: u32,

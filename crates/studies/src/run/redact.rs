@@ -71,7 +71,7 @@ impl Redaction {
         }
     }
 
-    /// Returns the text with each secret masked.
+    /// Returns the text with each secret, password hash and private key masked.
     pub fn text(&self, text: &str) -> String {
         let mut masked = String::with_capacity(text.len());
         let (mut copied, mut at) = (0, 0);

@@ -6,7 +6,6 @@ use crate::common::gates::is_smoke;
 use crate::common::joined;
 use crate::common::trials::blocks_complete;
 
-/// The facts of a run, from its manifest and its trials on disk.
 pub(crate) fn of(context: &Context) -> RunFacts {
     let manifest = context.run.manifest();
     let plan = context.plan;

@@ -59,7 +59,6 @@ pub(crate) fn headlines(
     found
 }
 
-/// The sentences of one scenario.
 pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     let say = |text: String, tone, variant: Option<&str>| {
         Sentence::new(tone, text, Some(&scenario.name), variant)
@@ -130,8 +129,8 @@ fn over(each: bool, of: &Estimate) -> String {
     }
 }
 
-/// Reports whether the figures in a row's sentence cover different numbers of blocks. This happens
-/// if only one of the loads is invalid in a block.
+/// Reports whether the figures in a row's sentence cover different numbers of blocks, for example
+/// because only one of the loads is invalid in a block.
 fn blocks_differ(row: &VariantRow) -> bool {
     let figures = [
         (PhaseKind::Closed, Metric::Throughput),
@@ -172,8 +171,8 @@ fn cpu_per_request(row: &VariantRow, kind: PhaseKind, each: bool) -> Option<Stri
 }
 
 /// The figures of users who think: `302 requests/s from 200 connections (think time 650ms), with
-/// response times of 210 µs at p50 and 1.20 ms at p99`. None if there are several of these loads,
-/// whose trend is reported instead.
+/// response times of 210 µs at p50 and 1.20 ms at p99`. None unless the scenario has exactly one
+/// such load.
 fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
     let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
     let mut phases = scenario.phases.iter().filter(of_kind);

@@ -100,7 +100,7 @@ fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
         Some(_) => [Metric::AddedP99, Metric::AddedP50],
         None => [Metric::ResponseP99, Metric::ResponseP50],
     };
-    // A short load has too few requests for a 99th percentile.
+    // A short load has too few requests for a 99th percentile, so the median replaces it.
     let found = latencies
         .into_iter()
         .find(|it| latency.is_some_and(|phase| has(scenario, phase, *it)));
@@ -124,7 +124,6 @@ fn columns(scenario: &ScenarioFindings) -> Vec<SummaryColumn> {
     wanted.into_iter().filter_map(column).collect()
 }
 
-/// Reports whether any variant has a value of a metric in a phase.
 fn has(scenario: &ScenarioFindings, phase: &PhaseLine, metric: Metric) -> bool {
     let mut rows = scenario.rows.iter();
     rows.any(|row| row.median_in(&phase.name, metric).is_some())

@@ -49,7 +49,6 @@ impl StudyFacts for SoakFindings {
     }
 }
 
-/// The card of a process.
 fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block {
     let class = palette.class(&found.variant);
     let chart = |(index, quantity): (usize, &SoakQuantity)| {
@@ -113,7 +112,7 @@ fn line(found: &SoakQuantity) -> Line {
 /// Draws the range of each stretch, the lower envelope, and the line through the envelope.
 fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     let (low, high) = range(found);
-    // The axis uses the unit of its labels, so that ticks are round numbers in that unit.
+    // Ticks are round numbers in the unit of their labels.
     let scale = UnitScale::of(high, found.unit);
     let size = scale.divisor;
     let up = Axis::linear((low / size, high / size));

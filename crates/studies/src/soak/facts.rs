@@ -74,7 +74,6 @@ pub struct OwnFigure {
 /// A quantity that should not grow.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakQuantity {
-    /// The kind of quantity.
     pub what: SoakWhat,
     /// The name of the quantity, as reports print it.
     pub title: String,
@@ -98,7 +97,8 @@ pub struct SoakQuantity {
 /// The range of the values in a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SoakStretch {
-    /// The end of the stretch, in seconds from the beginning of the measurement.
+    /// The end of the stretch, in seconds from the beginning of the measurement. In a closed load,
+    /// it is a number of responses converted to seconds, except for the response time.
     pub at_seconds: f64,
     pub low: f64,
     pub high: f64,

@@ -24,7 +24,6 @@ const RATE: &str = "_per_1000_s";
 /// The points of each label, as (second, value).
 type Points<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;
 
-/// Returns the figures in the rows of a trial.
 pub(super) fn figures(rows: &[&SeriesRow]) -> Vec<OwnFigure> {
     let mut found: BTreeMap<&str, (Unit, Points<'_>)> = BTreeMap::new();
     let all = rows

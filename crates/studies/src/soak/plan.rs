@@ -7,8 +7,7 @@ use gatebench_store::TrialRecord;
 
 use crate::choice::{Given, StudyChoice};
 
-/// The default interval at which a soak fetches a gateway's own metrics. The cost of these fetches
-/// is negligible.
+/// The default interval at which a soak fetches a gateway's own metrics.
 const POOLS_EVERY: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// A resumed soak starts another process only if at least this time remains.

@@ -25,7 +25,6 @@ const PAGE_BYTES: f64 = 4_096.0;
 /// of the median.
 const LATENCY_BOUND: f64 = 0.1;
 
-/// The maximum number of stretches in a plot.
 const STRETCHES_MAX: usize = 240;
 
 /// A process with its per-second samples.
@@ -40,7 +39,6 @@ pub(super) struct Watched<'a> {
     pub(super) seed: u64,
 }
 
-/// A quantity and how to read it.
 struct Reading<'a> {
     what: SoakWhat,
     title: String,

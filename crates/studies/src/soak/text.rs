@@ -67,7 +67,6 @@ fn failure(variant: &str, segment: &SoakSegment) -> String {
     format!("{variant} failed the soak: {}.", reported.join(", "))
 }
 
-/// The sentence on a quantity.
 pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
     let growth = &found.growth;
     let is_latency = found.what == SoakWhat::ResponseP50;

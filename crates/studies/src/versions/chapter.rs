@@ -288,9 +288,9 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
     format!("{} {}", joined(words, " / "), scale.unit)
 }
 
-/// Facts about the runs that limit the results: invalid runs, failed requests, a machine that was
-/// not quiet, repeated trials, and the location of error logs. A fact that applies to several
-/// versions is stated once.
+/// Facts about the runs that limit the results: repeated trials, invalid and limited runs, a
+/// machine that was not quiet, and failed requests, followed by the location of error logs. A
+/// fact that applies to several versions is stated once.
 fn facts(found: &CombinedFindings) -> Vec<String> {
     let shared = found.versions.iter().flat_map(|version| {
         let facts = of_runs(version).into_iter();

@@ -11,7 +11,6 @@ use crate::marginal_cost::facts::MarginalUnit;
 /// The result of a specification.
 #[derive(Clone, Debug, Serialize)]
 pub struct CombinedFindings {
-    /// The name of the specification.
     pub specification: String,
     pub tags: Vec<String>,
     /// The load and length of a run, and the number of runs in each process, as text.
@@ -34,7 +33,6 @@ pub struct VersionFindings {
     pub version: Option<String>,
     /// The number that the specification varies, in this scenario.
     pub count: Option<u32>,
-    /// The runs, in order.
     pub runs: Vec<RunFigures>,
     /// The combined valid runs; none if no run is valid.
     pub combined: Option<CombinedFigures>,
@@ -63,7 +61,6 @@ pub struct RunFigures {
     pub failed: u64,
     /// Mean response time; none if there was no response.
     pub mean_ns: Option<f64>,
-    /// The longest response time.
     pub max_ns: Option<u64>,
     /// 90th percentile of the response time; none if too few responses lie beyond it.
     pub p90_ns: Option<f64>,
@@ -79,7 +76,6 @@ pub struct RunFigures {
 /// The state of the machine before a run that waited for a quiet machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SettledFindings {
-    /// The load average per core.
     pub load_per_core: f64,
     /// The time that the run waited for a quiet machine.
     pub waited_ns: u64,
@@ -90,16 +86,12 @@ pub struct SettledFindings {
 /// The runs of a version, combined as Kong's framework combines them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CombinedFigures {
-    /// Mean of the runs' rates.
     pub rate_mean_per_second: f64,
-    /// Rate of the slowest run.
     pub rate_min_per_second: f64,
-    /// Rate of the fastest run.
     pub rate_max_per_second: f64,
     /// Mean response time over all responses: the runs' means, weighted by their numbers of
     /// responses.
     pub mean_ns: Option<f64>,
-    /// The longest response time of any run.
     pub max_ns: Option<u64>,
 }
 
@@ -121,7 +113,6 @@ pub struct VersionTrend {
 /// The throughput at one value of the varied number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
-    /// The value of the varied number.
     pub count: u32,
     /// Mean rate of the runs.
     pub rate_per_second: f64,

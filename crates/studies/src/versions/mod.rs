@@ -70,7 +70,6 @@ impl StudyKind for Specified {
     }
 }
 
-/// A sentence on the trend of a version's throughput.
 fn headline(trend: &VersionTrend) -> Sentence {
     Sentence::new(Tone::Plain, trend_words(trend), None, Some(&trend.variant))
 }
@@ -146,7 +145,6 @@ fn version(
     }))
 }
 
-/// The figures of one run: a phase of a trial, with the reasons against it.
 fn figures<'a>(
     trial: &TrialRecord,
     phase: &PhaseRecord,
@@ -175,7 +173,6 @@ fn figures<'a>(
     }
 }
 
-/// The runs that are combined.
 fn valid(runs: &[RunFigures]) -> impl Iterator<Item = &RunFigures> + Clone {
     runs.iter().filter(|run| run.validity != Validity::Invalid)
 }
@@ -222,8 +219,7 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
         .collect()
 }
 
-/// The trend through these points; none if there are fewer than two different numbers, or if a rate
-/// is 0.
+/// None if there are fewer than two different numbers, or if a rate is 0.
 fn trend(
     family: &str,
     what: MarginalUnit,

@@ -69,7 +69,6 @@ fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, 
     made.record_values(name, "response", &[(1_000_000, 97_000), (slow_ns, 3_000)]);
 }
 
-/// The next step of the search, and its rate.
 fn next_step(
     manifest: &Manifest,
     earlier: &[TrialRecord],
@@ -253,8 +252,7 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
 
 #[test]
 fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
-    // The machine's record is changed after the search has judged the steps, so the search itself
-    // is not affected.
+    // The machine's record is changed only after the repeat has ended, so no step is repeated.
     let disturb = |record: &mut TrialRecord| {
         for phase in &mut record.phases {
             phase.machine.foreign_cpu_ns = phase.machine.window_ns / 2;

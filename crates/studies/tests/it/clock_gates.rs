@@ -14,7 +14,6 @@ fn clock(made: &mut Made, began: &str, ended: &str) {
     });
 }
 
-/// The gate and validity of each reason.
 fn judged(found: &[Reason]) -> Vec<(Gate, Validity)> {
     found.iter().map(|it| (it.gate, it.validity)).collect()
 }

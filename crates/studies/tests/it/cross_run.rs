@@ -87,7 +87,7 @@ fn a_slower_gateway_is_worse_and_unchanged_gateways_are_controls() {
 }
 
 /// A run of twelve blocks in which haproxy takes a tenth less CPU time, and drops requests in the
-/// `first` blocks.
+/// blocks up to number `first`.
 fn dropping(folder: &TempDir, name: &str, first: u32) -> RunSummary {
     let dir = folder.path().join(name);
     let spoil = |made: &mut Made| {
@@ -114,8 +114,8 @@ fn spoiled_blocks_do_not_make_a_run_better() {
     // unchanged.
     let all = compare(&before, &dropping(&folder, "all", 12), DecisiveMetric::Cpu);
     assert_eq!(all.decision, Decision::Open, "{}", all.text);
-    let note = "haproxy itself spoiled every block of proxy-json in this run, so its results there cannot be \
-                compared; the run's report states the reason.";
+    let note = "haproxy itself spoiled blocks of proxy-json in this run, and no usable block is left to \
+                compare; the run's report states the reason.";
     assert!(
         all.notes.iter().any(|it| it.text == note),
         "{:?}",
@@ -308,7 +308,6 @@ fn different_accounting_of_cpu_time_forbids_a_comparison() {
     assert_ne!(conditions(&earlier), conditions(&nobody));
 }
 
-/// Reports whether a cell compares CPU time per request, that of the gateway or of the upstream.
 fn is_of_cpu(cell: &CellFindings) -> bool {
     let metrics = [Metric::GatewayCpuPerRequest, Metric::UpstreamCpuPerRequest];
     metrics.contains(&cell.place.metric)
@@ -359,7 +358,7 @@ fn baseline_runs_with_different_accounting_are_not_used_for_cpu_time() {
         .enumerate()
         .map(|(at, factor)| with(&format!("known-{at}"), "processes", factor))
         .collect();
-    // The latest run does not record the accounting, and took twice the CPU time.
+    // In the latest run, the accounting is unknown, and haproxy took twice the CPU time.
     baseline.push(with("unknown", "unknown", 2.0));
     let candidate = with("candidate", "processes", 1.5);
     let found = compare_with_baseline(&baseline, &candidate, DecisiveMetric::Cpu);

@@ -573,7 +573,7 @@ fn header_stripped() {
 
 #[test]
 fn percentiles_include_requests_without_a_response() {
-    // 49,951 of 50,000 responses take 50 µs and 49 take 125 µs; another 50 requests get no
+    // 49,951 of 50,000 responses take 50 µs and 49 take 125 µs; `errors` further requests get no
     // response.
     let p999 = |errors| {
         let findings = changed(|made| {

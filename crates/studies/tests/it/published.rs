@@ -28,7 +28,6 @@ pub(crate) fn plan(scenarios: &[&str]) -> Manifest {
     manifest
 }
 
-/// A document that comes with gatebench.
 fn document(name: &str) -> Published {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/published");
     let file = match name {
@@ -267,7 +266,6 @@ fn in_flight(row: &PublishedRow) -> f64 {
     rate * mean_ms / 1e3
 }
 
-/// The document's statement with this title.
 fn statement(document: &Published, title: &str) -> String {
     let mut all = document.corrections.iter();
     let found = all.find(|it| it.title.starts_with(title)).unwrap();

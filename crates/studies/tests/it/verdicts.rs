@@ -202,7 +202,6 @@ fn a_sentence_states_the_blocks_of_each_figure_if_they_differ() {
     assert_eq!(text.matches("blocks").count(), 1, "{text}");
 }
 
-/// Turns a trial into a failed one with this culprit.
 fn fail(made: &mut Made, culprit: Culprit) {
     made.record.outcome = Outcome::Failed {
         culprit,

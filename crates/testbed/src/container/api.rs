@@ -27,7 +27,6 @@ pub(crate) struct Response {
 }
 
 impl Api {
-    /// Sends a request, with or without a JSON body, and reads the whole response.
     pub(crate) fn call(
         &self,
         method: &str,
@@ -61,7 +60,6 @@ impl Api {
 }
 
 impl Response {
-    /// Reads a response, whose body is cut off at [`BODY_BYTES_MAX`].
     pub(crate) fn read(response: ResponseReader<UnixStream>) -> io::Result<Self> {
         let status = response.status();
         let mut body = Vec::new();

@@ -103,7 +103,7 @@ impl Engine {
         Ok(format!("{}:{}", geteuid().as_raw(), getegid().as_raw()))
     }
 
-    /// Creates a container and returns its ID.
+    /// Returns the ID of the new container.
     pub(crate) fn create(&self, spec: &Json) -> io::Result<String> {
         self.created("/containers/create", spec)
     }
@@ -141,7 +141,6 @@ impl Engine {
         }
     }
 
-    /// Waits until the container ends and returns its exit code.
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
         let response = Response::read(self.api.open("POST", &path, None, timeout)?)?;

@@ -13,8 +13,8 @@ use super::spec::ContainerSpec;
 use crate::system::command::{Finished, OUTPUT_BYTES_MAX, no_end, wait_until};
 
 /// Runs a command to completion in a running container. After `timeout`, the error is
-/// [`io::ErrorKind::TimedOut`]; the command then ends only with the container, because engines have
-/// no request that ends a command.
+/// [`io::ErrorKind::TimedOut`], but the command keeps running, because engines have no request that
+/// ends a command.
 pub(crate) fn run_inside(
     spec: &ContainerSpec,
     command: &[String],

@@ -13,13 +13,12 @@ use super::engine::LABEL;
 use crate::system::limit::Amount;
 
 /// The limit on processes and threads, which is higher than a gateway needs. This process's own
-/// limit is not simply passed on, because the engine's hard limit may be lower.
+/// limit is not passed on, because the engine's hard limit may be lower.
 const NPROC: u64 = 32_768;
 
 /// The container that a supervisor must create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerSpec {
-    /// The engine's Unix socket.
     pub(crate) socket: PathBuf,
     /// The image, by the digest of its configuration.
     pub(crate) image: String,

@@ -27,7 +27,7 @@ const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// The maximum number of bytes that are read of the response to a line.
+/// The maximum number of bytes that are read from the response to a line.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
 /// An action whose templates are rendered, so that it can be performed.
@@ -36,9 +36,7 @@ pub(crate) struct Ready {
     pub gateway: String,
     pub name: String,
     pub action: Action,
-    /// True if the action is performed on the control plane and not on the gateway's process.
     pub is_of_control_plane: bool,
-    /// The gateway's working folder.
     pub work: PathBuf,
     /// Environment variables that a command gets in addition to those of this process. A command in
     /// a container gets the container's environment instead.
@@ -52,7 +50,6 @@ pub(crate) struct Ready {
     pub done: usize,
 }
 
-/// Returns the signals that the actions send.
 pub(crate) fn signals<'r>(actions: impl Iterator<Item = &'r Ready>) -> Vec<Signal> {
     let signal = |ready: &Ready| match &ready.action {
         Action::Signal(name) => signal_from_name(name),
@@ -90,9 +87,8 @@ fn date_after(new: &Path, old: &Path) -> io::Result<()> {
 }
 
 impl Ready {
-    /// Writes the action's files and runs the action. Returns once the files are written and the
-    /// signal is sent, the command has succeeded, or the gateway has accepted the lines or
-    /// requests.
+    /// Writes the action's files and runs the action. The gateway may react to a signal or to a
+    /// watched file only after this function has returned.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
@@ -125,7 +121,6 @@ impl Ready {
         Ok(())
     }
 
-    /// Runs a command on this machine, or in the container of `process` if it has one.
     fn run(&self, words: &[String], process: &Supervised) -> Result<(), String> {
         let (program, arguments) = words.split_first().ok_or("the command is empty")?;
         let mut local = Command::new(program);
@@ -158,7 +153,6 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     process.signal(signal).map_err(|error| error.to_string())
 }
 
-/// Returns the lines of a rendered file that are not blank.
 fn lines_of<'f>(
     lines: &Lines,
     files: &'f [RenderedFile],
@@ -169,7 +163,6 @@ fn lines_of<'f>(
     Ok(text.lines().filter(|line| !line.trim().is_empty()))
 }
 
-/// Sends each line of a file as a request to an admin interface.
 fn call(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let socket = work.join(&lines.to);
     for line in lines_of(lines, files)? {
@@ -187,7 +180,7 @@ fn call(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String
     Ok(())
 }
 
-/// A request to an admin interface, as a line of a file.
+/// A line of a file, such as `{"method": "PATCH", "path": "/routes/a", "body": {}}`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonCall {
@@ -209,7 +202,8 @@ fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String
     Ok(())
 }
 
-/// Sends a line and returns the response, read until the connection is closed.
+/// Sends a line, and reads the response until the connection is closed or [`RESPONSE_BYTES_MAX`]
+/// bytes are read.
 fn response(line: &str, socket: &Path) -> io::Result<String> {
     let mut stream = unix_socket::connect(socket)?;
     stream.set_read_timeout(Some(ACTION_TIMEOUT))?;
@@ -235,8 +229,8 @@ mod tests {
 
     use super::*;
 
-    /// Takes one line per connection and returns all lines. Accepts those that begin with `set`,
-    /// and responds to others with an error.
+    /// Accepts `count` connections with one line each, and returns the lines. Responds with an
+    /// error to lines that do not begin with `set`.
     fn taker(socket: &Path, count: usize) -> thread::JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let take = move || {

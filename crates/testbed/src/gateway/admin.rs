@@ -29,16 +29,12 @@ pub struct AdminCalls {
 }
 
 impl AdminCalls {
-    /// Connects to the interface.
-    ///
-    /// # Errors
-    /// The connection fails.
     pub fn connect(&self) -> io::Result<UnixStream> {
         unix_socket::connect(&self.socket)
     }
 }
 
-/// A request to an admin interface.
+/// A request to an admin interface, with its templates rendered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminRequest {
     pub method: String,
@@ -94,7 +90,7 @@ fn connect(socket: &Path) -> io::Result<UnixStream> {
     connected.ok_or(last)
 }
 
-/// Renders the requests for a scenario's rounds. `work` is the working folder with the socket.
+/// Renders the requests of one round. `work` is the working folder with the socket.
 pub(crate) fn calls(
     admin: &Admin,
     rounds: &AdminRounds,

@@ -7,13 +7,11 @@ use std::time::Duration;
 use crate::error::DriverError;
 use crate::wire::Wire;
 
-/// The timeout of a request to a running gateway.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The address and, if known, the process of a gateway that the user started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// The address that the gateway listens on.
     pub addr: SocketAddr,
     /// The root of the gateway's process tree, whose CPU time and memory are read; none if it is
     /// unknown.
@@ -21,8 +19,8 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Finds the gateway at `http://HOST:PORT` and checks that it responds and that the process
-    /// exists.
+    /// Resolves `http://HOST[:PORT]`, with port 80 by default, and checks that the process exists
+    /// and that the gateway responds.
     ///
     /// # Errors
     /// [`DriverError::Attach`] states which check failed.

@@ -50,12 +50,11 @@ impl Catalogue {
     }
 
     /// Returns the embedded gateways and those of the overlay, sorted by name, except the null
-    /// gateway.
+    /// gateway, which is an instrument.
     ///
     /// # Errors
     /// Like [`Catalogue::resolve`].
     pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
-        // The null gateway is an instrument, so it is not listed.
         self.names()?
             .keys()
             .filter(|name| *name != NULL)

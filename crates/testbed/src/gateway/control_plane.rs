@@ -10,18 +10,15 @@ use crate::process::{Launcher, Orders, Supervised};
 use crate::system::command::wait_until;
 use crate::system::processes;
 
-/// The prefix of the names of the control plane's logs.
+/// The prefix of the names of the control plane's files in the gateway's working folder.
 pub(super) const NAME: &str = "control-plane";
 
-/// The inputs for starting and restarting a control plane.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub gateway: String,
     pub orders: Orders,
     pub environment: BTreeMap<String, String>,
-    /// The gateway's working folder.
     pub work: PathBuf,
-    /// The address that the control plane listens on for the gateway.
     pub address: SocketAddr,
     /// The time that the control plane may take to start listening.
     pub timeout: Duration,
@@ -37,14 +34,12 @@ pub(super) struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts the control plane and waits until it listens.
     pub(super) fn start(start: Start) -> Result<Self, DriverError> {
         let process = Some(listening(&start)?);
         Ok(Self { start, process })
     }
 
-    /// Returns the process that receives the signals of actions. Fails while the control plane is
-    /// down.
+    /// Returns the process that actions are performed on. Fails while the control plane is down.
     pub(super) fn process(&mut self) -> Result<&mut Supervised, DriverError> {
         let gateway = &self.start.gateway;
         let down = || DriverError::ControlPlane {
@@ -62,7 +57,6 @@ impl ControlPlane {
         }
     }
 
-    /// Restarts the control plane on the same address.
     pub(super) fn start_again(&mut self) -> Result<(), DriverError> {
         self.process = Some(listening(&self.start)?);
         Ok(())

@@ -15,7 +15,7 @@ use crate::error::{DriverError, Unsupported};
 /// The file that makes a folder a gateway folder.
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 
-/// The program name that refers to gatebench itself.
+/// The name in `binary.names` that refers to gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
 /// The place that a folder was loaded from.
@@ -23,7 +23,6 @@ pub(crate) const OWN_NAME: &str = "gatebench";
 pub enum Origin {
     /// The folder is embedded in this program.
     Embedded,
-    /// A folder in the file system.
     Path(PathBuf),
 }
 
@@ -39,7 +38,6 @@ impl fmt::Display for Origin {
 /// A loaded gateway folder: `gateway.yaml` and the files that it names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Folder {
-    /// The contents of `gateway.yaml`.
     pub spec: GatewayFolder,
     pub origin: Origin,
     root: PathBuf,
@@ -51,7 +49,6 @@ pub struct Folder {
 /// A user's configuration that replaces a template of a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OwnConfig {
-    /// The template that the configuration replaces.
     pub template: String,
     pub path: PathBuf,
 }
@@ -59,9 +56,7 @@ pub(crate) struct OwnConfig {
 /// A user's configuration, turned into a template.
 #[derive(Clone, Debug)]
 pub struct ConfigText<'c> {
-    /// The path of the user's file.
     pub path: &'c Path,
-    /// The template's text.
     pub text: String,
     /// The name of the rendered file that the configuration replaces. If no file has this name, the
     /// configuration replaces the first file.
@@ -71,13 +66,12 @@ pub struct ConfigText<'c> {
 }
 
 impl Folder {
-    /// Reports whether the gateway is gatebench itself.
     pub fn is_gatebench(&self) -> bool {
         self.spec.binary.names.iter().any(|name| name == OWN_NAME)
     }
 
-    /// Assembles a folder. `read` returns the text of a file, and `root` is the folder's path in
-    /// error messages.
+    /// Assembles a folder. `read` returns the text of a file, given its path relative to the
+    /// folder. `root` is the folder's path; that of an embedded folder is only shown in messages.
     pub(crate) fn load(
         origin: Origin,
         root: PathBuf,
@@ -184,12 +178,13 @@ impl Folder {
         (self.origin == Origin::Embedded).then(|| format!("the gateway folder {name} {written}"))
     }
 
-    /// Returns the folder with a user's configuration in place of the file of the same name, or
-    /// otherwise of the first rendered file. The configuration is a template like those of the
+    /// Returns the folder with a user's configuration in place of the file of the same name, or of
+    /// the first file if none has this name. The configuration is a template like those of the
     /// folder.
     ///
     /// # Errors
-    /// [`DriverError::BadFile`] if the file cannot be read, or if the folder renders no file.
+    /// [`DriverError::BadFile`] if the file cannot be read, or if `files` in `gateway.yaml` is
+    /// empty.
     pub fn with_config(self, path: &Path) -> Result<Self, DriverError> {
         let text = fs::read_to_string(path).map_err(|error| {
             let message = format!("cannot read the configuration: {error}");
@@ -208,7 +203,7 @@ impl Folder {
     /// Like [`Folder::with_config`], with a template that was derived from the user's file.
     ///
     /// # Errors
-    /// [`DriverError::BadFile`] if the folder renders no file.
+    /// [`DriverError::BadFile`] if `files` in `gateway.yaml` is empty.
     pub fn with_config_text(mut self, config: ConfigText<'_>) -> Result<Self, DriverError> {
         let path = config.path;
         let files = &self.spec.files;
@@ -250,7 +245,7 @@ impl Folder {
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
     }
 
-    /// Describes how to install the gateway, as a sentence without the final period.
+    /// Describes how to install the gateway, as the text of a remedy.
     pub fn install_hint(&self) -> String {
         let (name, install) = (&self.spec.gateway, &self.spec.install);
         if install.pypi.is_some() || install.maven.is_some() {
@@ -274,7 +269,7 @@ impl Folder {
         )
     }
 
-    /// Returns the names and contents of all the folder's files that a run depends on.
+    /// Returns the names and contents of `gateway.yaml` and of all files that it names.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let templates = self.templates.iter();
         std::iter::once((SPEC_FILE, self.spec_text.as_str()))
@@ -289,7 +284,6 @@ impl Folder {
         parts.map(|(name, text)| (name.as_str(), text.as_str()))
     }
 
-    /// Returns the text of a template.
     pub(crate) fn template(&self, name: &str) -> Result<&str, DriverError> {
         let text = self.templates.get(name).map(String::as_str);
         text.ok_or_else(|| {

@@ -12,11 +12,11 @@ use gatebench_model::{Route, Scenario};
 
 use crate::wire::SERVER_NAME;
 
-/// The minimum number of idle connections to the upstream that every gateway must keep. A load that
-/// opens more connections raises it.
+/// The number of idle upstream connections that a gateway is configured to keep, unless a load may
+/// need more.
 pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
 
-/// The name of a scenario's upstream, or the prefix of the names if there are several.
+/// The name of a scenario's own upstream, or the prefix of the names if there are several.
 const ORIGIN: &str = "origin";
 
 /// The file with the trial's self-signed certificate, in PEM. If the scenario uses TLS, the caller
@@ -28,13 +28,10 @@ pub(crate) const KEY_FILE: &str = "certificate.pem.key";
 /// The trial's addresses and resources, which a gateway's templates use.
 #[derive(Clone, Debug)]
 pub struct Wiring<'a> {
-    /// The path of the gateway's program.
     pub binary: &'a Path,
-    /// The version of the gateway's program.
     pub version: &'a str,
     /// The absolute path of the working folder.
     pub work: &'a Path,
-    /// The address that clients connect to.
     pub listen: SocketAddr,
     /// The addresses of the scenario's own upstream, one for each target.
     pub targets: &'a [SocketAddr],
@@ -45,17 +42,16 @@ pub struct Wiring<'a> {
     /// The cores that the gateway runs on, with one worker per core; one worker if the list is
     /// empty.
     pub cores: &'a [usize],
-    /// True if each request is logged.
     pub access_log: bool,
     /// The address for the gateway's metrics, if the scenario enables them.
     pub metrics: Option<SocketAddr>,
     /// The samples per second that the gateway's own profiler takes; none if the profiler is off.
     pub profile: Option<u32>,
-    /// The address that the gateway's control plane listens on, if there is one.
+    /// The address that the gateway's control plane listens on, if the scenario uses one.
     pub control_plane: Option<SocketAddr>,
     /// The address of PostgreSQL, if the gateway needs a database.
     pub database: Option<SocketAddr>,
-    /// The index of the current list among the scenario's lists of weights, if there are any.
+    /// An index into the scenario's lists of weights.
     pub weights: usize,
 }
 
@@ -105,8 +101,8 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         }],
         routes: input_routes(&scenario.routes, &names, global),
         all_routes: input_routes(scenario.all_routes(), &names, global),
-        // The policies are copied from a route, because only the policies of routes contain the
-        // address of Redis.
+        // The policies are copied from a route, because the address of the Redis server that was
+        // started is only in the policies of routes.
         global_policies: (scenario.routes.iter().take(1))
             .flat_map(|route| route.policies.iter().take(global).cloned())
             .collect(),
@@ -138,7 +134,7 @@ pub(super) fn prefix_of(program: &Path) -> &Path {
     folder.unwrap_or(Path::new("/"))
 }
 
-/// Returns the input for a scenario after its change, with the changed routes.
+/// Returns the input for a scenario after its change of routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let later = scenario.later.iter().flat_map(|later| &later.routes);
@@ -153,7 +149,7 @@ pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInp
     }
 }
 
-/// Assigns the routes to the upstreams in turn, and then sorts the routes, with the longest prefix
+/// Assigns the routes to the upstreams in turn, and then sorts the routes by prefix, the longest
 /// first.
 fn input_routes<'a>(
     routes: impl IntoIterator<Item = &'a Route>,

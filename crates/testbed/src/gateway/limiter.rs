@@ -12,16 +12,12 @@ use crate::system::limit::{Amount, Limit, LimitError};
 /// The mechanism that enforces a gateway's limits on CPU time and memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limiter {
-    /// The gateway has no limits.
     Unlimited,
     /// The gateway's cores, whose number is the CPU limit. The value states why no control group
     /// can be used.
     Cores(String),
-    /// Control groups.
     Groups(Vec<Limit>),
-    /// The gateway's container engine.
     Container(Vec<Amount>),
-    /// The gateway's pod.
     Pod,
 }
 
@@ -68,7 +64,6 @@ impl Limiter {
         }
     }
 
-    /// Returns the limits that control groups enforce.
     pub(crate) fn groups(&self) -> &[Limit] {
         match self {
             Self::Groups(groups) => groups,
@@ -76,7 +71,6 @@ impl Limiter {
         }
     }
 
-    /// Returns the limits that the container engine enforces.
     pub(crate) fn amounts(&self) -> &[Amount] {
         match self {
             Self::Container(amounts) => amounts,

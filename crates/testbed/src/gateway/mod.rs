@@ -1,8 +1,7 @@
 //! Finds, renders, starts, changes and stops a gateway according to its folder.
 //!
-//! A gateway is added as a folder, without changes to this module. This module sends no load and
-//! judges no result. It sends requests only to check whether a gateway responds, and to perform the
-//! actions of its folder.
+//! A gateway is added as a folder, without changes to this module. This module sends requests only
+//! to check whether a gateway responds, and to perform the actions of its folder.
 
 mod action;
 mod admin;

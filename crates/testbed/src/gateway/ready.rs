@@ -1,4 +1,4 @@
-//! Waits until a gateway is ready: the listener on its port belongs to the started processes, and
+//! Waits until a gateway is ready: all listeners on its port belong to the started processes, and
 //! the gateway responds to a request. If the folder names a path, the status must be 200; otherwise
 //! it may be any status except 502, 503 and 504. A caller may send its own request instead.
 
@@ -32,24 +32,23 @@ const FOREIGN_FOR: Duration = Duration::from_millis(200);
 /// The interval between requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Sends the caller's own request to the gateway. Returns the reason why the response is
-/// unexpected; none for the expected response.
+/// Sends the caller's own request to the gateway. Returns the reason why the response is not the
+/// expected one; none if it is.
 pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 
 /// The state of a gateway at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// Nothing listens.
     NoListener,
     /// Another process listens.
     Foreign,
     /// The gateway listens but does not respond, for this reason.
     NoResponse(io::ErrorKind, String),
-    /// The gateway responds with a status that means that it is not ready.
-    Unready { status: u16, path: String },
-    /// The gateway does not respond as the caller expects, for this reason.
+    Unready {
+        status: u16,
+        path: String,
+    },
     Unexpected(String),
-    /// The gateway responds.
     Ready,
 }
 
@@ -69,14 +68,12 @@ impl fmt::Display for Seen {
     }
 }
 
-/// The result of waiting for a gateway.
 pub(crate) enum Outcome {
     /// The gateway is ready. Contains the time since which every observation was successful, and
     /// the time at which the last unsuccessful observation began, if there was one.
     Ready(Instant, Option<Instant>),
     /// Another process uses the port.
     Clash,
-    /// The process ended before it was ready.
     Ended(Exit),
     /// The timeout expired, or the gateway hangs after writing a fatal line. Contains its last
     /// state.
@@ -84,8 +81,9 @@ pub(crate) enum Outcome {
 }
 
 /// Waits until the process responds at the address and has settled. The wait ends early if the
-/// process ends, another process uses the port, or the timeout expires. With an `opening`, the
-/// process is ready at the first response that the opening accepts, and does not have to settle.
+/// process ends, if another process uses the port, or if the process hangs and has written a fatal
+/// line. With an `opening`, the process is ready at the first response that the opening accepts,
+/// and does not have to settle.
 pub(crate) fn wait_for(
     process: &mut Supervised,
     wire: &Wire,
@@ -176,8 +174,8 @@ fn are_foreign(listeners: &BTreeSet<u64>, root: u32) -> bool {
     !listeners.is_subset(&processes::sockets_of(&processes::tree(root)))
 }
 
-/// Sends the request that the folder names. Even the last request before the deadline has the full
-/// timeout, because with a shorter timeout, any gateway would seem to hang.
+/// Sends a GET for `ready.path` [default: `/`]. Even the last request before the deadline has the
+/// full timeout, because with a shorter timeout, any gateway would seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

@@ -22,7 +22,7 @@ use super::folder::{Folder, SPEC_FILE};
 use crate::error::DriverError;
 use crate::system::digest::sha256_of;
 
-/// A file rendered from a template.
+/// The path and the text of a file, rendered from a template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedFile {
     /// The path of the file, relative to the working folder.
@@ -30,7 +30,7 @@ pub struct RenderedFile {
     /// SHA-256 of the file's text, in lower-case hexadecimal.
     pub sha256: String,
     pub text: String,
-    /// The group that may read the file if it contains secrets.
+    /// The ID of the group that may read the file if it contains secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
 }
@@ -54,7 +54,6 @@ pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>
     Ok(files)
 }
 
-/// Renders the templates of one folder with one input.
 pub(crate) struct Renderer<'a> {
     folder: &'a Folder,
     environment: Environment<'a>,
@@ -91,7 +90,6 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// Returns the renderer with another context.
     fn with(&self, context: Value) -> Self {
         Self {
             folder: self.folder,
@@ -147,7 +145,6 @@ impl<'a> Renderer<'a> {
         self.folder.file_path(Path::new(SPEC_FILE))
     }
 
-    /// Renders one of the folder's templates.
     fn text(&self, name: &str, source: &str) -> Result<String, DriverError> {
         self.environment
             .render_named_str(name, source, &self.context)
@@ -167,7 +164,8 @@ impl<'a> Renderer<'a> {
         words.iter().map(|word| self.inline(field, word)).collect()
     }
 
-    /// Renders the values of the environment variables.
+    /// Renders the environment variables of gateway.yaml. Those of `environment` override those of
+    /// `binary.environment`.
     pub(crate) fn variables(&self) -> Result<BTreeMap<String, String>, DriverError> {
         let spec = &self.folder.spec;
         let variables = spec.binary.environment.iter().chain(&spec.environment);
@@ -216,7 +214,6 @@ fn innermost(error: &minijinja::Error) -> &minijinja::Error {
     cause.map_or(error, innermost)
 }
 
-/// A fault in a file, and its remedy.
 struct Fault {
     message: String,
     remedy: String,
@@ -241,7 +238,6 @@ impl Fault {
     }
 }
 
-/// Returns the line of the source that the error is in.
 fn line_of<'s>(error: &minijinja::Error, source: &'s str) -> Option<&'s str> {
     source.lines().nth(error.line()?.checked_sub(1)?)
 }

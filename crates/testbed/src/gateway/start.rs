@@ -54,14 +54,12 @@ const REHEARSED_DATABASE_PORT: u16 = 48_614;
 #[derive(Clone, Debug)]
 pub struct GatewayStart<'a> {
     pub gateway: &'a FoundGateway,
-    /// The scenario that the gateway serves.
     pub scenario: &'a Scenario,
     /// The gateway's working folder, which is created if it does not exist. For a scenario with
     /// TLS, the folder contains the trial's certificate.
     pub work: &'a Path,
     /// The cores that the gateway runs on, with one worker per core.
     pub cores: &'a [usize],
-    /// The cores that the control plane runs on.
     pub control_plane_cores: &'a [usize],
     /// The address of this machine that the gateway listens on.
     pub listen: IpAddr,
@@ -71,14 +69,13 @@ pub struct GatewayStart<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The address of PostgreSQL, if the gateway needs a database.
     pub database: Option<SocketAddr>,
-    /// The maximum number of connections that a load opens.
+    /// The maximum number of upstream connections that a load may need.
     pub connections: u32,
     /// The samples per second that the gateway's own profiler takes; none if the profiler is off.
     pub profile: Option<u32>,
     /// The ports that the gateway may listen on, in order of preference; any free port if the list
     /// is empty.
     pub ports: &'a [u16],
-    /// The program that supervises the gateway.
     pub launcher: &'a Launcher,
 }
 
@@ -115,13 +112,13 @@ pub(crate) fn rehearse(
 }
 
 impl GatewayStart<'_> {
-    /// Renders and checks the configuration, starts the gateway, and waits until it responds. With
+    /// Renders and checks the configuration, starts the gateway, and waits until it is ready. With
     /// an `opening`, this function waits for the first response that the opening accepts, and sends
     /// nothing else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
-    /// The gateway lacks a policy, a template does not render, ports are used, the control plane
-    /// does not start, or the gateway refuses its configuration, ends or hangs before it is ready.
+    /// The gateway lacks a feature or refuses its configuration, a template does not render, a file
+    /// cannot be written, all ports are taken, or the control plane or the gateway does not start.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());
@@ -189,7 +186,8 @@ impl GatewayStart<'_> {
     }
 
     /// Returns the conditions for readiness. With a control plane, the gateway may listen before it
-    /// has its routes, so a request must reach the upstream.
+    /// has its routes. The path is then that of a parity case that must reach the upstream, if the
+    /// scenario has such a case with a GET without headers.
     fn ready(&self) -> Ready {
         let mut ready = self.folder().spec.ready.clone();
         if self.folder().spec.control_plane_in(self.scenario).is_some() {
@@ -210,7 +208,7 @@ impl GatewayStart<'_> {
         Ok(Wire::new(address, certificate.transpose()?))
     }
 
-    /// Returns the wiring without the addresses that need a further port.
+    /// Returns the wiring without the addresses of the metrics and the control plane.
     fn wiring<'w>(&'w self, work: &'w Path, listen: SocketAddr) -> Wiring<'w> {
         Wiring {
             binary: &self.gateway.binary.path,
@@ -302,7 +300,6 @@ impl GatewayStart<'_> {
         })
     }
 
-    /// Renders the scenario's calls to the admin interface.
     fn admin_calls(
         &self,
         renderer: &Renderer<'_>,
@@ -316,7 +313,7 @@ impl GatewayStart<'_> {
     }
 
     /// Renders the files for each of the scenario's lists of weights, starting with the second list
-    /// and ending with the first.
+    /// and ending with the first; empty if there is only one list.
     fn weighed(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<RenderedFile>>, DriverError> {
         let count = self.scenario.weights.len();
         let order = (1..count).chain((count > 1).then_some(0));
@@ -331,13 +328,11 @@ impl GatewayStart<'_> {
             .collect()
     }
 
-    /// Reserves a further port, if it is needed.
     fn reserved(&self, is_needed: bool) -> Result<Option<SocketAddr>, DriverError> {
         let port = is_needed.then(|| reserve_port(self.listen)).transpose()?;
         Ok(port.map(|port| SocketAddr::new(self.listen, port)))
     }
 
-    /// Returns the inputs for starting the control plane, if the scenario uses one.
     fn control_plane_start(
         &self,
         work: &Path,
@@ -528,7 +523,6 @@ impl Prepared {
 /// A gateway on this machine that responds. Dropping it stops the process, then its control plane.
 #[derive(Debug)]
 pub struct LocalGateway {
-    /// The gateway's process under its supervisor.
     pub process: Supervised,
     control_plane: Option<ControlPlane>,
     pub started: Started,
@@ -539,9 +533,7 @@ pub struct LocalGateway {
 /// The result of starting a gateway, on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Started {
-    /// The address that the gateway listens on.
     pub address: SocketAddr,
-    /// The address of the gateway's metrics, if the scenario enables them.
     pub metrics: Option<SocketAddr>,
     /// The time from the gateway's start to the first response after which it stayed ready. The
     /// check before the start and the time to settle are not included.
@@ -549,10 +541,9 @@ pub struct Started {
     /// The time from the gateway's start to the last observation that it was not ready. The gateway
     /// became ready between this time and `ready_after`.
     pub not_ready_before: Duration,
-    /// The commands that ran: check, control plane, start.
+    /// The commands that ran, in this order: check, control plane, gateway.
     pub commands: Vec<Vec<String>>,
     pub rendered: Vec<RenderedFile>,
-    /// The scenario's requests to the gateway's admin interface.
     pub admin: Option<AdminCalls>,
 }
 
@@ -587,13 +578,11 @@ impl LocalGateway {
         }
     }
 
-    /// Restarts the gateway's control plane at the same address.
     pub(crate) fn start_control_plane_again(&mut self) -> Result<(), DriverError> {
         let control_plane = self.control_plane.as_mut();
         control_plane.map_or(Ok(()), ControlPlane::start_again)
     }
 
-    /// Returns the error if the gateway's control plane ended by itself.
     pub(crate) fn control_plane_death(&mut self) -> Option<DriverError> {
         self.control_plane.as_mut()?.death()
     }

@@ -12,7 +12,7 @@ if [ ! -e "$hook" ]; then
     trap 'exit 130' INT TERM
 fi
 export DEBIAN_FRONTEND=noninteractive
-# Another user's apt-get may hold the lock for a while.
+# Another apt-get may hold the lock for a while.
 wait_for_lock='-oDPkg::Lock::Timeout=300'
 apt-get "$wait_for_lock" update
 apt-get "$wait_for_lock" install --yes --no-install-recommends "$@"

@@ -40,7 +40,6 @@ impl JavaProgram {
         maven.chain(self.libraries().command()).collect()
     }
 
-    /// Returns the shell command that builds the program.
     fn maven(&self) -> String {
         display(&[vec!["mvn".to_owned()], self.arguments()].concat())
     }

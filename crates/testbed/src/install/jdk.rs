@@ -46,7 +46,7 @@ struct Jdk {
 
 impl Jdk {
     /// Returns the JDK in a folder, which may be a symbolic link; none if the folder contains no
-    /// compiler or no `release` file.
+    /// compiler or no `release` file with a version.
     fn at(home: &Path) -> Option<Self> {
         let home = fs::canonicalize(home).ok()?;
         let release = fs::read_to_string(home.join("release")).ok()?;
@@ -64,8 +64,8 @@ fn from_path() -> Option<PathBuf> {
     Some(compiler.parent()?.parent()?.to_owned())
 }
 
-/// Returns the JDKs in a folder, the oldest first, because gateway projects test with the oldest
-/// suitable version.
+/// Returns the JDKs in a folder, the oldest first, because projects usually test with the oldest
+/// version that they support.
 fn all_in(folder: &Path) -> Vec<Jdk> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(&entry.path())).collect();

@@ -17,13 +17,11 @@ const LIST_FILE: &str = "libraries.sha256";
 
 pub(super) struct Libraries<'a> {
     pub gateway: &'a str,
-    /// The build's folder.
     pub build: &'a Path,
     pub project: &'a MavenProject,
 }
 
 impl Libraries<'_> {
-    /// Describes how the libraries are pinned.
     pub(super) fn pinned(&self) -> &'static str {
         match &self.project.libraries_sha256 {
             _ if self.project.libraries.is_empty() => "not pinned by hash",

@@ -3,11 +3,9 @@
 //!
 //! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
 //! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
-//! the release. PyPI packages and the libraries that a Java program lists are also pinned by
+//! the release. PyPI packages and the libraries in `install.maven.libraries` are also pinned by
 //! SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the user
 //! agrees.
-//!
-//! This module knows nothing about scenarios and starts no gateways.
 
 mod java;
 mod jdk;
@@ -34,19 +32,15 @@ use crate::process::last_lines;
 use crate::system::command::display;
 use crate::system::installed::{bin_folder, data_folder, path_folders};
 
-/// Installs the Debian packages given as arguments, without starting their daemons.
 const APT_SCRIPT: &str = include_str!("apt.sh");
 
-/// An installation step.
+/// A step of an installation, which may install several gateways.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallStep {
     /// The Debian packages of all gateways together.
     Debian(Vec<String>),
-    /// A program in a Python package.
     Python(PythonProgram),
-    /// A program that Maven builds.
     Java(JavaProgram),
-    /// A package from the gateway's vendor.
     Vendor(VendorProgram),
 }
 
@@ -81,9 +75,9 @@ struct Home {
 /// may need them.
 ///
 /// # Errors
-/// [`DriverError::Install`] for a gateway that is in no package registry (the remedy is another way
-/// to install it), for one whose vendor has no steps for this system, and if there is no home
-/// folder to install into.
+/// [`DriverError::Install`] if a gateway can only be installed in another way, which the remedy
+/// describes; if its vendor has no steps for this system; or if there is no home folder to install
+/// into.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
     let mut programs = Vec::new();
@@ -124,7 +118,6 @@ pub fn verify(folder: &Folder, version: &str) -> Result<(), DriverError> {
 }
 
 impl InstallStep {
-    /// Describes the step.
     pub fn title(&self) -> String {
         match self {
             Self::Debian(packages) => format!("Debian packages {}", packages.join(", ")),
@@ -144,7 +137,6 @@ impl InstallStep {
         }
     }
 
-    /// Reports whether the step requires root.
     pub fn needs_root(&self) -> bool {
         matches!(self, Self::Debian(_) | Self::Vendor(_))
     }
@@ -155,10 +147,7 @@ impl InstallStep {
         matches!(self, Self::Vendor(_))
     }
 
-    /// Performs the step.
-    ///
-    /// # Errors
-    /// [`DriverError::Install`] with the output of the package manager.
+    /// Performs the step. If an installer fails, the error contains the last lines of its output.
     pub fn perform(&self) -> Result<(), DriverError> {
         match self {
             Self::Debian(packages) => install_debian(packages),
@@ -263,7 +252,6 @@ impl Home {
     }
 }
 
-/// Treats a missing file as success.
 fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),

@@ -15,14 +15,13 @@ use crate::process::last_lines;
 use crate::system::digest::sha256_of;
 use crate::system::installed;
 
-/// The number of digits of a short hash.
 const SHORT_DIGITS: usize = 12;
 
 /// The number of digits in the name of a folder for builds. The name is a digest of the
 /// repository's path and the build command.
 const KEY_DIGITS: usize = 16;
 
-/// A commit that was built.
+/// A commit that was checked out and, if there is a build command, built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The user's name for the commit.
@@ -44,31 +43,25 @@ impl Revision {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevisionError {
-    /// git is not installed.
     #[error("cannot start git: {0}")]
     NoGit(io::Error),
-    /// The folder is not in a repository.
     #[error("{} is not in a git repository: {message}", folder.display())]
     NoRepository {
         folder: PathBuf,
         /// git's error message.
         message: String,
     },
-    /// The repository has no such commit.
     #[error("there is no commit '{reference}' in {}", repository.display())]
     NoCommit {
-        /// The name that the user wrote.
         reference: String,
         repository: PathBuf,
     },
-    /// The commit could not be checked out.
     #[error("cannot check out commit {commit}: {message}")]
     NoCheckout {
         commit: String,
         /// git's error message.
         message: String,
     },
-    /// The user's build failed.
     #[error("the build of {revision} failed: {message}")]
     Build {
         /// The user's name for the commit, and its hash.
@@ -158,15 +151,11 @@ impl Builds {
         })
     }
 
-    /// Returns the root of the repository.
     pub fn repository(&self) -> &Path {
         &self.repository
     }
 
     /// Checks out a commit and builds it, unless that was done earlier.
-    ///
-    /// # Errors
-    /// The commit does not exist, or cannot be checked out or built.
     pub fn revision(&self, reference: &str) -> Result<Revision, RevisionError> {
         let object = format!("{reference}^{{commit}}");
         let options = ["rev-parse", "--verify", "--quiet", "--end-of-options"];

@@ -12,10 +12,9 @@ use super::{failed, run};
 use crate::error::DriverError;
 use crate::gateway::Folder;
 
-/// The file that describes the system (os-release(5)).
 const OS_RELEASE: &str = "/etc/os-release";
 
-/// A package from a gateway's vendor.
+/// A package from a gateway's vendor, with the vendor's steps for this system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorProgram {
     gateway: String,
@@ -26,7 +25,7 @@ pub struct VendorProgram {
     commands: Vec<String>,
 }
 
-/// An operating system.
+/// An operating system, as os-release(5) describes it.
 struct System {
     id: String,
     version: String,

@@ -1,9 +1,9 @@
 //! Adds a container to a running gateway's pod, so that the gateway's processes are visible.
 //!
-//! An ephemeral container that targets the gateway's container shares its processes, so their CPU
-//! time and memory can be read without access to the node. It runs as the gateway's user, who may
-//! also read the memory maps. Kubernetes cannot remove an ephemeral container, so gatebench only
-//! ends the container's process.
+//! An ephemeral container that targets the gateway's container shares its process namespace, so the
+//! CPU time and memory of the gateway's processes can be read without access to the node. The
+//! ephemeral container runs as the gateway's user, who may also read the memory maps. Kubernetes
+//! cannot remove an ephemeral container, so gatebench only ends the container's process.
 
 use std::io::Write as _;
 use std::thread;
@@ -34,7 +34,7 @@ const PID_FILE: &str = "/tmp/gatebench-pid";
 /// The annotation that names a pod's main container.
 const MAIN: &str = "kubectl.kubernetes.io/default-container";
 
-/// A container next to a gateway. Dropping it ends its process.
+/// An ephemeral container in a gateway's pod. Dropping this value ends the container's process.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     pub(crate) kubectl: Kubectl,
@@ -119,10 +119,7 @@ impl Watcher {
             }
             thread::sleep(LOOK_EVERY);
         }
-        let what = format!(
-            "the container in the pod {} did not start in time",
-            self.pod
-        );
+        let what = format!("the container in the pod {} did not start", self.pod);
         let namespace = &self.kubectl.namespace().name;
         let remedy = format!(
             "`kubectl -n {namespace} describe pod {}` shows more",

@@ -20,7 +20,7 @@ pub struct Survey {
     pub server: Version,
     pub namespace: NamespaceState,
     pub rights: Vec<Right>,
-    /// The nodes; none if the user may not list them.
+    /// None if the user may not list nodes.
     pub nodes: Option<Vec<Node>>,
 }
 
@@ -34,7 +34,7 @@ pub enum NamespaceState {
     Unknown,
 }
 
-/// A version of Kubernetes.
+/// A version of kubectl or of a Kubernetes server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
     /// The name, such as `v1.34.4`.
@@ -42,7 +42,7 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// A node of the cluster.
+/// A node of the cluster, as the API server describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     pub name: String,
@@ -81,7 +81,7 @@ pub fn survey(namespace: &Namespace) -> Result<Survey, DriverError> {
             NamespaceState::Exists(optional(&own["metadata"]["labels"][ENFORCED]))
         }
         Err(error) if error.to_string().contains("(NotFound)") => NamespaceState::Absent,
-        // An ordinary user may lack this right.
+        // An ordinary user may lack the right to read the namespace.
         Err(_) => NamespaceState::Unknown,
     };
     let nodes = kubectl.run("list nodes", ["get", "nodes", "--output=json"], None);

@@ -6,9 +6,8 @@ use serde_json::Value as Json;
 use crate::error::RemoteError;
 use crate::process::last_lines;
 
-/// Parts of messages, each with a remedy. In a remedy, `NAMESPACE` stands for the namespace as the
-/// user wrote it, and `KUBECTL` for kubectl with its context and namespace. The first match is
-/// used.
+/// Parts of kubectl's messages, each with a remedy whose placeholders [`filled`] replaces. The
+/// first match is used.
 const REMEDIES: [(&str, &str); 18] = [
     (
         "executable file not found",
@@ -84,7 +83,7 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
 ];
 
-/// Parts of the scheduler's messages, each with a remedy.
+/// Parts of the scheduler's messages, each with a remedy; the first match is used.
 const NODE_REMEDIES: [(&str, &str); 6] = [
     (
         "anti-affinity",
@@ -112,7 +111,7 @@ const NODE_REMEDIES: [(&str, &str); 6] = [
     ),
 ];
 
-/// The reasons why a container is waiting, with their remedies.
+/// The values of `state.waiting.reason` that count as failures, each with a remedy.
 const WAITING: [(&str, &str); 7] = [
     (
         "ErrImagePull",
@@ -199,6 +198,9 @@ pub(super) fn named(role: &str) -> String {
     }
 }
 
+/// Replaces `NAMESPACE` (except in `CONTEXT/NAMESPACE`) with the namespace as the user wrote it,
+/// `KUBECTL` with kubectl, its context and its namespace, `ROLE` with the role's name in options,
+/// and `IMAGE` with the option for the role's image.
 fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
     let role = if role == "engine" { "agent" } else { role };
     let image = match role {

@@ -60,9 +60,6 @@ pub struct WrittenImage {
 impl Image {
     /// Returns an image for the upstream and the load generators. It contains the tools that a pod
     /// needs and gatebench's libraries, but not gatebench, which sends its own program to the pod.
-    ///
-    /// # Errors
-    /// A file cannot be read.
     pub fn new(launcher: &Launcher) -> Result<Self, ImageError> {
         let mut contents = Contents::default();
         for tool in TOOLS {
@@ -98,10 +95,8 @@ impl Image {
         })
     }
 
-    /// Adds a gateway as it is installed on this machine, with the Debian packages that it needs.
-    ///
-    /// # Errors
-    /// A file cannot be read.
+    /// Adds a gateway as it is installed on this machine, with its Debian packages and the extras
+    /// that were found.
     pub fn add_gateway(&mut self, folder: &Folder, found: &FoundBinary) -> Result<(), ImageError> {
         self.add_program(&found.path)?;
         self.folders.extend(found.path.parent().map(Path::to_owned));
@@ -120,9 +115,6 @@ impl Image {
     }
 
     /// Adds a program with everything that it loads.
-    ///
-    /// # Errors
-    /// A file cannot be read.
     pub fn add_program(&mut self, program: &Path) -> Result<(), ImageError> {
         let added = self.contents.add_program(program);
         added.map_err(failed("read the program", &program.display().to_string()))
@@ -249,7 +241,6 @@ fn architecture() -> &'static str {
     }
 }
 
-/// Counts the bytes that are written.
 struct Counted<W> {
     out: W,
     bytes: u64,
@@ -267,7 +258,6 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Hashes the bytes that are written.
 struct Digested<'d, W> {
     out: W,
     digest: &'d mut Sha256,

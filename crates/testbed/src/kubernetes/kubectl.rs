@@ -12,7 +12,6 @@ use serde_json::{Deserializer, Value as Json};
 use super::complaint;
 use crate::error::{DriverError, RemoteError};
 
-/// The time limit of a request to the API server.
 const REQUEST_TIMEOUT: &str = "--request-timeout=20s";
 
 /// kubectl in a namespace.
@@ -101,7 +100,6 @@ impl Kubectl {
         self.objects(&output)
     }
 
-    /// Returns the objects of these kinds that have a label.
     pub(super) fn list(&self, kinds: &str, label: &str) -> Result<Vec<Json>, DriverError> {
         let label = format!("--selector={label}");
         let words = ["get", kinds, &label, "--output=json"];

@@ -18,7 +18,7 @@ pub(super) const ROLE: &str = "gatebench/role";
 /// The label of everything that gatebench creates.
 pub(super) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "gatebench");
 
-/// The prefix of anchors' names.
+/// The prefix of the names of a run's objects.
 pub(super) const PREFIX: &str = "gb-";
 
 /// The default size of a gateway.
@@ -26,19 +26,19 @@ const DEFAULT_SIZE: Limits = Limits {
     cpu_millis: Some(1_000),
     memory_bytes: Some(1 << 30),
 };
-/// The default requests of Redis.
+/// The default resource requests of the Redis pod.
 const REDIS_REQUESTS: Limits = Limits {
     cpu_millis: Some(250),
     memory_bytes: Some(256 << 20),
 };
-/// The default requests of upstreams and load generators.
+/// The default resource requests of upstream and load generator pods.
 const REQUESTS: Limits = Limits {
     cpu_millis: Some(1_000),
     memory_bytes: Some(512 << 20),
 };
 
-/// The requests of the null gateway. They are small, because the null gateway shares a node with
-/// the gateways but is never measured at the same time.
+/// The resource requests of the null gateway. They are small, because the null gateway shares a
+/// node with the gateways but is never measured at the same time.
 const NULL_REQUESTS: Limits = Limits {
     cpu_millis: Some(100),
     memory_bytes: Some(128 << 20),
@@ -70,7 +70,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, in the order that their pods are created. The nodes of the gateway are chosen
+    /// All roles, in the order in which their pods are created. The nodes of the gateway are chosen
     /// first, because the other pods must not use them.
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Upstream, Self::Redis, Self::Engine];
 
@@ -125,7 +125,6 @@ pub struct GatewayPod {
     pub image: String,
     /// The gateway's limits, which may be empty.
     pub size: Limits,
-    /// True if the gateway is part of gatebench.
     pub is_gatebench: bool,
 }
 
@@ -135,7 +134,6 @@ impl GatewayPod {
         gateway_name(&self.gateway, self.version.as_deref(), self.size)
     }
 
-    /// Returns the place of the pod for a gateway with this setup.
     pub(crate) fn place_of(gateway: &str, setup: &Setup) -> String {
         gateway_name(gateway, setup.version.as_deref(), setup.limits)
     }
@@ -241,7 +239,6 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// Returns the number of pods of a role.
     pub(super) fn count(&self, role: Role) -> usize {
         match role {
             Role::Engine => self.cluster.agents as usize,

@@ -72,8 +72,8 @@ impl Pods {
         self.sizes.contains(&size) && !self.omitted_sizes.contains(&size)
     }
 
-    /// Returns the scheduler's message about the sizes that were omitted; none if no size was
-    /// omitted.
+    /// Returns the scheduler's message about one of the pods whose sizes were omitted; none if no
+    /// size was omitted.
     pub fn no_room(&self) -> Option<&str> {
         self.session.omitted.as_ref().map(|it| it.said.as_str())
     }
@@ -82,13 +82,11 @@ impl Pods {
         self.session.namespace()
     }
 
-    /// Returns the pods of the gateways.
     pub(crate) fn gateways(&self) -> impl Iterator<Item = &Pod> {
         let is_gateway = |it: &&Pod| it.role == Role::Gateway.name();
         self.all.iter().filter(is_gateway)
     }
 
-    /// Returns the pod at a place; none if the run has no such pod.
     pub(crate) fn at(&self, place: &str) -> Option<&Pod> {
         self.all.iter().find(|it| it.place == place)
     }
@@ -100,7 +98,6 @@ impl Pods {
     }
 }
 
-/// Returns the error for a place without a pod.
 pub(crate) fn no_pod(place: &str) -> DriverError {
     RemoteError::environment(
         format!("the run has no pod {place}"),
@@ -109,7 +106,7 @@ pub(crate) fn no_pod(place: &str) -> DriverError {
     .into()
 }
 
-/// Returns the nodes by name; empty if the user may not list them.
+/// Returns the nodes by name; empty if kubectl cannot list them.
 fn nodes(namespace: &Namespace) -> BTreeMap<String, Node> {
     let kubectl = Kubectl::new(namespace);
     let listed = kubectl.run("list nodes", ["get", "nodes", "--output=json"], None);

@@ -19,7 +19,6 @@ struct Rule {
     without: &'static str,
 }
 
-/// The value of [`Rule::without`] for rights without which no run is possible.
 const NEEDED: &str = "";
 
 /// The rights that gatebench asks for. All of them are limited to the namespace, and none concerns
@@ -86,10 +85,6 @@ pub struct Right {
     pub without: &'static str,
 }
 
-/// Checks which of the rights the user has.
-///
-/// # Errors
-/// kubectl fails.
 pub(super) fn of(kubectl: &Kubectl) -> Result<Vec<Right>, DriverError> {
     let all: Vec<(Rule, &str)> = RULES
         .iter()
@@ -122,7 +117,7 @@ fn review(rule: &Rule, verb: &str, namespace: &Namespace) -> Json {
     })
 }
 
-/// Returns a Role with all these rights in a namespace, in the form that Kubernetes accepts.
+/// Returns a Role with all these rights in a namespace.
 pub fn role(namespace: &Namespace) -> Json {
     let (managed, by) = MANAGED;
     let rule = |rule: &Rule| {

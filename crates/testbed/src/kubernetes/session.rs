@@ -29,8 +29,8 @@ use crate::system::digest::sha256_of;
 /// The interval between queries of the state of pods that are starting.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// The maximum time for finding nodes for the pods of a role, pulling their images and starting
-/// their containers, unless the cluster's `schedule_seconds` is longer.
+/// The maximum time of each wait for the pods of a role: first until they have nodes, and later
+/// until they run. If the cluster's `schedule_seconds` is longer, it replaces this time.
 const START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The time that the cluster may take to delete everything.
@@ -51,7 +51,7 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// The number of characters in the name of a run.
 const NAME_CHARS: usize = 8;
 
-/// Returns a unique name for a run.
+/// Returns a name for a run, derived from the process ID and the time.
 pub fn run_name() -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -166,8 +166,9 @@ impl Session {
                 let namespace = self.kubectl.namespace();
                 return Err(complaint::of_no_node(namespace, role.name(), said).into());
             }
-            if begun.elapsed() > START_TIMEOUT.max(patience) {
-                return Err(self.too_late(role, &pods).into());
+            let timeout = START_TIMEOUT.max(patience);
+            if begun.elapsed() > timeout {
+                return Err(self.too_late(role, &pods, timeout).into());
             }
             if interrupt.is_raised() {
                 let what = format!(
@@ -245,7 +246,7 @@ impl Session {
         Some(RemoteError::environment(what, remedy))
     }
 
-    fn too_late(&self, role: Role, pods: &[Json]) -> RemoteError {
+    fn too_late(&self, role: Role, pods: &[Json], timeout: Duration) -> RemoteError {
         let waits = |pod: &Json| {
             let mut statuses = pod["status"]["containerStatuses"].as_array()?.iter();
             statuses.find_map(|it| it["state"]["waiting"]["reason"].as_str().map(str::to_owned))
@@ -253,7 +254,7 @@ impl Session {
         let reason = pods.iter().find_map(waits);
         let reason = reason.map_or_else(String::new, |it| format!(" ({it})"));
         let what = format!(
-            "the pods of {} did not start within {START_TIMEOUT:?}{reason}",
+            "the pods of {} did not start within {timeout:?}{reason}",
             complaint::named(role.name())
         );
         let namespace = &self.kubectl.namespace().name;

@@ -28,9 +28,7 @@ const NO_IRQ_TIME: &str = "tsc=noirqtime";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// The kernel was built with the option.
     On,
-    /// The kernel was built without the option.
     Off,
     /// The configuration cannot be read.
     #[default]
@@ -45,8 +43,7 @@ pub enum SoftirqPayer {
     Processes,
     /// No process: only `/proc/stat` counts it.
     Nobody,
-    /// It is unknown which process is charged, because neither the configuration nor a test shows
-    /// it.
+    /// Neither the configuration nor a test has shown which process is charged.
     #[default]
     Unknown,
 }
@@ -56,10 +53,9 @@ pub enum SoftirqPayer {
 pub struct Accounting {
     /// `CONFIG_IRQ_TIME_ACCOUNTING`.
     pub irq_time: Setting,
-    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time does not count as CPU time of the process
-    /// that lost it.
+    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: if on, stolen time is not charged to the process that
+    /// lost it.
     pub paravirt_time: Setting,
-    /// The process that is charged for softirq, according to the configuration or to a test.
     pub softirq: SoftirqPayer,
 }
 
@@ -139,8 +135,8 @@ fn text(from: impl Read) -> Option<String> {
     Some(text)
 }
 
-/// Returns the setting of an option. An option that is missing from a readable configuration is
-/// off, because the architecture does not support it.
+/// Returns the setting of an option. A readable configuration that does not set the option to `y`
+/// means off.
 fn setting(configuration: &str, option: &str) -> Setting {
     let mut lines = configuration.lines();
     let is_on = |line: &str| line.strip_prefix(option) == Some("=y");

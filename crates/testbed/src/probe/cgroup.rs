@@ -30,8 +30,8 @@ pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     groups
 }
 
-/// Returns the innermost group for a controller of a process in another container, found through
-/// that container's mounts; none if the group's files are not visible to this user.
+/// Returns the innermost visible group for a controller of a process in another container, found
+/// through that container's mounts.
 pub(crate) fn group_of_container(pid: u32, controller: &str) -> Option<Group> {
     let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
     let groups = in_texts(&read("cgroup")?, &read("mountinfo")?, controller);

@@ -15,7 +15,6 @@ use super::frequency::FrequencySource;
 use super::topology::{cpu_list, topology};
 use crate::system::processes::{field, kibibytes};
 
-/// The file that contains the name of the clock source, as a path below `/`.
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// The file that each engine creates in its containers, with the engine's name.
@@ -67,7 +66,6 @@ pub struct EnvironmentFacts {
 /// The machine's processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuFacts {
-    /// Model name.
     pub model: Option<String>,
     pub architecture: String,
     /// Logical processors that are online, for example `0-3`.
@@ -82,26 +80,23 @@ pub struct CpuFacts {
     /// them; distinct values are joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_limits: Option<String>,
-    /// The CPUs of each usable core, by package, NUMA node and speed.
+    /// The CPUs of each core that this process may use, by package, NUMA node and speed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
     /// The state of simultaneous multithreading: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// The setting that lets the processor exceed its base frequency, or prevents that: for example
-    /// `boost=1` or `no_turbo=0`.
+    /// The kernel's setting for frequencies above the base frequency: for example `boost=1` or
+    /// `no_turbo=0`.
     pub boost: Option<String>,
 }
 
 /// The memory of the machine, and how the kernel manages it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryFacts {
-    /// Physical memory.
     pub total_bytes: Option<u64>,
-    /// Swap space.
     pub swap_bytes: Option<u64>,
-    /// The setting of transparent huge pages.
     pub transparent_huge_pages: Option<String>,
 }
 
@@ -267,8 +262,8 @@ fn line_of(path: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the hardware that the kernel currently reads time from, such as `tsc`; none if the
-/// kernel does not name it. The kernel switches to another source if it finds this one unstable.
+/// Returns the clock source that the kernel currently uses, such as `tsc`; none if the kernel does
+/// not name it. The kernel switches to another source if it finds this one unstable.
 pub fn clock_source() -> Option<String> {
     clock_source_below(Path::new("/"))
 }
@@ -283,7 +278,7 @@ pub fn clock_source_below(root: &Path) -> Option<String> {
 /// time namespace (time_namespaces(7)). Processes with the same identity read the same clock.
 pub fn clock_identity() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    // The file lists the offsets only in kernels with time namespaces.
+    // The file exists only in kernels with time namespaces.
     let offsets = read("/proc/self/timens_offsets");
     let boot = read("/proc/sys/kernel/random/boot_id");
     let words = boot.split_whitespace().chain(offsets.split_whitespace());

@@ -23,11 +23,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FrequencySource {
-    /// `scaling_cur_freq` of each core.
     Cpufreq,
     /// `cpu MHz` in `/proc/cpuinfo`, if it changes or differs between cores.
     Cpuinfo,
-    /// The kernel exposes no frequencies, as in most virtual machines.
+    /// The kernel exposes no frequencies, or only constants, as in most virtual machines.
     #[serde(rename = "not visible")]
     NotVisible,
 }

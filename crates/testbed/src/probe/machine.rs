@@ -11,14 +11,11 @@ use super::cgroup;
 /// The times of a core since boot, in nanoseconds. The kernel counts in ticks, usually of 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreTimes {
-    /// The core's number.
     pub core: usize,
-    /// Busy time: user, system, hardware interrupts and softirq.
+    /// Busy time: user, nice, system, hardware interrupts and softirq.
     pub busy_ns: u64,
-    /// The part of the busy time spent in hardware interrupts.
     #[serde(default)]
     pub irq_ns: u64,
-    /// The part of the busy time spent in softirq.
     #[serde(default)]
     pub softirq_ns: u64,
     /// Steal time, during which the hypervisor ran other guests although a thread was runnable.
@@ -37,7 +34,6 @@ pub struct MachineSample {
 }
 
 impl MachineSample {
-    /// Reads the current state.
     pub fn read() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let tick_ns = Self::tick_ns();
@@ -56,22 +52,18 @@ impl MachineSample {
         1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
     }
 
-    /// Returns the total steal time of the given cores.
     pub fn steal_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.steal_ns).sum()
     }
 
-    /// Returns the total busy time of the given cores.
     pub fn busy_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.busy_ns).sum()
     }
 
-    /// Returns the total time that the given cores spent in softirq.
     pub fn softirq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.softirq_ns).sum()
     }
 
-    /// Returns the total time that the given cores spent in hardware interrupts.
     pub fn irq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.irq_ns).sum()
     }

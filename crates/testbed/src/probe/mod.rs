@@ -2,11 +2,8 @@
 //! steal time and throttling of the machine; and the properties of the machine.
 //!
 //! Profiles come from perf or from a gateway's own profiler; nearly everything else is read from
-//! `/proc` and `/sys`. Counters never decrease, even when processes or threads in a tree end, so
-//! the difference between two samples is the change between them.
-//!
-//! This module does not know the purpose of a process, starts no measured process and does not
-//! judge results.
+//! `/proc` and `/sys`. The counters of a process tree never decrease, even when processes or
+//! threads in it end, so the difference between two samples is the change between them.
 
 mod accounting;
 mod cgroup;

@@ -37,17 +37,14 @@ const STACK_COPY: &str = "dwarf,16384";
 /// A failure of perf or of a gateway's own profiler.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// perf is not installed.
     #[error("perf was not found")]
     NotFound,
     /// perf cannot be started, or the output of perf or of the gateway's own profiler cannot be
     /// read.
     #[error("cannot sample the stacks: {0}")]
     Io(#[from] io::Error),
-    /// perf took no sample.
     #[error("perf took no samples: {0}")]
     NoSamples(String),
-    /// The gateway's own profiler wrote no sample.
     #[error("the gateway's own profiler wrote no samples to {}*", .0.display())]
     NoOwnSamples(PathBuf),
 }
@@ -78,7 +75,6 @@ pub struct Profile {
     /// A line for each distinct stack: the process's name and the functions from the outermost
     /// inwards, separated by semicolons; then the CPU time of its samples, in nanoseconds.
     pub folded: String,
-    /// The CPU time of all samples, in nanoseconds.
     pub sampled_ns: u64,
 }
 
@@ -260,14 +256,12 @@ fn width_ns(line: &str) -> Option<u64> {
     line.rsplit_once(' ')?.1.parse().ok()
 }
 
-/// Runs perf to completion.
 fn output(words: &[&str]) -> Result<Output, ProfileError> {
     let mut perf = Command::new(PERF);
     perf.args(words).stdin(Stdio::null());
     perf.output().map_err(not_started)
 }
 
-/// Returns the first line that is not blank.
 fn first_line(said: &str) -> Option<&str> {
     said.lines().map(str::trim).find(|line| !line.is_empty())
 }

@@ -22,7 +22,6 @@ pub enum Scope {
     Process,
     /// Everything below the process, but not the process itself: the processes of a supervisor.
     Below,
-    /// The process and everything below it.
     Tree,
 }
 
@@ -43,7 +42,6 @@ pub struct Sample {
     pub switches_voluntary: u64,
     /// Context switches that occurred because another thread took the core.
     pub switches_involuntary: u64,
-    /// Anonymous resident memory.
     pub rss_anon_bytes: u64,
     /// Open descriptors of the processes whose descriptors are visible to this user.
     pub descriptors: u64,
@@ -92,7 +90,6 @@ pub(crate) enum GroupChoice {
 }
 
 impl Sampler {
-    /// Returns a sampler of the process tree at `root`.
     pub fn new(root: u32, scope: Scope) -> Self {
         Self {
             root,
@@ -152,8 +149,8 @@ impl Sampler {
     }
 
     /// Returns the CPU time so far of all processes, except those that started after the last
-    /// sample. This takes only two system calls per process, which is cheap enough for ten readings
-    /// per second during a load.
+    /// sample. This takes only two system calls per process, so it can be read repeatedly during a
+    /// load.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
@@ -183,7 +180,6 @@ impl Sampler {
         }
     }
 
-    /// Returns the current processes of the component.
     pub fn pids(&self) -> Vec<u32> {
         self.processes().into_iter().map(|key| key.pid).collect()
     }
@@ -297,7 +293,6 @@ impl<K: Ord, C: Copy + Default + AddAssign + Counter> Ledger<K, C> {
         sum
     }
 
-    /// Returns the number of owners that are gone.
     fn gone_count(&self) -> u32 {
         self.gone_count
     }

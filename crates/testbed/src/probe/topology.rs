@@ -33,13 +33,12 @@ pub fn usable_cores() -> Vec<usize> {
     cores
 }
 
-/// Returns the topology of the given CPUs of this machine.
 pub fn topology(allowed: &[usize]) -> Topology {
     topology_below(Path::new(ROOT), allowed)
 }
 
 /// Returns the topology of the given CPUs, according to a directory with a folder `cpuN` for each.
-/// A CPU without a list of threads, or with a list that lacks it, counts as a separate core.
+/// A CPU without a list of threads, or with a list that lacks it, is treated as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =

@@ -84,10 +84,8 @@ impl Exit {
     }
 }
 
-/// Linux signal numbers.
 const SIGNALS: RangeInclusive<i32> = 1..=64;
 
-/// The exit of a process that SIGKILL ended.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
 /// A process under its supervisor. Dropping it stops the process.
@@ -99,13 +97,13 @@ pub struct Supervised {
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
-    /// The control groups of the process. The supervisor removes them unless it is killed.
+    /// The control groups of the process. The supervisor removes them, unless the supervisor itself
+    /// is killed.
     groups: Vec<PathBuf>,
-    /// The container of the process. The supervisor removes it unless it is killed.
+    /// The container of the process. The supervisor removes it, unless the supervisor itself is
+    /// killed.
     container: Option<ContainerSpec>,
-    /// The log of the process's standard output.
     pub stdout: PathBuf,
-    /// The log of the process's standard error.
     pub stderr: PathBuf,
 }
 
@@ -155,7 +153,7 @@ impl Supervised {
     }
 
     /// Returns the process ID of the container's first process, which is not a descendant of the
-    /// supervisor; none if there is no container.
+    /// supervisor; none if there is no container yet.
     fn container_pid(&self) -> Option<u32> {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
@@ -165,7 +163,7 @@ impl Supervised {
         self.container.as_ref()
     }
 
-    /// Returns the process that receives forwarded signals; none if it has ended.
+    /// Returns the process that receives forwarded signals, if it is known.
     pub(crate) fn main_pid(&self) -> Option<u32> {
         match &self.container {
             // The first child is the process; adopted orphans follow it.
@@ -184,13 +182,11 @@ impl Supervised {
         }
     }
 
-    /// Returns a sampler of the supervised processes.
     pub fn sampler(&self) -> Sampler {
         let (root, scope) = self.tree();
         Sampler::new(root, scope)
     }
 
-    /// Reports whether the process is still running.
     pub fn is_alive(&mut self) -> bool {
         self.exit_status().is_none()
     }
@@ -250,7 +246,6 @@ impl Supervised {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
 
-    /// Returns the last lines of the process's standard error.
     pub fn stderr_tail(&self) -> String {
         last_lines(&text_of(&self.stderr))
     }
@@ -284,7 +279,6 @@ impl Supervised {
 pub struct PlainStart<'a> {
     /// The program's name, for logs and errors.
     pub name: &'a str,
-    /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Environment variables in addition to those of this process.
     pub environment: &'a BTreeMap<String, String>,

@@ -163,7 +163,7 @@ impl Inbox {
         Ok(inbox)
     }
 
-    /// Returns a pipe; each byte written to it counts as an arrival of the signal.
+    /// Returns a pipe; [`Self::wait`] reports one signal for each byte written to it.
     fn pipe(&mut self, signal: Signal) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -171,8 +171,8 @@ impl Inbox {
         Ok(theirs)
     }
 
-    /// Waits for an event and returns the signals that arrived; the end of gatebench counts as
-    /// TERM.
+    /// Waits for an event and returns the signals that arrived. The end of gatebench is reported as
+    /// SIGTERM.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Vec<Signal>> {
         let mut descriptors: Vec<_> = self
             .signals
@@ -253,7 +253,7 @@ struct Watch<'a> {
     orders: &'a Orders,
     inbox: Inbox,
     main: Main,
-    /// The time by which the gateway must have stopped.
+    /// The time at which the gateway is killed; none unless it is stopping.
     deadline: Option<Instant>,
     /// True if the gateway was killed because it did not stop in time.
     out_of_patience: bool,

@@ -31,7 +31,6 @@ pub(super) const CONNECTION: &str = "SSH_CONNECTION";
 /// The value of [`CONNECTION`] for a program on this machine.
 const CONNECTION_HERE: &str = "127.0.0.1 0 127.0.0.1 0";
 
-/// The name of this machine in messages.
 const HERE: &str = "here";
 
 /// A way to reach a remote end.
@@ -119,7 +118,6 @@ impl Carrier {
         }
     }
 
-    /// Returns the error for a command that cannot be started.
     pub(super) fn not_started(&self, error: io::Error) -> DriverError {
         match (self, error.kind()) {
             (Self::Pod { .. }, _) => kubernetes::not_found(error),
@@ -159,7 +157,6 @@ impl Carrier {
         }
     }
 
-    /// Returns the remedy for a connection that broke.
     pub(super) fn broken_remedy(&self) -> String {
         let resume = "`gatebench run --resume DIR` measures the missing trials";
         match self {

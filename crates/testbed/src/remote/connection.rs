@@ -15,11 +15,11 @@ use crate::error::{DriverError, RemoteError};
 /// The subcommand that runs a remote end.
 const SUBCOMMAND: &str = "remote-end";
 
-/// The time without any frame after which a connection into a pod counts as broken. The holder
-/// sends a frame at each [`LIFE_SIGN`].
+/// The time without any frame after which a connection into a pod is considered broken. The holder
+/// sends a frame every [`LIFE_SIGN`].
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
-/// The time that the other end may take to begin a connection.
+/// The time that the other end may take to send its greeting.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The pause between attempts to connect again.
@@ -54,7 +54,6 @@ impl Connection {
         Ok((Self::Plain(link), hello))
     }
 
-    /// Sends a line.
     pub(super) fn say(&mut self, line: &str) -> Result<(), DriverError> {
         match self {
             Self::Plain(link) => link.say(line),
@@ -91,7 +90,6 @@ impl Connection {
 #[derive(Debug)]
 pub(super) struct Lasting {
     link: Link,
-    /// The total time without a connection.
     outage: Duration,
     lines: Numbered,
     /// The time of the last frame that was received.
@@ -113,7 +111,7 @@ impl Lasting {
             program: program.to_owned(),
         };
         lasting.begin()?;
-        // The connection may break as early as the first line.
+        // This is long enough to replace a connection that goes silent before the first line.
         let hello = lasting.hear(SILENCE + BEGIN_TIMEOUT)?;
         let hello = hello.as_deref().and_then(|it| it.strip_prefix(READY));
         match hello {

@@ -40,10 +40,6 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A role that a remote end has in addition to those of this crate. Dropping it ends its work.
 pub trait Role {
-    /// Returns the response to a request.
-    ///
-    /// # Errors
-    /// The request cannot be fulfilled.
     fn respond(&mut self, ask: Json) -> Result<Json, RemoteError>;
 }
 
@@ -54,7 +50,8 @@ const POD_ADDRESS: &str = "POD_IP";
 /// silent for [`SILENCE`]. Leaves no processes or files behind.
 ///
 /// # Errors
-/// There is no folder for temporary files, standard output is closed, or a message is malformed.
+/// The address of the other end is unknown, there is no folder for temporary files, standard output
+/// is closed, or a message is malformed.
 pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
     let hello = hello()?;
     let folder = WorkFolder::make(&env::temp_dir())?;
@@ -250,7 +247,6 @@ impl End {
         Tried { started, kept }
     }
 
-    /// Returns the working folder of the current trial.
     fn work(&self) -> PathBuf {
         self.folder.path().join(self.trials.to_string())
     }

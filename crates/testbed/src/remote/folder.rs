@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
 use rustix::process::geteuid;
 
-/// The prefix of the folders' names, which random letters follow.
+/// The prefix of the folders' names, which random characters follow.
 const PREFIX: &str = "gatebench-remote-";
 /// The lock file, locked by the folder's process. The kernel releases the lock when that process
 /// ends.
@@ -20,7 +20,6 @@ const WARY: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
 
-/// A folder that is removed on drop.
 #[derive(Debug)]
 pub(super) struct WorkFolder {
     path: PathBuf,

@@ -42,15 +42,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The line that the other end sends to end the holder.
 pub(super) const END: &str = "E";
 
-/// The arguments of the holder.
 const HOLD: [&str; 2] = ["remote-end", "--hold"];
 
 fn socket() -> PathBuf {
     env::temp_dir().join(SOCKET)
 }
 
-/// Copies lines between standard input and output and the holder. Starts the holder, unless the
-/// connection replaces an earlier one.
+/// Copies lines between standard input and output and the holder. Starts the holder if it does not
+/// run, unless the connection replaces an earlier one.
 ///
 /// # Errors
 /// The holder has ended, or cannot be started.
@@ -166,7 +165,8 @@ fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends each line of the remote end, or keeps it for the next connection.
+/// Numbers each line of the remote end and keeps it until it is acknowledged. Sends it at once if
+/// there is a connection.
 fn number_lines(stdout: ChildStdout, held: &Mutex<Held>) {
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         let mut held = lock(held);

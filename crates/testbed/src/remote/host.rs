@@ -30,7 +30,7 @@ pub struct RemoteHost {
     name: String,
     is_pod: bool,
     link: Mutex<Asking>,
-    /// The address of this machine that the host can reach.
+    /// The address of this machine that the host can reach; not meaningful for a pod.
     pub here: IpAddr,
     /// The address of the host that this machine can reach.
     pub there: IpAddr,
@@ -122,12 +122,11 @@ impl RemoteHost {
         Ok(self)
     }
 
-    /// Returns the user's name for the host.
+    /// Returns the name of the host in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Finds the gateway of a setup on the host.
     pub(crate) fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
         let limits = setup.limits;
         let setup = match self.is_pod {
@@ -154,7 +153,6 @@ impl RemoteHost {
         self.ask(&Ask::CanHold { limits })
     }
 
-    /// Returns a number for a new sampler.
     pub(super) fn next_sampler(&self) -> u32 {
         self.samplers.fetch_add(1, Ordering::Relaxed)
     }
@@ -258,8 +256,8 @@ impl RemoteHost {
     }
 }
 
-/// Returns the setup for the other end. It has no size, because the size is the pod's. A version
-/// that names an image is left out, because the pod already runs the image.
+/// Returns the setup for the other end. It has no limits, because the size of the pod limits the
+/// gateway. A version that names an image is left out, because the pod already runs the image.
 fn in_pod(setup: &Setup) -> Setup {
     let version = setup.version.clone();
     Setup {

@@ -126,7 +126,6 @@ impl Link {
         stdin.flush()
     }
 
-    /// Sends a line.
     pub(super) fn say(&mut self, line: &str) -> Result<(), DriverError> {
         let said = self.stdin.as_ref().map(|stdin| {
             let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,16 +12,12 @@ use std::collections::VecDeque;
 pub(super) struct Numbered {
     /// Lines that the other end has not acknowledged, in order.
     kept: VecDeque<(u64, String)>,
-    /// The number of lines sent.
     sent: u64,
-    /// The number of the last line received.
     received: u64,
 }
 
-/// The meaning of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A new line.
     Line(String),
     /// Nothing new: an acknowledgment, a repeated line or a life sign.
     Nothing,
@@ -49,7 +45,6 @@ impl Numbered {
         format!("A {}", self.received)
     }
 
-    /// Processes a frame from the other end.
     pub(super) fn receive(&mut self, frame: &str) -> Meaning {
         let mut parts = frame.splitn(3, ' ');
         let kind = parts.next();

@@ -32,7 +32,8 @@ pub(super) const CANCEL: &str = "cancel";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
     pub(super) version: String,
-    /// The address that the connection came from, as seen by the host.
+    /// The address that the connection came from, as seen by the host; in a pod, the pod's own
+    /// address.
     pub(super) here: IpAddr,
     /// The address of the host that the connection reached.
     pub(super) there: IpAddr,
@@ -86,7 +87,6 @@ pub(super) enum Ask {
     Inspect,
 }
 
-/// The inputs for starting an upstream or Redis on a host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ServiceOrder {
     pub(crate) service: Ordered,
@@ -113,7 +113,6 @@ pub(super) struct StartedService {
     pub(super) address: SocketAddr,
 }
 
-/// The inputs for starting a gateway on the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {
     pub(super) gateway: FoundGateway,
@@ -124,9 +123,8 @@ pub(super) struct Start {
     pub(super) cores: usize,
     pub(super) listen: IpAddr,
     pub(super) targets: Vec<SocketAddr>,
-    /// The further upstreams by name.
     pub(super) more_upstreams: Vec<(String, SocketAddr)>,
-    /// The maximum number of connections that a load opens.
+    /// The maximum number of upstream connections that a load may need.
     pub(super) connections: u32,
 }
 
@@ -152,7 +150,6 @@ pub struct Inspected {
     pub facts: EnvironmentFacts,
 }
 
-/// The result of a request.
 pub(super) type Response = Result<Json, RemoteError>;
 
 impl RemoteError {

@@ -114,7 +114,6 @@ pub struct RemoteSampler {
 }
 
 impl RemoteSampler {
-    /// Returns a sampler of the processes on the host.
     pub(super) fn new(host: &Arc<RemoteHost>) -> Self {
         Self {
             number: host.next_sampler(),

@@ -28,18 +28,15 @@ pub use upstream::UpstreamStart;
 #[derive(Debug)]
 pub struct Service {
     pub process: Supervised,
-    /// The address that the service listens on.
     pub addr: SocketAddr,
 }
 
 /// The conditions for a server to be ready, and the error if it does not become ready.
 struct Readiness {
     timeout: Duration,
-    /// Returns the server's log file.
     log: fn(&Supervised) -> &Path,
     /// Reports whether a server with this log and address is ready.
     is_ready: fn(&str, SocketAddr) -> bool,
-    /// Creates the error from a message and the last lines of the server's output.
     error: fn(String, String) -> DriverError,
 }
 

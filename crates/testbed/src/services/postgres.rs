@@ -18,10 +18,8 @@ use crate::system::command;
 /// The folder that Debian installs PostgreSQL into, with a subfolder for each major version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
-/// The name of the database and of its owner.
 const NAME: &str = "gatebench";
 
-/// The folder of the database's files, in the working folder.
 const DATA: &str = "data";
 
 /// A part of the line that PostgreSQL writes when it has started.

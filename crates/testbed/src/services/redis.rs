@@ -16,7 +16,6 @@ use crate::system::installed::path_folders;
 
 const PROGRAM: &str = "redis-server";
 
-/// The Debian package of Redis.
 const PACKAGE: &str = "redis-server";
 
 /// The folders of Debian's package and of `make install`, which are searched after PATH.
@@ -36,13 +35,12 @@ const READINESS: Readiness = Readiness {
     error: |message, stderr| DriverError::Redis { message, stderr },
 };
 
-/// The time that Redis may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The options of Redis in addition to its address: keep everything in memory only, and stay in the
 /// foreground.
 const SETTINGS: [(&str, &str); 5] = [
-    // The port is open only during a trial, to a gateway that gatebench started.
+    // In protected mode, a Redis without a password refuses clients from other hosts.
     ("--protected-mode", "no"),
     ("--save", ""),
     ("--appendonly", "no"),
@@ -82,7 +80,6 @@ impl FoundRedis {
         })
     }
 
-    /// Returns the step that installs Redis.
     pub fn install_step() -> InstallStep {
         InstallStep::Debian(vec![PACKAGE.into()])
     }

@@ -29,9 +29,8 @@ pub struct UpstreamStart {
     /// The upstream's working folder, which also contains its logs and is created if it does not
     /// exist.
     pub work: PathBuf,
-    /// The cores that the upstream runs on.
+    /// The cores that the upstream runs on; all if empty.
     pub cores: Vec<usize>,
-    /// The program that supervises the upstream.
     pub launcher: Launcher,
 }
 
@@ -62,7 +61,6 @@ impl UpstreamStart {
         }
     }
 
-    /// Sets the number of streams whose nonces the upstream's ledger remembers.
     pub(crate) fn with_streams(mut self, streams: usize) -> Self {
         self.command
             .extend(["--streams".into(), streams.to_string().into()]);

@@ -14,11 +14,9 @@ use rustix::process::{
 
 use super::processes;
 
-/// The maximum number of bytes that are kept of each output, standard output or standard error. It
-/// is enough for an error message.
+/// The maximum number of bytes that are kept of standard output and, separately, of standard error.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-/// The pause between two checks of a condition in [`wait_until`].
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The time that descendants of a command may still write after the command has ended.
@@ -34,7 +32,6 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// if the command never stops writing.
 const PIECES_MAX: usize = 16;
 
-/// A short command's exit status and output.
 pub(crate) struct Finished {
     pub status: ExitStatus,
     /// Standard output, then standard error.
@@ -57,7 +54,6 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finish
     })
 }
 
-/// Returns the error for a command that does not end in time.
 pub(crate) fn no_end(timeout: Duration) -> io::Error {
     io::Error::new(
         io::ErrorKind::TimedOut,

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The exit code of a process, or the signal that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// The process ended by itself, with this code.
     Code(i32),
-    /// The signal with this number ended the process.
     Signal(i32),
 }
 

@@ -3,7 +3,6 @@
 use std::env;
 use std::path::PathBuf;
 
-/// Returns the folders on PATH.
 pub(crate) fn path_folders() -> Vec<PathBuf> {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
 }

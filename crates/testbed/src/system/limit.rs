@@ -39,7 +39,7 @@ pub struct Group {
 pub enum Amount {
     /// CPU time per wall time, in thousandths of a CPU.
     CpuMillis(u32),
-    /// Memory. No swap is available in addition.
+    /// Memory. If the kernel accounts for swap, the process tree gets no swap in addition.
     MemoryBytes(u64),
 }
 
@@ -83,7 +83,6 @@ fn quota_us(millis: u32) -> u64 {
 /// A limit, and the groups that are needed to set it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// The resource and its amount.
     pub amount: Amount,
     /// True if the limit is set through the interface of version 2.
     pub unified: bool,
@@ -98,11 +97,7 @@ pub struct Limit {
 pub enum LimitError {
     /// gatebench cannot create a limited group below the group `folder`.
     #[error("{}: {error}", .folder.display())]
-    Group {
-        folder: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    Group { folder: PathBuf, error: io::Error },
     /// There is no usable group with this controller.
     #[error("no control group with the {0} controller is mounted")]
     NotMounted(&'static str),
@@ -213,7 +208,6 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Returns the name of a supervisor's groups.
 fn group_name(supervisor: &Owner) -> String {
     format!("{NAME_PREFIX}{supervisor}")
 }

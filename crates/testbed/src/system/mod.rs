@@ -1,7 +1,5 @@
 //! Operating system services: short commands, exit statuses, private files, digests, control
 //! groups, sockets, the folders of installed programs, and the processes that `/proc` lists.
-//!
-//! This module knows nothing about gateways, container engines or supervisors.
 
 pub(crate) mod command;
 pub(crate) mod digest;

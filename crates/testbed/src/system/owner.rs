@@ -28,7 +28,6 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Returns the identifier of this process.
     pub(crate) fn this() -> io::Result<Self> {
         Self::of(std::process::id())
     }

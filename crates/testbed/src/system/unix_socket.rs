@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Connects to a Unix socket. The socket's path may be longer than the 107 bytes that fit into an
-/// address, because the address names the socket's folder by a descriptor.
+/// The socket's path may be longer than the 107 bytes that fit into an address, because the address
+/// names the socket's folder by a descriptor.
 pub(crate) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::ErrorKind::NotFound.into());

@@ -5,7 +5,6 @@ use gatebench_model::Culprit;
 use crate::error::DriverError;
 use crate::system::exit::Exit;
 
-/// Describes the end of a process.
 pub(super) fn exit_words(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("it ended with exit code {code}"),

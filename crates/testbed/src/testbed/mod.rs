@@ -112,7 +112,6 @@ impl Testbed {
         })
     }
 
-    /// Returns the pods of the run, if the run is in a cluster.
     pub fn pods(&self) -> Option<&Arc<Pods>> {
         self.pods.as_ref()
     }
@@ -126,8 +125,8 @@ impl Testbed {
     }
 
     /// Adds a container to an attached gateway's pod, to read the gateway's CPU time and memory,
-    /// and copies gatebench to the container. The container stays in the pod, so this is part of
-    /// the run and not of its preparation.
+    /// and copies gatebench to the container. The container stays in the pod, so call this only
+    /// once the run has started.
     ///
     /// # Errors
     /// There is no such pod, or the cluster refuses the container.
@@ -155,7 +154,7 @@ impl Testbed {
         }
     }
 
-    /// Finds a gateway on its machine, and the means to limit it.
+    /// Finds a gateway on its machine, and the mechanism that enforces its limits.
     ///
     /// # Errors
     /// The gateway's program is missing, has another version, or cannot be limited.

@@ -10,7 +10,7 @@ use crate::gateway::{FoundGateway, Opening};
 /// The default IP address of parts on this machine.
 pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A part of a trial.
+/// A group of processes of a trial that is started as one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The upstreams, Redis and PostgreSQL.
@@ -27,11 +27,10 @@ pub struct TrialParts<'a> {
     pub gateway: Option<&'a FoundGateway>,
     /// The trial's folder, with a subfolder for the files and logs of each part.
     pub folder: &'a Path,
-    /// The cores of the parts.
     pub placement: &'a Placement,
     /// The number of streams whose nonces the ledgers of the upstreams remember.
     pub streams: usize,
-    /// The maximum number of connections that a load opens.
+    /// The maximum number of upstream connections that a load may need.
     pub connections: u32,
     /// The samples per second that the gateway's own profiler takes, if the gateway has one; none
     /// if the gateways' own profilers are off.
@@ -42,7 +41,6 @@ pub struct TrialParts<'a> {
 }
 
 impl TrialParts<'_> {
-    /// Returns the working folder of the gateway.
     pub(super) fn gateway_work(&self) -> PathBuf {
         self.folder.join("gateway")
     }

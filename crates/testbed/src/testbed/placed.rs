@@ -14,7 +14,7 @@ pub(super) enum PlacedGateway {
 }
 
 impl PlacedGateway {
-    /// Returns the gateway, if it is on this machine.
+    /// Returns `None` for a gateway on another host.
     pub(super) fn here(&self) -> Option<&LocalGateway> {
         match self {
             Self::Here(local) => Some(local),
@@ -22,7 +22,6 @@ impl PlacedGateway {
         }
     }
 
-    /// Like [`Self::here`], but mutable.
     pub(super) fn here_mut(&mut self) -> Option<&mut LocalGateway> {
         match self {
             Self::Here(local) => Some(local),
@@ -30,7 +29,6 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns the result of the gateway's start.
     pub(super) fn started(&self) -> &Started {
         match self {
             Self::Here(local) => &local.started,
@@ -47,7 +45,6 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns the end of the gateway's standard error.
     pub(super) fn stderr_tail(&self) -> String {
         match self {
             Self::Here(local) => local.process.stderr_tail(),
@@ -55,7 +52,6 @@ impl PlacedGateway {
         }
     }
 
-    /// Runs an action of the gateway's folder.
     pub(super) fn act(&mut self, action: &str) -> Result<(), DriverError> {
         match self {
             Self::Here(local) => local.act(action),
@@ -71,7 +67,6 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns a sampler of the gateway's processes.
     pub(super) fn sampler(&self) -> GatewaySampler {
         match self {
             Self::Here(local) => GatewaySampler::Here(Box::new(local.process.sampler())),
@@ -88,7 +83,7 @@ pub enum GatewaySampler {
 }
 
 impl GatewaySampler {
-    /// Returns the sampler, if the gateway is on this machine.
+    /// Returns `None` for a gateway on another host.
     pub fn local(&self) -> Option<&Sampler> {
         match self {
             Self::Here(sampler) => Some(sampler),

@@ -166,7 +166,7 @@ impl Running {
         self.upstreams.only_root()
     }
 
-    /// Returns the end of the gateway's standard error.
+    /// Returns the end of the gateway's standard error; empty if gatebench started no gateway.
     pub fn gateway_stderr(&self) -> String {
         let tail = self.gateway().map(PlacedGateway::stderr_tail);
         tail.unwrap_or_default()
@@ -181,15 +181,11 @@ impl Running {
             .or_else(|| upstreams.death())
     }
 
-    /// Kills the first target of the upstream.
     pub fn kill_first_target(&mut self) {
         self.upstreams.kill_first();
     }
 
     /// Restarts the first target of the upstream at its address.
-    ///
-    /// # Errors
-    /// The target does not start.
     pub fn start_first_target_again(&mut self) -> Result<(), DriverError> {
         self.upstreams.start_first_again()
     }
@@ -202,15 +198,11 @@ impl Running {
     }
 
     /// Restarts the gateway's control plane at its address, if it has one on this machine.
-    ///
-    /// # Errors
-    /// The control plane does not start.
     pub fn start_control_plane_again(&mut self) -> Result<(), DriverError> {
         let local = self.local_gateway();
         local.map_or(Ok(()), LocalGateway::start_control_plane_again)
     }
 
-    /// Returns the gateway, if gatebench started it on this machine.
     fn local_gateway(&mut self) -> Option<&mut LocalGateway> {
         match &mut self.front {
             Front::Gateway(started) => started.gateway.here_mut(),

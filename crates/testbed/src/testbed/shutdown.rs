@@ -13,7 +13,7 @@ use crate::error::DriverError;
 use crate::probe::OwnProfiler;
 use crate::system::exit::Ended;
 
-/// A gateway, with everything that is needed to end it.
+/// A gateway, with everything that is needed to end it and to describe its end.
 #[derive(Debug)]
 pub(super) struct StartedGateway {
     pub(super) label: String,
@@ -26,7 +26,7 @@ pub(super) struct StartedGateway {
     pub(super) profiler: Option<OwnProfiler>,
 }
 
-/// The end of a gateway.
+/// A description of how a gateway ended.
 #[derive(Debug)]
 pub struct Shutdown {
     /// A description for the record, such as `on SIGTERM after 12 ms`.
@@ -37,7 +37,7 @@ pub struct Shutdown {
     pub crashed: Option<DriverError>,
     /// The number of lines in the gateway's access log, if its path is known and it can be read.
     pub access_log_lines: Option<u64>,
-    /// The number of lines in the gateway's standard error.
+    /// The number of lines in the log of the gateway's standard error; 0 if it cannot be read.
     pub stderr_lines: u64,
 }
 

@@ -85,7 +85,6 @@ pub(super) struct Upstreams {
     certificate: Option<Pem>,
 }
 
-/// The hosts of the upstreams and of Redis.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     /// The hosts of the upstreams, used in turn; empty for this machine.
@@ -94,7 +93,6 @@ pub(super) struct Hosts {
     pub(super) redis: Option<Arc<RemoteHost>>,
 }
 
-/// Starts upstreams one after another.
 struct Starting<'a> {
     trial: &'a TrialParts<'a>,
     hosts: &'a Hosts,
@@ -165,7 +163,7 @@ impl Starting<'_> {
     }
 }
 
-/// Returns the certificate and the key as files.
+/// Returns the names and contents of the certificate's and the key's files.
 fn files(identity: &Identity) -> Vec<(std::path::PathBuf, String)> {
     let text = |pem: &Pem| String::from_utf8_lossy(&pem.bytes).into_owned();
     vec![
@@ -267,7 +265,6 @@ impl Upstreams {
         }
     }
 
-    /// Kills the first target.
     pub(super) fn kill_first(&mut self) {
         let first = self.all.first_mut();
         match first.and_then(|target| target.process.take()) {
@@ -291,7 +288,6 @@ impl Upstreams {
         running.find_map(Process::death)
     }
 
-    /// Returns the address of PostgreSQL, if it was started.
     pub(super) fn database(&self) -> Option<SocketAddr> {
         self.postgres.as_ref().map(|it| it.addr)
     }

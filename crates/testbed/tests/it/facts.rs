@@ -57,8 +57,7 @@ const KONG_RELEASES: [(&str, &[&str]); 6] = [
     ("3.9.1", &[]),
 ];
 
-/// Renders each scenario that a folder claims to support, and passes the files to `check`. The
-/// version of the gateway does not matter.
+/// Like [`each_rendered_for`], for files that do not depend on the gateway's version.
 fn each_rendered(folder: &Folder, check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
     each_rendered_for(folder, "1.0", check);
 }

@@ -358,7 +358,6 @@ fn a_misspelled_condition_of_a_file_is_reported() {
     assert!(error.remedy().contains("did you mean `profile`?"));
 }
 
-/// Returns a folder that is a variant of nginx's.
 fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     let at = tempfile::tempdir().unwrap();
     let yaml = format!("gateway: mine\ncontract: 2\ntitle: Mine\nextends: nginx\n{more}");

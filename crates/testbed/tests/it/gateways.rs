@@ -11,7 +11,7 @@ use gatebench_model::{Route, Scenario};
 use gatebench_testbed::Ended;
 use gatebench_testbed::gateway::Attached;
 
-/// A test module for each gateway that is a program, so that the tests run in parallel.
+/// A test module for each of these gateways, so that their tests run in parallel.
 macro_rules! gateways {
     ($($module:ident: $name:literal,)*) => {$(
         mod $module {
@@ -83,12 +83,10 @@ fn claimed(scenario: &Scenario, name: &str) -> Scenario {
     scenario
 }
 
-/// Returns the request line that the origin received.
 fn request_line(body: &str) -> &str {
     body.lines().next().unwrap()
 }
 
-/// Checks a gateway from its start to its end: its responses, its connections and its processes.
 fn routes_and_policies_act_alike(name: &str) {
     let has = folder(name).spec;
     let work = tempfile::tempdir().unwrap();

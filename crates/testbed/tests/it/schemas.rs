@@ -92,7 +92,6 @@ fn scenario_of(routes: usize) -> Scenario {
     scenario(&text)
 }
 
-/// Returns the contents of a gateway's files for a scenario.
 fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     let folder = folder(gateway);
     folder.claims(scenario).unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gatebench_testbed::probe::processes::{children, tree};
 use gatebench_testbed::probe::{MachineSample, Sample, Sampler, Scope};
 
-/// The maximum wait; a test that waits longer has failed.
+/// The maximum wait; a test that waits longer fails.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A shell that executes each line that it receives, and ends with the test.

@@ -104,7 +104,6 @@ fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     }
 }
 
-/// Compresses bytes with gzip and appends them to `out`.
 fn compress(out: &mut Vec<u8>, plain: &[u8], level: Compression) {
     let mut encoder = GzEncoder::new(out, level);
     // Writing to a vector cannot fail.

@@ -15,7 +15,7 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 const BACK_TO_BACK_SHARE: f64 = 0.1;
 
 /// The account of an upstream since its start, or since the last `POST` to
-/// [`BEGIN_PATH`](super::BEGIN_PATH).
+/// [`BEGIN_PATH`](super::BEGIN_PATH) or [`RESET_PATH`](crate::RESET_PATH).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// Time 0, in nanoseconds of `CLOCK_MONOTONIC`: the arrival of the first request. With a
@@ -64,7 +64,6 @@ pub struct AtRate {
 /// significant digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// The number of values.
     pub count: u64,
     pub min: u64,
     pub mean: f64,
@@ -102,7 +101,6 @@ pub(super) struct Plan {
     pub(super) warm_up: u64,
 }
 
-/// A request that has been received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receipt {
     /// The index of the request; 0 in the warm-up.
@@ -119,7 +117,6 @@ pub(super) struct Receipt {
     turn: u64,
 }
 
-/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// The whole response was sent; its body had this number of bytes.

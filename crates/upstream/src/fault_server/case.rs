@@ -249,12 +249,10 @@ impl Case {
 /// The size of the body, which is `ab`, in cases that do not set a size.
 const SHORT_BYTES: u64 = 2;
 const MS: u64 = 1_000_000;
-/// The paths with their parameters.
 pub(crate) const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&service=, \
      /bimodal?fast=&slow=&slow_every=, /slow-start?for=&from=&to=, \
      /jitter?distribution=&mean=&seed=, /reset?every=&service=&bytes=, \
      /trickle?bytes=&piece=&every=&service=";
-/// The maximum number of pairs in a query.
 const PAIRS_MAX: usize = 8;
 
 /// The pairs of a query that have not been used yet.

@@ -32,7 +32,6 @@ pub(super) enum What {
 pub(super) struct Job {
     pub(super) receipt: Receipt,
     pub(super) service: Service,
-    /// The number of pieces that have been sent.
     pub(super) pieces_sent: u64,
 }
 
@@ -51,7 +50,6 @@ impl Default for Request {
 }
 
 impl Request {
-    /// Decides the response from the head of the request.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
         let what = if is_control {
             let mut body = Vec::new();

@@ -24,7 +24,6 @@ const SPIN_NS: u64 = 150_000;
 /// delay.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
-/// The state that the workers share.
 pub(crate) struct FaultServer {
     pub(super) accounts: Accounts,
     ledger: Ledger,
@@ -43,7 +42,6 @@ impl FaultServer {
         }
     }
 
-    /// Returns the response to a request for a control path.
     pub(super) fn control(&self, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
         let (path, method) = (asked.path, asked.method);
         match (path, method) {

@@ -13,7 +13,6 @@ use super::{Case, Service};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     pub rate_per_second: f64,
-    /// The number of arrivals.
     pub count: u64,
 }
 

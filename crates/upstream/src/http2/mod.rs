@@ -162,7 +162,6 @@ impl<I: Io, O, E: Responding<I, O>> Conversation<I, O> for Connection<E> {
 }
 
 impl<E> Connection<E> {
-    /// Reads all received bytes.
     fn read<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, mut input: &[u8])
     where
         E: Responding<I, O>,
@@ -207,7 +206,6 @@ impl<E> Connection<E> {
         }
     }
 
-    /// Handles the end of a request.
     fn finish<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId)
     where
         E: Responding<I, O>,

@@ -16,13 +16,10 @@ pub(crate) enum Step {
     More,
     /// There is more to send, but not before this time, in nanoseconds by the monotonic clock.
     Later(u64),
-    /// Everything has been sent.
     Done,
-    /// The stream must be reset.
     Reset,
 }
 
-/// Sends the parts of one stream's response.
 pub(crate) struct Reply<'a> {
     server: &'a mut Server,
     heads: &'a mut Heads,

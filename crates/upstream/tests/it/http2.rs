@@ -13,7 +13,6 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_upstream::{Kind, LEDGER_PATH, Snapshot};
 
-/// Returns the output of curl with these additional arguments.
 fn curl(words: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["-sSk", "--max-time", "20"])
@@ -196,7 +195,6 @@ impl Own {
         id
     }
 
-    /// Waits until no request is pending.
     fn wait(&mut self) {
         while self.client.open_count() > 0 {
             self.turn();

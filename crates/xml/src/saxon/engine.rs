@@ -28,7 +28,6 @@ impl Engine {
         Ok((engine, doors))
     }
 
-    /// Returns the path of the socket that accepts connections.
     pub fn address(&self) -> &Path {
         &self.address
     }

@@ -15,7 +15,6 @@ use crate::process::Background;
 /// restarts.
 const REST: Duration = Duration::from_millis(50);
 
-/// A task of the maintenance thread.
 #[derive(Debug)]
 pub(super) enum Chore {
     /// The slot with this number has lost its helper.

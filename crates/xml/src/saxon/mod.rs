@@ -92,7 +92,6 @@ pub struct Order {
     pub saxon: Arc<Saxon>,
     /// The unique number of the order, which [`Engine::at_hand`] reports.
     pub number: u64,
-    /// The bytes to write to a connection.
     pub bytes: Vec<u8>,
 }
 

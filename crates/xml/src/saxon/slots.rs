@@ -42,7 +42,6 @@ impl Slot {
         lost.is_some()
     }
 
-    /// Stores a new helper.
     pub fn take(&self, helper: Helper) {
         *locked(&self.engine) = Some(Arc::clone(&helper.engine));
         *locked(&self.helper) = Some(helper);

@@ -6,7 +6,6 @@ use super::options::SoapAction;
 use super::wsdl::Api;
 use crate::document::Document;
 
-/// The SOAPAction values in the headers of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Headers {
     /// The value of the `SOAPAction` header, without quotes.

@@ -19,7 +19,6 @@ pub(crate) const VALIDATION: &str = "XSD validation failed";
 pub(crate) const ROUTING: &str = "XPath routing failed";
 pub(crate) const GENERAL: &str = "General process failed";
 
-/// The reason why a step failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub step: &'static str,

@@ -11,7 +11,6 @@ use crate::stylesheet::{Output, Parameters, Stylesheet};
 
 const EMPTY_NAMESPACE: &[u8] = b" xmlns=\"\"";
 
-/// The content of a message between two steps.
 pub(crate) struct Content<'a> {
     form: Form<'a>,
     limits: &'a Limits,

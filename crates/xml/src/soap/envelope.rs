@@ -2,10 +2,8 @@
 
 use crate::document::{Document, Node};
 
-/// The namespace of SOAP 1.1 envelopes.
 pub(crate) const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 
-/// The namespace of SOAP 1.2 envelopes.
 pub(crate) const SOAP_1_2: &str = "http://www.w3.org/2003/05/soap-envelope";
 
 /// The schema of SOAP 1.1 envelopes.

@@ -20,7 +20,6 @@ pub struct Fault {
     pub status: u16,
     pub content_type: &'static str,
     pub body: Vec<u8>,
-    /// The party that caused the failure.
     pub culprit: Culprit,
 }
 

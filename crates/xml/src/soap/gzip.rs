@@ -6,8 +6,6 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// Decompresses bytes.
-///
 /// # Errors
 /// Fails if the input is not gzip, ends too early, or decompresses to more than `bytes_max`.
 pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String> {

@@ -10,7 +10,6 @@ use crate::saxon::Saxon;
 /// A definition, given as text or by its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The text itself.
     Text(String),
     /// A location, to read from [`Files`](crate::Files).
     At(String),
@@ -44,9 +43,7 @@ pub enum SoapAction {
 /// A route that applies if the first node that `xpath` selects has the text `equals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The expression that selects the node.
     pub xpath: String,
-    /// The text that the node must have.
     pub equals: String,
 }
 
@@ -75,7 +72,6 @@ pub struct Options {
     pub ttl: Duration,
     /// True if faults contain details.
     pub is_verbose: bool,
-    /// The check of the SOAPAction of requests.
     pub soap_action: SoapAction,
     /// The routes of requests. The first one that matches applies.
     pub targets: Vec<Target>,
@@ -83,7 +79,6 @@ pub struct Options {
     pub namespaces: Vec<(String, String)>,
     /// True if a response with a status other than 200 becomes a fault without any XML processing.
     pub ignore_if_upstream_error: bool,
-    /// The limits on each message and on the work on it.
     pub limits: Limits,
 }
 

@@ -59,7 +59,7 @@ pub struct SoapPolicy {
     pub(super) options: Options,
     pub(super) parameters: Parameters,
     files: Arc<dyn Files + Send + Sync>,
-    /// Replaced as a whole. A message uses the definitions that were current when it arrived.
+    /// Replaced as a whole. A message uses the definitions that were current when its chain began.
     current: RwLock<Current>,
 }
 

@@ -18,7 +18,6 @@ use crate::saxon::{Made, Order, Unmade};
 /// The progress of a message.
 #[derive(Debug)]
 pub enum Progress {
-    /// The message has passed through its chain.
     Done(Passed),
     /// The message needs a transformation in another process, which the caller must order.
     /// [`super::SoapPolicy`] continues with the result.
@@ -35,7 +34,6 @@ pub struct Paused {
     is_gzip: bool,
 }
 
-/// The result of the steps.
 enum Walked<'a> {
     /// A transformation in another process is needed.
     Waits(Order),

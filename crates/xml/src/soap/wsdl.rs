@@ -18,7 +18,6 @@ const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 /// The maximum total number of WSDLs that one WSDL may import.
 const IMPORTS_MAX: usize = 100;
 
-/// A compiled WSDL or schema.
 #[derive(Debug)]
 pub(crate) struct Api {
     /// The schemas in order. A schema that cannot be compiled is replaced with the reasons.
@@ -89,7 +88,6 @@ pub(crate) struct Actions {
     soap12: Binding,
 }
 
-/// The SOAPActions for one version of SOAP.
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub by_operation: HashMap<String, Action>,
@@ -153,12 +151,10 @@ impl Actions {
     }
 }
 
-/// Reports whether the root element is a WSDL's.
 fn is_wsdl(root: Node<'_>) -> bool {
     matches!(root.name(), "definitions" | "description")
 }
 
-/// Reports whether the root element is a schema's.
 fn is_schema(root: Node<'_>) -> bool {
     root.is(SCHEMA, "schema")
 }

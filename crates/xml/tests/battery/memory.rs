@@ -36,7 +36,6 @@ impl Idle {
     }
 }
 
-/// Makes the allocator return freed memory to the system.
 fn trim() {
     // SAFETY: malloc_trim may be called at any time, by any thread.
     unsafe { malloc_trim(0) };

@@ -153,7 +153,6 @@ struct Search {
 }
 
 impl Search {
-    /// Returns the CPU time and the memory that a message takes.
     fn measure(&self, way: Way, bytes: &[u8]) -> (Duration, u64) {
         let mut time = Duration::ZERO;
         let growth = Idle::now().growth_of(|| {

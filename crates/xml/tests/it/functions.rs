@@ -72,7 +72,6 @@ fn characters_are_replaced_or_removed() {
         // The examples of XPath 1.0, section 4.2.
         ("bar", "abc", "ABC", "BAr"),
         ("--aaa--", "abc-", "ABC", "AAA"),
-        // Empty arguments.
         ("", "a", "b", ""),
         ("abc", "", "xyz", "abc"),
         ("abc", "", "", "abc"),

@@ -202,7 +202,6 @@ fn every_schema_is_tried_in_order() {
     );
 }
 
-/// Counts how often a definition is read.
 struct Counted(AtomicUsize, String);
 
 impl Files for Counted {

@@ -17,7 +17,6 @@ use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, Unmade
 const STYLESHEETS: u64 = 30;
 const DOCUMENTS: usize = 7;
 
-/// Templates that are added to a shallow copy.
 const TEMPLATES: [&str; 10] = [
     r#"<xsl:template match="*[count(*) gt 2]"><xsl:copy><xsl:for-each-group select="*" group-by="local-name()"><group name="{current-grouping-key()}" n="{count(current-group())}"><xsl:copy-of select="current-group()[1]"/></group></xsl:for-each-group></xsl:copy></xsl:template>"#,
     r#"<xsl:template match="text()[normalize-space()]"><xsl:analyze-string select="." regex="[0-9]+"><xsl:matching-substring><n>{.}</n></xsl:matching-substring><xsl:non-matching-substring>{upper-case(.)}</xsl:non-matching-substring></xsl:analyze-string></xsl:template>"#,

@@ -23,7 +23,6 @@ pub(crate) fn edit(plan: &Plan, text: &[u8], out: &mut Vec<u8>) -> Result<(), No
     is_whole.then_some(()).ok_or(NotJson)
 }
 
-/// Copies a document with its edits.
 struct Editor<'t, 'o> {
     text: &'t [u8],
     out: &'o mut Vec<u8>,
@@ -63,7 +62,8 @@ impl Editor<'_, '_> {
                 return Err(NotJson);
             }
             seen |= bit;
-            // If another member is renamed to this name, the existing member is removed.
+            // If another member is renamed to this name, the existing member is removed, unless it
+            // is renamed too.
             let is_replaced = before != 0 && replaced(plan, before, &name);
             let edit = place.map(|number| &plan.places[number].edit);
             if !is_replaced || matches!(edit, Some(Edit::Rename { .. })) {

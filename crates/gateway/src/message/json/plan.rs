@@ -45,8 +45,8 @@ pub(super) enum Edit {
 const PLACES_MAX: usize = 64;
 
 impl Plan {
-    /// Compiles the edits of one policy; refuses invalid pointers and edits that contradict each
-    /// other.
+    /// Compiles the edits of one policy. Refuses invalid pointers, edits that contradict each
+    /// other, and more than [`PLACES_MAX`] edits of one value.
     pub(crate) fn new(edits: &JsonEdits) -> Result<Self, Vec<ConfigError>> {
         let mut plan = Self::default();
         let json = |value: &Value| value.to_string().into_bytes();
@@ -108,7 +108,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the number of the place with that name.
     pub(super) fn number(&self, name: &[u8]) -> Option<usize> {
         let mut places = self.places.iter();
         places.position(|place| place.name.as_bytes() == name)

@@ -7,7 +7,6 @@ pub(super) const DEPTH_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson;
 
-/// Skips white space.
 pub(super) fn space(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
@@ -91,7 +90,7 @@ fn word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, NotJson> {
     is_there.then_some(at + word.len()).ok_or(NotJson)
 }
 
-/// The positions of a member of an object and of its parts.
+/// The positions of the parts of an object's member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     /// The name, with its quotes.
@@ -123,7 +122,6 @@ impl<'t> Parts<'t> {
         })
     }
 
-    /// Returns the positions of the next member of an object.
     pub(super) fn next_member(&mut self) -> Result<Option<Member>, NotJson> {
         let Some(start) = self.next_start(b'}')? else {
             return Ok(None);
@@ -138,7 +136,6 @@ impl<'t> Parts<'t> {
         }))
     }
 
-    /// Returns the range of the next item of an array.
     pub(super) fn next_item(&mut self) -> Result<Option<(usize, usize)>, NotJson> {
         let Some(start) = self.next_start(b']')? else {
             return Ok(None);

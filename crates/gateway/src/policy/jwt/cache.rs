@@ -12,7 +12,6 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::policy::credentials::equal_in_constant_time;
 
-/// The maximum number of tokens kept.
 const TOKENS_MAX: usize = 1024;
 
 /// The maximum time for which a verification is trusted, in nanoseconds.

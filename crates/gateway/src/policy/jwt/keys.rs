@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::token::Token;
 use crate::config::ConfigError;
 
-/// A key prepared for verification.
 #[derive(Debug)]
 pub(crate) struct Key {
     id: Option<String>,
@@ -24,7 +23,6 @@ enum Material {
     Rs256(RsaPublicKeyComponents<Vec<u8>>),
 }
 
-/// Prepares the keys of a policy.
 pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
     let written = policy.keys.iter().enumerate();
     let written = written

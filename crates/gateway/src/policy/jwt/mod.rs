@@ -25,12 +25,10 @@ pub(crate) struct Verifier {
     pub(crate) cache: usize,
 }
 
-/// The consumer and the remaining validity of a verified token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Good {
     /// The consumer whose name is the token's `sub`, if there is one.
     pub(crate) consumer: Option<u32>,
-    /// The time for which the token stays valid, in nanoseconds.
     pub(crate) left_ns: u64,
 }
 
@@ -97,7 +95,6 @@ impl Verifier {
     }
 }
 
-/// Returns the current time in seconds since 1970.
 fn unix_s() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs_f64()

@@ -57,7 +57,8 @@ impl Audience {
 }
 
 impl<'t> Token<'t> {
-    /// Splits a token into its parts; `None` if it is not shaped like a token.
+    /// Splits a token into its parts; `None` if it is malformed, longer than [`TOKEN_BYTES_MAX`],
+    /// or has the parameter `crit`.
     pub(crate) fn parse(token: &'t [u8]) -> Option<Self> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;

@@ -34,7 +34,6 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Returns the bytes held for a stream.
     pub(super) fn of(exchange: &Exchange) -> Self {
         Self {
             kept: exchange.kept_bytes(),
@@ -80,7 +79,6 @@ impl Multiplexed {
         self.held.is_behind(self.sent_unread(), limits)
     }
 
-    /// Reports whether too much is held.
     fn is_full(&self, limits: &Limits) -> bool {
         self.held.is_full(self.sent_unread(), limits)
     }

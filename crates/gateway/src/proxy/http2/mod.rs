@@ -1,9 +1,8 @@
 //! A client's HTTP/2 connection.
 //!
 //! Each stream is a [`Client`] whose connection is memory: it receives its request as HTTP/1.1, and
-//! its response is read as HTTP/1.1 and converted to frames. All other code is the same for both
-//! protocols. The cost is that the head of each request and of each response is written and parsed
-//! one extra time. Requests from HTTP/1.1 clients do not have this cost.
+//! its response is read as HTTP/1.1 and converted to frames. The same code thus handles requests of
+//! both protocols. The cost is that, over HTTP/2, each head is written and parsed one extra time.
 //!
 //! A stalled stream (its upstream accepts no more bytes, or the connection already holds too many)
 //! is paused by its own window; the others continue. The memory that a connection holds for its
@@ -27,10 +26,10 @@ use stream::Stream;
 /// The maximum number of concurrent requests on one connection.
 const STREAMS_MAX: u32 = 128;
 
-/// The number by which the requests that a client cancels, or causes the gateway to cancel, may
-/// exceed those that end normally. It equals the maximum number of requests in flight. Each
-/// canceled request may have opened a connection to an upstream, whose accept queue other clients
-/// also need.
+/// The budget for requests that a client cancels, or causes the gateway to cancel. Each request
+/// that ends normally refills it by one. The budget equals the maximum number of requests in
+/// flight. Each canceled request may have opened a connection to an upstream, whose accept queue
+/// other clients also need.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
 /// The maximum number of bytes that a client may send on a stream before they are processed.
@@ -44,7 +43,6 @@ const UNSENT_BYTES_MAX: usize = 64 * 1024;
 /// the frame.
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// A client's connection, with a [`Client`] for each stream.
 #[derive(Debug)]
 pub(crate) struct Multiplexed {
     id: ConnId,
@@ -56,12 +54,11 @@ pub(crate) struct Multiplexed {
     stirred: Vec<u32>,
     /// Slots that are waiting for queued bytes to be sent.
     crowded: Vec<u32>,
-    /// The bytes held for all streams.
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The number of body bytes that the client had received when its deadline started; `None`
-    /// unless the client leaves too much unread.
+    /// A lower bound on the body bytes that the kernel had taken when the client's deadline
+    /// started; `None` unless the client leaves too much unread.
     behind_at: Option<u64>,
     /// The buffer for the heads of responses.
     block: Block,
@@ -124,7 +121,6 @@ impl Multiplexed {
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
     }
 
-    /// Counts the pending requests as aborted.
     pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
         let pending = self.streams.iter().filter(|stream| stream.id.is_some());
         pending.for_each(|stream| stream.client.exchange.count_abandoned(core));
@@ -136,7 +132,6 @@ impl Multiplexed {
         streams.filter_map(|stream| stream.client.exchange.origin)
     }
 
-    /// Handles received bytes.
     pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if self.state == State::Open {
             self.read(core, bytes);
@@ -197,7 +192,6 @@ impl Multiplexed {
         }
     }
 
-    /// Runs an action on the client of a stream.
     pub(crate) fn with_stream<I: Io>(
         &mut self,
         slot: u32,
@@ -213,7 +207,6 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// Handles a finished send.
     pub(crate) fn sent<I: Io>(&mut self, core: &mut Core<I>, bytes: Vec<u8>) -> Fate {
         self.outbox.sent(bytes);
         self.stirred.append(&mut self.crowded);
@@ -230,7 +223,6 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// Handles the connection's own deadline.
     pub(crate) fn due<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let client_ref = ClientRef::from(self.id);
         if !self
@@ -269,7 +261,6 @@ impl Multiplexed {
         }
     }
 
-    /// Handles a deadline of a stream.
     pub(crate) fn stream_due<I: Io>(&mut self, slot: u32, core: &mut Core<I>) -> Fate {
         let stream = self.streams.get_mut(slot as usize);
         if let Some(idle) = stream.filter(|stream| stream.id.is_none()) {
@@ -286,7 +277,6 @@ impl Multiplexed {
         self.with_stream(slot, core, Client::due)
     }
 
-    /// Reports whether a request is in flight.
     fn is_busy(&self) -> bool {
         self.streams.iter().any(|stream| stream.id.is_some())
     }

@@ -24,7 +24,6 @@ pub(super) struct Stream {
     /// The head while it is unknown whether a body follows; otherwise a spare buffer.
     head: Vec<u8>,
     body: Option<Body>,
-    /// The last [`Fate`] that the client returned.
     pub(super) fate: Fate,
     /// The response's last byte was passed to the connection.
     pub(super) has_response_ended: bool,

@@ -9,7 +9,6 @@ use crate::frames::{
 };
 use crate::vector::{Expect, HIDDEN, Vector};
 
-/// The header block of a valid request.
 fn good_block() -> Vec<u8> {
     block(&[good(), vec![mark()]].concat())
 }
@@ -18,7 +17,6 @@ fn good_request() -> Vec<u8> {
     request(&[good(), vec![mark()]].concat())
 }
 
-/// The body of the valid request.
 fn body() -> Vec<u8> {
     data(b"hello", END_STREAM)
 }

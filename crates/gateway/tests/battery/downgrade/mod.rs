@@ -28,14 +28,12 @@ pub fn battery() -> Battery {
     Battery::of_one_route("HTTP/2 to HTTP/1.1", tables.concat(), frames::hear)
 }
 
-/// A field's name and value as bytes.
 type Field = (Vec<u8>, Vec<u8>);
 
 fn field(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Field {
     (name.into(), value.into())
 }
 
-/// The pseudo-header fields of a valid request.
 fn good() -> Vec<Field> {
     let fields = frames::request_fields("POST", "/v").into_iter();
     fields.map(|(name, value)| field(name, value)).collect()
@@ -72,7 +70,6 @@ fn without(name: &str) -> Vec<Field> {
     fields
 }
 
-/// The head of the vector's stream.
 fn head(fields: &[Field], flags: u8) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | flags, STREAM, &frames::block(fields))
 }

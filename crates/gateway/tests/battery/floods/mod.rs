@@ -28,7 +28,6 @@ const CPU_MAX: Duration = Duration::from_secs(3);
 /// The maximum growth of the gateway's peak memory during one flood, in bytes.
 const MEMORY_MAX: u64 = 64 << 20;
 
-/// One flood and its expected result.
 struct Flood {
     name: &'static str,
     /// Returns how the flood ended, or a description of the failure.
@@ -45,7 +44,6 @@ enum End {
     Served,
 }
 
-/// The permitted outcomes of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Cut,
@@ -63,7 +61,6 @@ pub fn run() -> Tally {
     all
 }
 
-/// Runs all floods, one after another.
 fn lane(backend: Backend) -> Tally {
     let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
     let config = json!({
@@ -93,7 +90,6 @@ fn lane(backend: Backend) -> Tally {
     tally
 }
 
-/// The size of the long response in bytes.
 const LARGE_BYTES: usize = 4 << 20;
 
 fn response(request: &Request) -> Vec<u8> {
@@ -158,7 +154,6 @@ fn judge(flood: &Flood, end: End, cpu: Duration, grown_bytes: u64) -> Verdict {
     }
 }
 
-/// Opens a connection for a flood.
 fn open(address: SocketAddr) -> Result<TcpStream, String> {
     connect(address).ok_or_else(|| "no connection".into())
 }

@@ -62,7 +62,6 @@ const SIZES: &[(&str, Fate)] = &[
 /// Line endings after a chunk size. Only the first one is valid.
 const LINE_ENDS: [&str; 5] = ["\r\n", "\n", "\r", "\r\r\n", "\n\r"];
 
-/// Every size with every line ending.
 pub fn sizes() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (size, fate) in SIZES {

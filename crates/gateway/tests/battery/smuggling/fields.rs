@@ -10,7 +10,6 @@ const ODD: [u8; 24] = [
     b'-', b':', b';', b'_', 0x7f, 0x80, 0x85, 0xa0, 0xff,
 ];
 
-/// The verdict on a byte at one position of a field line.
 type Rule = fn(u8) -> Fate;
 
 /// The verdict on a byte in a name: the result is a different name, or not a name.
@@ -69,8 +68,8 @@ fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
     parts.join(&byte)
 }
 
-/// Messages with a valid framing field and a mutation of the other one. If the mutation still
-/// counts as that field, the message contradicts itself.
+/// Messages with a valid framing field and a mutation of the other one. If a reader still takes the
+/// mutation for that field, the message contradicts itself.
 pub fn mutations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     let hidden = format!("0\r\n\r\n{HIDDEN}");

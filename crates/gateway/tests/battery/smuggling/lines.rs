@@ -248,13 +248,12 @@ pub fn hosts() -> Vec<Vector> {
     }
     for (lines, fate) in HOST_LINES {
         vectors.push(begun("GET /v HTTP/1.1", lines, fate.with(b"")));
-        // The host in an absolute-form target does not replace the Host field (RFC 9112 3.2.2).
+        // A request with an absolute-form target needs a valid Host field too (RFC 9112 3.2).
         vectors.push(begun("GET http://g/v HTTP/1.1", lines, fate.with(b"")));
     }
     vectors
 }
 
-/// The verdict on a target.
 enum Way {
     /// The target is forwarded unchanged.
     As(&'static str),

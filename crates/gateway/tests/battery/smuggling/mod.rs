@@ -37,7 +37,6 @@ fn post(name: impl Into<String>, lines: &[u8], body: &[u8], expect: Expect) -> V
     Vector::new(name, bytes, expect)
 }
 
-/// The verdict on an entry of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Passed,

@@ -56,7 +56,6 @@ pub fn battery() -> Battery {
     }
 }
 
-/// The expected decision on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     In,

@@ -121,7 +121,6 @@ pub fn gateway_with(
     serve(backend, &config)
 }
 
-/// Starts a gateway with this configuration.
 pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     let config = GatewayConfig::parse(&config.to_string()).unwrap();
     Server::start(move |stop, sender| {
@@ -160,7 +159,6 @@ pub fn while_serving(
     })
 }
 
-/// Returns one route that matches all paths.
 pub fn all() -> Value {
     json!([{"name": "all", "path": "/", "upstream": "origin"}])
 }

@@ -77,7 +77,6 @@ impl Reader {
         self.frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
     }
 
-    /// Sends a request on a stream.
     pub fn get(&mut self, stream: u32, path: &str) {
         self.get_all(stream, 1, path);
     }

@@ -6,7 +6,7 @@ use super::{HpackError, huffman, integer};
 use crate::http2::fields::{FieldKind, Fields};
 use crate::http2::settings::TABLE_BYTES_INITIAL;
 
-/// Converts header blocks to fields. Each direction of a connection has its own decoder.
+/// Converts the header blocks of one direction of a connection to fields.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
@@ -55,7 +55,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes the fields of a block. Returns whether the block changed the table.
+    /// Returns whether the block changed the table.
     fn decode_fields(&mut self, block: &[u8], fields: &mut Fields) -> Result<bool, HpackError> {
         let mut rest = block;
         let mut changes_table = self.update_sizes(&mut rest)?;

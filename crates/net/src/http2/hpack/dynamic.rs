@@ -15,7 +15,6 @@ pub(crate) struct DynamicTable {
     entries: VecDeque<Entry>,
     /// The size of the entries, computed as in RFC 7541 4.1.
     pub(crate) size: usize,
-    /// The maximum of `size`.
     pub(crate) size_max: usize,
 }
 

@@ -136,7 +136,6 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
     table
 }
 
-/// Appends the decoded `input` to `out`.
 pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let mut bits = Bits { next: 0, count: 0 };
     let mut at = out.len();
@@ -254,7 +253,6 @@ pub(crate) fn encoded_len(input: &[u8]) -> usize {
     bits.div_ceil(8)
 }
 
-/// Appends the encoded `input` to `out`.
 pub(crate) fn encode(input: &[u8], out: &mut Vec<u8>) {
     let mut bits = 0_u64;
     let mut count = 0_u32;

@@ -132,7 +132,6 @@ fn fragments() -> impl Strategy<Value = Vec<u8>> {
     vec(fragment, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-/// Splits the bytes at the given indices.
 fn split<'b>(bytes: &'b [u8], cuts: &[Index]) -> Vec<&'b [u8]> {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     ends.push(bytes.len());

@@ -65,7 +65,7 @@ fn length_of_a_request_body() {
             "Content-Length: 99999999999999999999999\r\n",
             Err(ContentLength),
         ),
-        // 6.3 item 4, 7: the name `chunked` is case-insensitive.
+        // 6.3 item 4 and section 7: the name `chunked` is case-insensitive.
         ("Transfer-Encoding: chunked\r\n", Ok(Chunked)),
         ("transfer-encoding:\tCHUNKED \r\n", Ok(Chunked)),
         // 6.1: the server responds with 501 to a coding that it does not know.

@@ -18,7 +18,6 @@ fn usual() -> (End<Client>, End<Server>) {
     pair(Settings::default(), Limits::default())
 }
 
-/// Returns the bytes of a stream's body.
 fn body_of(said: &[Said], number: u32) -> Vec<u8> {
     let bodies = said.iter().filter_map(|said| match said {
         Said::Body(stream, bytes) if *stream == number => Some(&bytes[..]),

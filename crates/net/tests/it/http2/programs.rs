@@ -95,12 +95,11 @@ fn path_with_daemons() -> String {
     format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
-/// Returns a body that is larger than any frame, and larger than any window except our own.
+/// Returns a body of 1 MB, which takes many frames.
 fn large() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at / 3) as u8).collect()
 }
 
-/// The outcome of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Response {
     status: u16,
@@ -109,7 +108,6 @@ struct Response {
     complete: bool,
 }
 
-/// A client over a real socket.
 struct Connection {
     stream: UnixStream,
     client: Client,

@@ -175,12 +175,10 @@ impl<C: Connection> End<C> {
         }
     }
 
-    /// The events since the last call.
     pub(super) fn take_said(&mut self) -> Vec<Said> {
         std::mem::take(&mut self.said)
     }
 
-    /// The bytes written since the last call.
     pub(super) fn take_out(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
@@ -198,7 +196,6 @@ pub(super) fn carry(
     }
 }
 
-/// Feeds `bytes` in pieces.
 pub(super) fn deliver<C: Connection>(
     mut bytes: &[u8],
     to: &mut End<C>,

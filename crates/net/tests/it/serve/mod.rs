@@ -15,7 +15,6 @@ pub const GREETING: &[u8] = b"hello over HTTP/2\n";
 /// Only the beginning of longer bodies is sent back.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The server, which runs until it is stopped.
 pub struct Serve<'s, F> {
     /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,

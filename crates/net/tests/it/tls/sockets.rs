@@ -94,7 +94,6 @@ fn serve<S: Serve + Copy>(side: S, client: fn(SocketAddr, ClientContext)) {
     }
 }
 
-/// The behavior of a server in a test.
 trait Serve {
     fn serve<I: Io>(self, io: &mut I, conn: ConnId);
 }
@@ -289,8 +288,8 @@ impl Drop for OpenSsl {
     }
 }
 
-/// Sends one request to OpenSSL's server over our loop; returns the response, and whether a session
-/// was resumed.
+/// Sends one request to OpenSSL's server over our loop; returns the TLS version, whether a session
+/// was resumed, and the response.
 struct Ask<'a> {
     port: u16,
     context: &'a ClientContext,

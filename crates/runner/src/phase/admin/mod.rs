@@ -29,7 +29,6 @@ const ROUNDS_TIME_MAX: Duration = Duration::from_secs(60);
 const QUICK_ROUNDS_TIME_MAX: Duration = Duration::from_secs(10);
 /// The maximum time until a change takes effect.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The wait before the next request.
 const ASK_EVERY: Duration = Duration::from_millis(1);
 /// The interval between checks for an interrupt while waiting for a response.
 const SLICE: Duration = Duration::from_millis(50);
@@ -124,7 +123,6 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     failed.into_iter().chain(unmade).collect()
 }
 
-/// Calls an admin interface, and observes the effects.
 struct Speaker<'a> {
     rounds: &'a AdminRounds,
     calls: &'a AdminCalls,
@@ -192,7 +190,7 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
     };
     let mut bytes = Vec::new();
     // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy accepts
-    // only this host.
+    // this host.
     let fields: [(&str, &[u8]); 2] = [
         ("Host", b"127.0.0.1"),
         ("Content-Type", b"application/json"),

@@ -15,7 +15,6 @@ use crate::phase::watch::Shared;
 /// The maximum sleep between checks for the end of the load.
 const NAP_NS: u64 = 20_000_000;
 
-/// The calls that are made to an admin interface during a phase.
 pub(crate) struct Calling<'a> {
     calls: AdminCalls,
     /// The number of the scenario's routes, not counting the one that the calls change.

@@ -12,7 +12,6 @@ use crate::error::RunnerError;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
-/// The extension of all files in a library.
 const EXTENSION: &str = "yaml";
 /// The maximum depth of folders below an overlay directory, which limits the search in a large
 /// unrelated directory.
@@ -60,7 +59,6 @@ pub(super) fn names<T: Document>(
     Ok(names)
 }
 
-/// The text of an embedded file.
 pub(super) fn embedded_text(path: &Path) -> &'static str {
     let file = EMBEDDED.get_file(path);
     let text = file.and_then(include_dir::File::contents_utf8);

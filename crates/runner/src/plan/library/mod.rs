@@ -30,20 +30,18 @@ pub struct Library {
 pub enum Source {
     /// Embedded in this program under this path.
     Embedded(PathBuf),
-    /// A file in the file system.
     File(PathBuf),
 }
 
 impl Source {
-    /// The path, in this program or in the file system.
     pub fn path(&self) -> &Path {
         match self {
             Self::Embedded(path) | Self::File(path) => path,
         }
     }
 
-    /// The folder that contains the file: in the repository if the file is embedded, otherwise in
-    /// the file system.
+    /// The folder that contains the file. For an embedded file, it is relative to the repository's
+    /// folder `scenarios`.
     pub fn folder(&self) -> String {
         let folder = self.path().parent().unwrap_or(Path::new(""));
         folder.display().to_string()
@@ -274,7 +272,6 @@ impl Library {
         Err(unknown("suite or scenario", word, &known))
     }
 
-    /// All documents of a kind, ordered by name.
     fn all<T: Document>(&self) -> Result<Vec<Listed<T>>, RunnerError> {
         let mut all = Vec::new();
         for (name, place) in self.names::<T>()? {

@@ -15,12 +15,10 @@ struct Truth {
     disturbed: f64,
 }
 
-/// The result of a search, compared with the true rates.
 struct Covered {
     /// True if the interval of the sustained rate contains the true rate; `None` if the search
     /// found no sustained rate.
     sustained: Option<bool>,
-    /// True if the interval of the half rate contains the true rate.
     half: bool,
     steps: usize,
 }
@@ -34,7 +32,6 @@ pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
 const MIDDLE: f64 = 20_000.0;
 
 impl Truth {
-    /// Finds the sustained rate by bisection on the law.
     fn sustained(&self) -> f64 {
         let (mut low, mut high) = (0.0, 2.0);
         for _ in 0..60 {
@@ -93,9 +90,9 @@ impl Truth {
     }
 }
 
-/// The widths of the law.
+/// The values of [`Truth::steps`].
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
-/// The standard deviations of the processes' middles.
+/// The values of [`Truth::processes`].
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
 /// Shares of runs: those that find a sustained rate (`sustaining`), those of them whose interval
@@ -106,7 +103,7 @@ struct Coverage {
     half: f64,
 }
 
-/// Returns the mean coverage over all laws.
+/// Returns the mean coverage over all combinations of [`STEPS`] and [`PROCESSES`].
 fn coverage(runs: u64) -> Coverage {
     let laws = STEPS.iter().flat_map(|steps| {
         PROCESSES.iter().map(|processes| Truth {

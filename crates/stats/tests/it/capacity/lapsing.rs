@@ -8,23 +8,19 @@ const MIDDLE: f64 = 20_000.0;
 /// The rates, as shares of saturation, that the first repeat of a run also measures.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
-/// The behavior of a gateway.
 #[derive(Clone, Copy)]
 struct Law {
     /// The width of the steps' curve, as a share of the rate.
     width: f64,
-    /// The share of steps that miss regardless of the rate.
     lapses: f64,
 }
 
 /// The conclusion of a search for a rate that holds with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Said {
-    /// No rate is sustained.
     Refused,
     /// A rate is sustained, unless the true share of lapses is too large.
     Doubted,
-    /// A rate is sustained.
     Sustained,
 }
 

@@ -14,12 +14,10 @@ const SERVICE_PER_SECOND: f64 = 2_000.0;
 /// 600 µs at 20,000 requests/s.
 const SLO_S: f64 = 12.0 / SERVICE_PER_SECOND;
 
-/// The command's default step length.
+/// The default step length of `gatebench capacity`.
 const STEP_S: f64 = 4.0;
-/// The command's default warm-up of a step.
 const WARM_UP_S: f64 = 1.0;
 
-/// The share of steps that are disturbed, regardless of their outcome.
 const DISTURBED: f64 = 0.3;
 
 /// Simulates requests that arrive as a Poisson process and are served one at a time, with

@@ -1,10 +1,10 @@
 //! Tests series that are examined every night.
+
 use super::*;
 use gatebench_stats::change_points::watch;
 
 const NIGHTS: usize = 60;
 
-/// The number of series in one history.
 const SERIES: f64 = 20.0;
 
 /// A function that returns noise with standard deviation 1 for a number of nights.

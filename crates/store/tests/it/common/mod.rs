@@ -81,7 +81,6 @@ pub fn interval(second: u64, values: &[u64]) -> TaggedInterval {
     }
 }
 
-/// A run with one finished trial.
 pub fn run_with_a_trial() -> (TempDir, RunWriter) {
     let dir = TempDir::new().unwrap();
     let writer = RunWriter::create(dir.path(), manifest()).unwrap();

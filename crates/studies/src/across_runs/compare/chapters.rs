@@ -246,7 +246,8 @@ fn runs(found: &CompareFindings) -> Chapter {
     Chapter::new("runs", "Runs", vec![card])
 }
 
-/// The names of the runs, as `CANDIDATE against BASELINE`.
+/// The title: `CANDIDATE against BASELINE`, or in [`CompareMode::Runs`] `CANDIDATE against a
+/// baseline of N`.
 fn title(found: &CompareFindings) -> String {
     let baseline: Vec<&str> = found.baseline.iter().map(|run| run.name.as_str()).collect();
     let against = match (found.mode, baseline.as_slice()) {
@@ -266,8 +267,9 @@ fn explanation(mode: CompareMode) -> &'static str {
         }
         CompareMode::Runs => {
             "Candidate ÷ the baseline's mean. The width of the interval reflects the differences \
-             among the baseline's runs: without a change, it excludes 1 in fewer than 5 of 100 \
-             runs (prediction interval, widened for the number of comparisons)."
+             among the baseline's runs: without a change, fewer than 5 of 100 runs have an \
+             interval that excludes 1 (prediction interval, widened for the number of \
+             comparisons)."
         }
     }
 }

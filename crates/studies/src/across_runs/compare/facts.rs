@@ -10,12 +10,10 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 /// A run, judged against a baseline of one or several runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFindings {
-    /// The judged run.
     pub candidate: RunLine,
     /// The runs of the baseline that can be compared with the candidate, in the order in which the
     /// user named them; all runs of the baseline if none can.
     pub baseline: Vec<RunLine>,
-    /// The kind of baseline: one run or several.
     pub mode: CompareMode,
     /// The metric that decides.
     pub metric: Metric,
@@ -45,9 +43,8 @@ pub enum CompareMode {
 /// Identifies one of the compared runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
-    /// The run's directory, as the user wrote it.
+    /// The run's directory: the path that the user wrote, or the name in the folder of runs.
     pub name: String,
-    /// Name of the suite.
     pub suite: String,
     /// Start of the run.
     pub created: Timestamp,
@@ -60,7 +57,6 @@ pub struct RunLine {
 /// A difference between the runs other than in their figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
-    /// The consequence of the difference for the comparison.
     pub weight: Weight,
     /// The property that differs, such as `version of nginx`.
     pub what: String,
@@ -87,7 +83,8 @@ pub enum Weight {
     Noted,
 }
 
-/// The kind of control: a cell that is not judged, but shows whether the machine changed.
+/// The kind of control: a cell that shows whether the machine changed. A control is judged only if
+/// it is an unchanged gateway and no gateway was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
@@ -104,7 +101,7 @@ pub struct Place {
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
-    /// The kind of control; none if the gateway is judged.
+    /// The kind of control; none if the gateway is the subject of the comparison.
     pub control: Option<Control>,
     pub phase: String,
     /// The load: `64 connections`, `5,000 requests/s`.
@@ -113,7 +110,6 @@ pub struct Place {
     pub metric: Metric,
     /// Unit of the estimates.
     pub unit: Unit,
-    /// The direction of improvement.
     pub direction: Direction,
     /// True for the metric that decides.
     pub primary: bool,
@@ -132,7 +128,6 @@ pub struct CellFindings {
     pub baseline: Estimate,
     /// The worse validity of the two sides.
     pub validity: Validity,
-    /// Ratio, interval and verdict.
     pub result: Comparison,
     /// The comparison as a complete sentence.
     pub text: String,

@@ -46,8 +46,8 @@ pub fn compare(
 }
 
 /// Compares a run with several others. A run of the baseline is left out, and named, if it differs
-/// from the candidate in the machine, the load generator, the accounting of CPU time or the number
-/// of the gateway's cores.
+/// from the candidate in the machine, the load generator, the number of the gateway's cores or the
+/// recorded accounting of CPU time.
 pub fn compare_with_baseline(
     baseline: &[RunSummary],
     candidate: &RunSummary,

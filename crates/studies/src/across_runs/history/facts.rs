@@ -25,7 +25,6 @@ pub struct HistoryRun {
     pub dir: String,
     /// Start of the run.
     pub created: Timestamp,
-    /// Name of the suite.
     pub suite: String,
     /// The version of gatebench that measured the run.
     pub gatebench: String,
@@ -44,9 +43,7 @@ pub struct SeriesFindings {
     /// The load: `64 connections`, `5,000 requests/s`.
     pub load: String,
     pub metric: Metric,
-    /// Unit of all values.
     pub unit: Unit,
-    /// The direction of improvement.
     pub direction: Direction,
     /// A digest of the machine, load, scenario, load generator, size of the gateway and unusual
     /// accounting of CPU time. All points of a series have the same digest.
@@ -55,7 +52,6 @@ pub struct SeriesFindings {
     pub points: Vec<SeriesPoint>,
     /// True if the series is long enough to detect a change.
     pub searched: bool,
-    /// The changes in the level of the series.
     pub changes: Vec<SeriesChange>,
 }
 
@@ -98,7 +94,7 @@ pub struct SeriesChange {
     pub after: f64,
     /// Ratio of the two means, without the direct variant's change.
     pub net: f64,
-    /// The share of random orders of the runs that show a change of at least this size.
+    /// The estimated share of random orders of the runs that show a change of at least this size.
     pub p: f64,
     /// Directory of the run that completed the looks required to report the change.
     pub told_with: String,

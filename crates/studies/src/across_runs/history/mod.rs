@@ -209,8 +209,7 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
-        // A run without a usable block has no value; a sentence names it if its gateway spoiled
-        // blocks.
+        // A cell without a usable block has no value; `spoiled` names its run.
         for cell in entry.cells.iter().filter(|cell| cell.blocks > 0) {
             let metric: Option<Metric> = of_word(&cell.metric);
             let unit: Option<Unit> = of_word(&cell.unit);
@@ -268,9 +267,9 @@ struct Searched<'a> {
     control: Option<Vec<f64>>,
 }
 
-/// Finds the changes in the logarithms of a series, so that a rise and a fall by the same factor
-/// count equally. The more series are searched, the stronger the evidence for a reported change
-/// must be.
+/// Finds the changes in the logarithms of a series, in which a rise and a fall by the same factor
+/// have the same size. The more series are searched, the stronger the evidence for a reported
+/// change must be.
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);

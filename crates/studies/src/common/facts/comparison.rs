@@ -9,29 +9,27 @@ use super::{Metric, PhaseKind, ScenarioFindings, SpoiledBlocks};
 /// Two gateways compared on one metric, block by block.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonFindings {
-    /// Label of the judged variant, which is the first of the two in the plan.
+    /// Label of the judged variant: the first of the two in the plan.
     pub candidate: String,
-    /// Label of the variant that the candidate is compared with.
     pub baseline: String,
     pub phase: String,
     pub kind: PhaseKind,
     pub metric: Metric,
     /// True for the metric that decides: CPU per request, unless an A/B test chooses another one.
     pub primary: bool,
-    /// The direction of improvement.
     pub direction: Direction,
     /// The smallest effect that matters: 0.02 is two percent in either direction.
     pub smallest_effect: f64,
     /// Blocks in which both sides have a value that is not invalid.
     pub blocks: Vec<u32>,
-    /// Worst validity among these blocks; `Invalid` if there are none.
+    /// Worst validity among these blocks; `Invalid` if there are none. In an A/B test, blocks that
+    /// lack one of the two baseline processes count too.
     pub validity: Validity,
     /// Blocks without a value that count against the side that spoiled them.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
-    /// Ratio, interval and verdict.
     pub result: Comparison,
-    /// The comparison as a complete sentence.
+    /// The comparison as a sentence, followed by another one if a side spoiled blocks.
     pub text: String,
 }
 

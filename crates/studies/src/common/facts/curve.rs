@@ -8,14 +8,11 @@ use super::PhaseKind;
 /// A percentile curve, up to its trusted percentile.
 #[derive(Clone, Debug, Serialize)]
 pub struct PercentileCurve {
-    /// Label of the variant.
     pub variant: String,
     pub phase: String,
-    /// The kind of the phase. Reports label the curves of a closed phase as latency at saturation.
     pub kind: PhaseKind,
-    /// The metric that is plotted.
     pub metric: CurveMetric,
-    /// The title of the curve in a legend.
+    /// The title in a legend: `nginx, added`.
     pub label: String,
     /// The number of values in the merged histogram.
     pub samples: u64,
@@ -25,7 +22,7 @@ pub struct PercentileCurve {
     pub blocks: Vec<u32>,
     /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Points in ascending order.
+    /// Points by ascending percentile.
     pub points: Vec<CurvePoint>,
 }
 
@@ -62,6 +59,6 @@ impl CurveMetric {
 pub struct CurvePoint {
     /// The percentile, from 0 to 100.
     pub percentile: f64,
-    /// Value at this percentile.
+    /// The value of the metric at this percentile; for [`CurveMetric::Lateness`], a lateness.
     pub latency_ns: u64,
 }

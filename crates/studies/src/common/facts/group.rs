@@ -13,13 +13,11 @@ use super::ScenarioFindings;
 pub struct GroupFindings {
     pub group: String,
     pub phase: String,
-    /// Label of the variant.
     pub variant: String,
     /// The group's share of the phase's load, as text: `16 connections`.
     pub load: String,
     /// The number of completed trials that include the group.
     pub trials: u32,
-    /// The figures of the group's requests.
     pub figures: PartFigures,
     /// Arrivals that were never sent, over all trials.
     pub dropped: u64,
@@ -37,11 +35,8 @@ pub struct PartFigures {
     pub errors: u64,
     /// Responses that failed at least one check.
     pub checks_failed: u64,
-    /// Mean response time, in nanoseconds.
     pub response_mean_ns: PartEstimate,
-    /// Median response time, in nanoseconds.
     pub response_p50_ns: PartEstimate,
-    /// 99th percentile of the response time, in nanoseconds.
     pub response_p99_ns: PartEstimate,
 }
 
@@ -59,9 +54,7 @@ pub struct PartEstimate {
 #[derive(Clone, Debug, Serialize)]
 pub struct SlowestRoutes {
     pub phase: String,
-    /// Label of the variant.
     pub variant: String,
-    /// The figure that ranks the routes.
     pub by: Slowness,
     /// The number of all routes, including those that are not listed.
     pub total: usize,
@@ -69,15 +62,13 @@ pub struct SlowestRoutes {
     pub routes: Vec<RouteFindings>,
 }
 
-/// The figure that ranks routes: the first one in this list that all routes have, or else the mean.
+/// The statistic of the response time that ranks routes: the first one in this list that all routes
+/// have, or else the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {
-    /// 99th percentile of the response time.
     P99,
-    /// Median of the response time.
     P50,
-    /// Mean of the response time.
     Mean,
 }
 
@@ -87,8 +78,7 @@ pub struct RouteFindings {
     pub group: String,
     /// Name of the request.
     pub route: String,
-    /// The figures of the route's requests. The times include the waiting times of requests without
-    /// a response.
+    /// The times include the waiting times of requests without a response.
     pub figures: PartFigures,
 }
 
@@ -96,9 +86,8 @@ pub struct RouteFindings {
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalResults {
     pub phase: String,
-    /// Label of the variant.
     pub variant: String,
-    /// Name of the load generator.
+    /// Name of the load generator: `k6`.
     pub engine: String,
     /// Trials for which the load generator printed figures of the phase.
     pub trials: u32,
@@ -117,16 +106,15 @@ pub struct ExternalResults {
 pub struct ExternalCheckResult {
     /// The name, preceded by the groups that contain the check: `login › ok`.
     pub name: String,
-    /// The number of times that the check passed; none if the load generator counts only failures.
+    /// None if the load generator counts only failures.
     pub passed: Option<u64>,
-    /// The number of times that the check failed.
     pub failed: u64,
 }
 
 /// A threshold of a user's script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExternalThresholdResult {
-    /// The threshold as it is written in the script.
+    /// The threshold as written in the script.
     pub name: String,
     /// Trials in which the threshold was met.
     pub held: u32,

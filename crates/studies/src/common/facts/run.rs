@@ -1,4 +1,4 @@
-//! General facts about the run, its trials on disk with their timelines, and the missing and failed
+//! General facts about a run, its trials on disk with their timelines, and the missing and failed
 //! trials.
 
 use gatebench_model::Placement;
@@ -11,7 +11,6 @@ use super::{PhaseKind, Reason};
 /// General facts about the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFacts {
-    /// Name of the suite.
     pub suite: String,
     pub title: String,
     /// Start of the run.
@@ -28,22 +27,19 @@ pub struct RunFacts {
     pub blocks_planned: u32,
     /// Blocks in which every trial ended without being interrupted.
     pub blocks_complete: u32,
-    /// The number of trials in the plan.
     pub trials_planned: u32,
     /// Trials on disk, including failed, unsupported and interrupted ones.
     pub trials_finished: u32,
-    /// The cores of each component.
     pub placement: Placement,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,
-    /// The gateways, in the order of the plan's variants.
+    /// In the order of the plan's variants.
     pub gateways: Vec<GatewayLine>,
 }
 
 /// A gateway of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayLine {
-    /// Label of the variant.
     pub variant: String,
     /// The name to display.
     pub title: String,
@@ -67,10 +63,9 @@ pub struct TrialFindings {
     pub variant: String,
     /// The trial's folder in the run directory, such as `trials/0001-proxy-json-nginx-b1`.
     pub folder: String,
-    /// Start of the trial.
     pub started: Timestamp,
     pub duration_ns: u64,
-    /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
+    /// `completed`, `not supported`, `failed` or `interrupted`.
     pub outcome: String,
     /// The worst validity among the reasons, except those against loads at shares of saturation.
     pub validity: Validity,
@@ -89,11 +84,11 @@ pub struct TimelinePhase {
     pub kind: PhaseKind,
     /// The start of the measurement, relative to the start of the trial.
     pub began_ns: u64,
-    /// Seconds in order.
     pub seconds: Vec<TimelineSecond>,
 }
 
-/// A second of a phase. Values that were not sampled are none.
+/// A second of a phase. The percentiles are `None` if there are too few responses, and a
+/// component's usage is `None` if the component was not sampled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimelineSecond {
     /// Second of the measurement, from 0.
@@ -102,17 +97,12 @@ pub struct TimelineSecond {
     pub completed: u64,
     /// Requests that got no response in the second, and responses that failed a check.
     pub failed: u64,
-    /// Median response time.
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the response time.
     pub response_p99_ns: Option<u64>,
-    /// Cores that the gateway kept busy.
+    /// The number of cores that the gateway kept busy.
     pub gateway_cores: Option<f64>,
-    /// Anonymous resident memory of the gateway.
     pub gateway_rss_anon_bytes: Option<u64>,
-    /// Cores that the load generator kept busy.
     pub engine_cores: Option<f64>,
-    /// Cores that the upstream kept busy.
     pub upstream_cores: Option<f64>,
 }
 
@@ -134,9 +124,7 @@ pub struct Failure {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
-    /// The culprit, as text.
     pub culprit: String,
-    /// The cause of the failure.
     pub reason: String,
     pub remedy: String,
     /// The phase in which the trial failed; none if it failed before or after the loads.

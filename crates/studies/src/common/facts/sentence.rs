@@ -9,9 +9,7 @@ use super::Metric;
 /// A statement about a variant, a scenario or the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sentence {
-    /// The sentence, with its final period.
     pub text: String,
-    /// The severity of the statement.
     pub tone: Tone,
     /// The scenario that the sentence concerns; none for the whole run.
     pub scenario: Option<String>,
@@ -57,7 +55,6 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The tone of the sentence that states the decision.
     pub(crate) fn tone(self) -> Tone {
         match self {
             Self::Fine => Tone::Plain,
@@ -80,15 +77,16 @@ impl Decision {
 /// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScenarioSummary {
-    /// The figures, in the order of the columns.
     pub columns: Vec<SummaryColumn>,
-    /// Labels of the variants, the gateway that costs least first.
+    /// Labels of the variants: the gateways by cost, the cheapest first, and then the direct
+    /// variant.
     pub order: Vec<String>,
-    /// States which gateway costs least and by how much, or why this is undecided.
+    /// States which gateway costs least and by how much, if this can be shown.
     pub meaning: String,
-    /// A caution if it is undecided which gateway costs least.
+    /// Plain if [`Self::meaning`] names the best gateway by verdicts or the only gateway; otherwise
+    /// a caution.
     pub tone: Tone,
-    /// The basis of [`Self::meaning`], and the limits of the figures.
+    /// States the number of blocks, whether they permit verdicts, and what limits the figures.
     pub trust: String,
 }
 
@@ -96,9 +94,8 @@ pub struct ScenarioSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryColumn {
     pub metric: Metric,
-    /// Name of the phase in which the figure was measured.
+    /// The phase in which the figure was measured.
     pub phase: String,
-    /// The gateway that is better than every other one according to the verdicts; none if there is
-    /// no such gateway.
+    /// The gateway that is better than every other one according to the verdicts, if there is one.
     pub best: Option<String>,
 }

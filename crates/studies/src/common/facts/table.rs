@@ -36,24 +36,24 @@ pub struct ScenarioFindings {
     /// variant.
     #[serde(rename = "told")]
     pub external_results: Vec<ExternalResults>,
-    /// The facts about the traffic on the wire, for each measured variant except the null gateway.
+    /// The facts about the traffic on the wire, for each variant that recorded any, except the null
+    /// gateway.
     pub wire: Vec<WireFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
-    /// Every pair of gateways on every metric that can be compared, the primary one first; empty if
-    /// the run has too few blocks for a verdict.
+    /// The pairs of gateways (in an A/B test, only those of the test) on every metric that can be
+    /// compared, the primary one first. Empty if the run has too few blocks for a verdict.
     pub comparisons: Vec<ComparisonFindings>,
-    /// The findings of this scenario: some of the headlines, and further sentences.
+    /// The findings of this scenario as sentences; some or all of them are also headlines.
     pub sentences: Vec<Sentence>,
 }
 
 /// A load as text.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseLine {
-    /// Name of the phase.
     pub name: String,
     pub kind: PhaseKind,
-    /// The load and its duration: `64 connections, 10s` or `5,000 requests/s, 10s`.
+    /// The load with its changes, failures and duration: `64 connections, reload at 3s, 10s`.
     pub label: String,
 }
 
@@ -61,37 +61,32 @@ pub struct PhaseLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// The response to the previous request. This load measures capacity.
+    /// A connection sends the next request when it has received a response. Measures capacity.
     Closed,
-    /// A user who has thought about the previous response. This load measures the work that a given
-    /// number of such users causes.
+    /// Like [`Self::Closed`], but with a think time after each response. Measures the work that a
+    /// given number of users causes.
     Paced,
-    /// The clock. This load measures latency.
+    /// Requests are sent on a schedule, regardless of responses. Measures latency.
     Open,
-    /// Any of these events, while the other gateways of the block have the same load. This load
-    /// measures the CPU time of all these gateways in the same seconds.
+    /// A load of any of these kinds, sent to all gateways of the block at the same time. Measures
+    /// their CPU time in the same seconds.
     SideBySide,
 }
 
 /// One variant in one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct VariantRow {
-    /// Label of the variant.
     pub variant: String,
-    /// The component between the load generator and the upstream.
     pub kind: Variant,
-    /// The status of the variant's trials.
     pub status: RowStatus,
     /// Worst validity of the variant's completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
-    /// The reasons why the variant's figures are limited or invalid, without duplicates, the worst
-    /// first.
+    /// The worst reason of each gate and phase, the most severe first.
     pub reasons: Vec<Reason>,
-    /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
-    /// comparisons.
+    /// Blocks, and phases of blocks, that the gateway spoiled or may have spoiled. They count
+    /// against it in comparisons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spoiled: Vec<SpoiledBlock>,
-    /// The measured metrics, by phase.
     pub metrics: Vec<MetricFindings>,
 }
 
@@ -103,7 +98,6 @@ impl VariantRow {
             .find(|found| found.metric == metric && found.kind == kind)
     }
 
-    /// The estimate of [`Self::metric`].
     pub(crate) fn estimate(&self, kind: PhaseKind, metric: Metric) -> Option<&Estimate> {
         self.metric(kind, metric)?.estimate.as_ref()
     }
@@ -113,14 +107,13 @@ impl VariantRow {
         metrics.find(|found| found.metric == metric && found.phase == phase)
     }
 
-    /// The median of a metric in a phase.
     pub(crate) fn median_in(&self, phase: &str, metric: Metric) -> Option<f64> {
         Some(self.metric_in(phase, metric)?.estimate.as_ref()?.median)
     }
 }
 
 impl PhaseLine {
-    /// The load without its duration: `64 connections`, `5,000 requests/s`.
+    /// The label up to its duration: `64 connections`, `5,000 requests/s`.
     pub fn load(&self) -> &str {
         let label = self.label.rsplit_once(", ");
         label.map_or(&self.label, |(load, _)| load)
@@ -143,18 +136,15 @@ impl ScenarioFindings {
         Some(phase.load())
     }
 
-    /// Reports whether any load has a fixed rate.
     pub(crate) fn has_open(&self) -> bool {
         self.phase(PhaseKind::Open).is_some()
     }
 
-    /// The first phase of a kind.
     pub fn phase(&self, kind: PhaseKind) -> Option<&PhaseLine> {
         self.phases.iter().find(|phase| phase.kind == kind)
     }
 }
 
-/// The row of a variant in a scenario.
 pub(crate) fn row_of<'a>(
     scenarios: &'a [ScenarioFindings],
     scenario: &str,
@@ -171,10 +161,7 @@ pub enum RowStatus {
     /// At least one trial was completed.
     Measured,
     /// The gateway does not support some of the scenario's policies.
-    NotSupported {
-        /// The names of the policies.
-        policies: Vec<String>,
-    },
+    NotSupported { policies: Vec<String> },
     /// No trial was completed, and at least one failed.
     Failed,
     /// No trial is on disk, or only interrupted trials are.
@@ -201,7 +188,6 @@ pub struct MetricFindings {
     pub phase: String,
     pub kind: PhaseKind,
     pub metric: Metric,
-    /// Unit of all values.
     pub unit: Unit,
     /// Median and range over the blocks that are not invalid for this metric; none if there is no
     /// such block.
@@ -218,7 +204,6 @@ pub struct BlockValue {
     /// Number of the block, from 1.
     pub block: u32,
     pub trial: u32,
-    /// The value, in the metric's unit.
     pub value: f64,
     pub validity: Validity,
 }
@@ -244,27 +229,19 @@ pub enum Metric {
     GatewayCoreBusyPerRequest,
     /// The part of the busy time that is softirq.
     GatewayCoreSoftirqPerRequest,
-    /// CPU time of the load generator per request.
     EngineCpuPerRequest,
-    /// CPU time of the upstream per request.
     UpstreamCpuPerRequest,
     /// CPU time of the gateway divided by wall time: the number of busy cores.
     GatewayCores,
-    /// The latency that the variant adds to each request: median.
+    /// Median of the latency that the variant adds to each request.
     AddedP50,
-    /// The latency that the variant adds to each request: 90th percentile.
     AddedP90,
-    /// The latency that the variant adds to each request: 99th percentile.
     AddedP99,
-    /// The latency that the variant adds to each request: 99.9th percentile.
     AddedP999,
-    /// Response time from the intended send time: median.
+    /// Median response time, counted from the intended send time.
     ResponseP50,
-    /// Response time from the intended send time: 90th percentile.
     ResponseP90,
-    /// Response time from the intended send time: 99th percentile.
     ResponseP99,
-    /// Response time from the intended send time: 99.9th percentile.
     ResponseP999,
     /// Median response time minus the direct variant's median in the same block: a difference of
     /// quantiles, not the quantile of a difference.
@@ -278,7 +255,7 @@ pub enum Metric {
     AddedP50OverNull,
     /// Like [`Self::AddedP50OverNull`], for the 99th percentiles.
     AddedP99OverNull,
-    /// Actual minus intended send time: 99th percentile.
+    /// 99th percentile of the actual minus the intended send time.
     LatenessP99,
     /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
@@ -287,15 +264,15 @@ pub enum Metric {
     /// Requests without a response or with status 5xx, from the second of a change or failure
     /// onward.
     ChangeErrors,
-    /// The requests of [`Self::ChangeErrors`], and those that took longer than every request before
-    /// the change.
+    /// The requests of [`Self::ChangeErrors`], and those that took longer than every request in the
+    /// whole seconds before the change or failure.
     ChangeAffected,
-    /// The longest time of any request, with or without a response, from the second of a change
-    /// onward.
+    /// The longest time of any request, with or without a response, from the second of a change or
+    /// failure onward.
     ChangeWorst,
-    /// The time from the last change, or from the end of a failure, to the start of the first
-    /// second without failed requests and with a 99th percentile no higher than the highest before
-    /// the event. Zero if the event ended in such a second; absent if there is none.
+    /// The time from the last change, or from the end of a failure, to the start of the first sound
+    /// second: one without failed requests, and with a 99th percentile no higher than the highest
+    /// before the event. Zero if the event ended in a sound second; absent if none followed.
     ChangeRecovery,
     /// The time from a change to the configuration until the gateway applies it to a new
     /// connection.
@@ -306,10 +283,9 @@ pub enum Metric {
     /// Requests that targets received minus requests that were sent, in a phase with a failing
     /// target.
     FailureSentAgain,
-    /// The latency that the gateway added in the whole seconds of the failure: 99th percentile. The
-    /// time that the failing target took is excluded.
+    /// 99th percentile of the latency that the gateway added in the whole seconds of the failure.
+    /// The time that the failing target took is excluded.
     FailureAdded,
-    /// The downtime of the control plane.
     ControlPlaneOutage,
     /// Requests without a response.
     Errors,
@@ -381,7 +357,6 @@ impl Metric {
         }
     }
 
-    /// The title in sentences, tables and legends.
     pub fn title(self) -> &'static str {
         self.facts().0
     }

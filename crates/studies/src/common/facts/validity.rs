@@ -1,4 +1,4 @@
-//! The reasons why figures are limited or invalid.
+//! The validity gates, the reasons that they give, and the blocks that gateways spoil.
 
 use gatebench_report::Validity;
 use serde::Serialize;
@@ -6,21 +6,19 @@ use serde::Serialize;
 /// A reason why figures are limited or invalid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reason {
-    /// The gate that tripped.
     pub gate: Gate,
-    /// The severity of the reason.
     pub validity: Validity,
     /// The aspects that the reason affects; the others remain valid.
     pub spoils: Vec<Aspect>,
     /// The phase that the reason concerns; none for the whole trial.
     pub phase: Option<String>,
-    /// The observation, as a complete sentence with its numbers.
+    /// The observation, in complete sentences.
     pub message: String,
-    /// The remedy, as a complete sentence.
+    /// The remedy, in complete sentences.
     pub remedy: String,
 }
 
-/// An aspect that a reason makes unusable or doubtful.
+/// The kinds of figures that a reason can make unusable or doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
@@ -28,9 +26,8 @@ pub enum Aspect {
     Throughput,
     /// All latencies.
     Latency,
-    /// Latencies beyond the 99th percentile; the others remain valid.
+    /// Latencies beyond the 99th percentile.
     LatencyTail,
-    /// CPU time per request.
     CpuPerRequest,
     Memory,
 }
@@ -82,8 +79,8 @@ pub enum Gate {
     FrequencyChanged,
     /// A figure drifted during the phase.
     NotSteady,
-    /// Steady state was not tested: the phase was too short, had too few responses, or was sent by
-    /// an external load generator.
+    /// Steady state was not tested: the phase was too short or had too few responses, or an
+    /// external load generator sent the load.
     SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
@@ -99,7 +96,8 @@ pub enum Gate {
     ClientConnections,
     /// The gateway sends HTTP/1.0 to the upstream.
     UpstreamVersion,
-    /// The gateway writes a log that the scenario does not require, or lacks one that it requires.
+    /// The gateway writes a log that the scenario does not require, or lacks lines of one that it
+    /// requires.
     AccessLog,
     /// Some of the gateway's workers did almost no work.
     Workers,
@@ -184,7 +182,7 @@ impl Gate {
     }
 }
 
-/// A block, or one of its phases, that the gateway itself made unusable.
+/// A block, or one of its phases, that the gateway made or may have made unusable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpoiledBlock {
     /// Number of the block, from 1.
@@ -192,9 +190,8 @@ pub struct SpoiledBlock {
     pub trial: u32,
     /// The phase; none for the whole trial.
     pub phase: Option<String>,
-    /// The gate that tripped.
     pub gate: Gate,
-    /// The aspects for which the block has no valid figures.
+    /// The aspects that the gate makes unusable.
     pub spoils: Vec<Aspect>,
     /// True if the gateway was certainly the cause; false if a disturbance of the machine or a
     /// delay of the load generator may have been the cause.
@@ -211,21 +208,17 @@ pub struct SpoiledSide {
     /// The blocks that the side may have spoiled, but in which the machine or the load generator
     /// may have been the cause.
     pub uncertain: Vec<u32>,
-    /// The gates that tripped.
     pub gates: Vec<Gate>,
 }
 
 /// Blocks of a comparison that count against the side that spoiled them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledBlocks {
-    /// Blocks that the judged side spoiled.
     pub candidate: SpoiledSide,
-    /// Blocks that the other side spoiled.
     pub baseline: SpoiledSide,
 }
 
 impl SpoiledBlocks {
-    /// Reports whether no block was spoiled.
     pub fn is_empty(&self) -> bool {
         self.candidate.blocks.is_empty() && self.baseline.blocks.is_empty()
     }

@@ -1,17 +1,14 @@
-//! Facts about the traffic on the wire that are counted or tested. Facts that differ between
-//! gateways are marked.
+//! Facts about the traffic on the wire that are counted or tested.
 
 use serde::Serialize;
 
 /// The facts about the traffic of a variant in a scenario, over all completed trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct WireFindings {
-    /// Label of the variant.
     pub variant: String,
-    /// True for the direct variant.
     #[serde(rename = "is_floor")]
     pub is_direct: bool,
-    /// The facts that were counted or tested, in the order of [`WireName`].
+    /// In the order of [`WireName`].
     pub facts: Vec<WireFact>,
 }
 
@@ -31,7 +28,7 @@ pub struct WireFact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireName {
-    /// The HTTP versions that are used by at least 1 % of the requests to the upstream.
+    /// The HTTP versions that at least 1 % of the requests to the upstream use.
     UpstreamVersion,
     RequestsPerUpstreamConnection,
     RequestsPerClientConnection,
@@ -50,7 +47,7 @@ pub enum WireName {
     /// upstream sent the last byte.
     #[serde(rename = "passes_answers")]
     PassesResponses,
-    /// Bytes that the gateway writes to files per request.
+    /// Bytes that the gateway writes to files per response.
     WrittenBytes,
     /// The largest number of the gateway's threads that each did at least a twentieth of the work
     /// in a phase.
@@ -60,7 +57,6 @@ pub enum WireName {
 }
 
 impl WireName {
-    /// The name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Self::UpstreamVersion => "HTTP version to the upstream",

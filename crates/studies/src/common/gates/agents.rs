@@ -1,5 +1,5 @@
 //! Gates for a load that several agents send. The percentiles of all requests may hide a single
-//! faulty agent and never show which one it is, so each gate names the agents that it concerns.
+//! faulty agent, so each gate names the agents that it concerns.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, listed, percent, quantity};
@@ -14,7 +14,7 @@ fn each<'a>(view: &View<'a>) -> &'a [AgentRecord] {
 }
 
 /// Lists the agents for which `describe` returns a description, each followed by that description;
-/// none if there are no such agents.
+/// none if it returns none for all of them.
 fn described(view: &View, describe: impl Fn(&AgentRecord) -> Option<String>) -> Option<String> {
     let found = each(view).iter();
     let found = found.filter_map(|agent| Some(format!("{} {}", agent.place, describe(agent)?)));
@@ -51,7 +51,6 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// One agent's late requests might not show in the percentiles of all requests.
 pub(super) fn late(view: &View) -> Option<Reason> {
     (view.kind() == PhaseKind::Open).then_some(())?;
     let message = described(view, |agent| {

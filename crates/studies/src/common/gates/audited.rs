@@ -1,8 +1,8 @@
 //! Judges gatebench's own figures by the rules of `gatebench audit`.
 //!
 //! Each phase is written as the rows that a report would print, with more digits, and judged by the
-//! same rules. Only impossible figures count here. The reports label figures that are merely
-//! misleading, such as the mean of a closed loop.
+//! same rules. Only impossible figures trip the gate, not those that are merely misleading, such as
+//! the mean of a closed loop.
 
 use gatebench_audit::{Finding, Severity, audit_rows};
 use gatebench_model::Variant;
@@ -19,11 +19,10 @@ use crate::common::loads;
 /// are too coarse for shorter windows.
 const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
 
-/// Percentiles that are compared with each other, even if too few samples lie beyond them for a
+/// These percentiles are compared with each other, even if too few samples lie beyond them for a
 /// report.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
-/// Finds a figure of the phase that is impossible by itself or together with the others.
 pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
     // If sums and histograms disagree, another gate reports that.
     let agreeing = percentiles_and_sums(view).is_none();
@@ -97,7 +96,6 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// The figures of an external load generator.
 fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
     let external = phase.external.as_ref()?;
     let name = format!("The figures of {} for {}", external.engine, phase.name);

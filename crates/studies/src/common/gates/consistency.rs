@@ -16,7 +16,7 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 pub(super) const DEFECT: &str =
     "These figures contradict each other: report the defect, and attach the run directory.";
 
-/// The exact sums of a metric over all classes of responses; none if the phase has none.
+/// The exact sums of a metric, added up over all classes of responses; none if the phase has none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     let sums = answered_sums(view.phase, metric).copied();
     sums.reduce(|a, b| ExactSum {
@@ -28,7 +28,8 @@ pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     })
 }
 
-/// A value at the edge of the histogram is a lower bound.
+/// Values above the histogram's range are recorded at its upper edge, so percentiles there are
+/// lower bounds.
 pub(super) fn clamped(view: &View) -> Option<Reason> {
     let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
     (clamped > 0).then_some(())?;

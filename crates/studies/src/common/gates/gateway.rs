@@ -7,7 +7,6 @@ use super::{EVERYTHING, View};
 use crate::common::cpu::{cores_busy, usable_cores};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The remedy for processes that ended.
 pub(super) const RESTARTED_REMEDY: &str =
     "Read the gateway's log for the crash or the limit that recycles its workers.";
 
@@ -24,7 +23,7 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
 }
 
 /// The number of cores that the gateway kept busy in a closed load, and the number that it could
-/// use.
+/// use. None for other loads, for the direct variant and for the null gateway.
 fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     if view.kind() != PhaseKind::Closed || view.is_direct() || view.is_null() {
         return None;
@@ -35,13 +34,10 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     Some((busy, usable_cores(record.gateway.as_ref(), placed)))
 }
 
-/// The share of its cores that the gateway kept busy in a closed load; none for other loads, for
-/// the direct variant and for the null gateway.
 pub(super) fn busy_share(view: &View) -> Option<f64> {
     busy_of_available(view).map(|(busy, available)| busy / available)
 }
 
-/// Reports whether a closed load kept the gateway busy enough to measure its capacity.
 pub(super) fn is_saturated(view: &View) -> bool {
     busy_share(view).is_some_and(|share| share >= GATEWAY_BUSY_MIN)
 }

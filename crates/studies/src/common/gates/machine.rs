@@ -84,7 +84,7 @@ pub(super) fn source_changed(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::ClockSourceChanged, &SPEED, message, remedy))
 }
 
-/// Each request reads the clock several times, so slow reads add to its latency.
+/// The load generator reads the clock several times per request, so slow reads add to the latency.
 pub(super) fn source_slow(view: &View) -> Option<Reason> {
     let (context, record) = view.run?;
     let environment = &context.run.manifest().environment;
@@ -147,7 +147,6 @@ fn spread(range_khz: (u64, u64)) -> f64 {
     max_khz as f64 / min_khz.max(1) as f64 - 1.0
 }
 
-/// Formats a range of frequencies, such as `2,900 to 3,250 MHz (12 % apart)`.
 fn in_words(range_khz: (u64, u64)) -> String {
     let (min_khz, max_khz) = range_khz;
     let apart = percent(spread(range_khz));

@@ -29,7 +29,7 @@ pub(crate) struct View<'a> {
     pub(crate) run: Option<(&'a Context<'a>, &'a TrialRecord)>,
     pub(crate) phase: &'a PhaseRecord,
     pub(crate) digest: &'a Digest,
-    /// The per-second rows of the whole trial.
+    /// The per-second rows of the whole trial; empty for a load outside a run.
     pub(crate) series: &'a [SeriesRow],
 }
 
@@ -115,7 +115,6 @@ fn reason(
 /// All aspects except memory. [`Aspect::Latency`] includes the tail.
 const SPEED: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
 
-/// All aspects, for a reason that spoils every figure. [`Aspect::Latency`] includes the tail.
 pub(crate) const EVERYTHING: [Aspect; 4] = [
     Aspect::Throughput,
     Aspect::Latency,
@@ -171,7 +170,6 @@ const PHASE_GATES: [PhaseGate; 43] = [
     agents::medians,
 ];
 
-/// Judges one phase of a completed trial.
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
     // For a load that gateways receive side by side, only CPU time and memory are reported.
@@ -253,7 +251,6 @@ pub(crate) fn is_smoke(plan: &Plan) -> bool {
     planned.is_some_and(|planned| planned.length == Length::Smoke)
 }
 
-/// Reports whether enough requests were sent to judge speed.
 pub(crate) fn has_enough_requests(phase: &PhaseRecord) -> bool {
     phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
 }
@@ -286,8 +283,7 @@ const IS_MEASURED: [Gate; 8] = [
 
 pub(crate) use trial::judge_trial;
 
-/// Reports whether a reason spoils an aspect. A reason that spoils all latencies also spoils their
-/// tail.
+/// A reason that spoils all latencies also spoils their tail.
 fn spoils(reason: &Reason, aspect: Aspect) -> bool {
     let is_tail = aspect == Aspect::LatencyTail;
     reason.spoils.contains(&aspect) || is_tail && reason.spoils.contains(&Aspect::Latency)

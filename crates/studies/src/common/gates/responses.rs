@@ -31,7 +31,7 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
 }
 
 /// The reason for requests that were lost while the gateway was changed through its admin
-/// interface. The reason only limits throughput and latency; CPU time and memory remain valid.
+/// interface. CPU time and memory remain valid.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
     let remedy = "These requests were lost while the gateway was changed through its admin interface: compare \
                   this load with the same load without the calls.";
@@ -160,7 +160,6 @@ pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::NeverReachedUpstream, &EVERYTHING, message, remedy))
 }
 
-/// The responses with an error status, by class.
 fn error_statuses(phase: &PhaseRecord) -> BTreeMap<String, u64> {
     let classes = phase.counts.by_class.iter();
     let errors = classes.filter(|(class, count)| **count > 0 && class.starts_with(['4', '5']));

@@ -44,8 +44,7 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::RateNotAchieved, &AT_A_RATE, message, remedy))
 }
 
-/// The response time includes the lateness, so nothing is hidden, but the gateway may not have
-/// caused all of it.
+/// The response time includes the lateness, but the gateway may not have caused all of it.
 pub(super) fn late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;
@@ -72,7 +71,8 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
 }
 
 /// Reports whether requests to a gateway were sent late because no connection was free: some
-/// requests were queued, and the load generator did not wait that long for its core.
+/// requests were queued, and the load generator waited for its core for less time than the
+/// lateness.
 fn are_held(view: &View, lateness_ns: f64) -> bool {
     let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
     let has_gateway = view.run.is_some() && !view.is_direct();
@@ -91,7 +91,8 @@ pub(super) fn tail_late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::LatencyTail, message))
 }
 
-/// A percentile of the lateness of requests in an open load.
+/// A percentile of the send lateness in nanoseconds; none if the load is not open, or if too few
+/// requests lie beyond the percentile.
 fn lateness(view: &View, percentile: f64) -> Option<f64> {
     (view.kind() == PhaseKind::Open).then_some(())?;
     let histogram = view.digest.get(&view.phase.name, CurveMetric::Lateness)?;

@@ -1,8 +1,8 @@
 //! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
-//! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
-//! more responses and is tested in bins of one second, and so is the CPU time of a gateway on
-//! another host. In runs without recorded bins, throughput is also tested in bins of one second,
+//! Throughput and CPU time per request are tested in bins of 100 ms. Bins of one second are used
+//! for the median response time, which needs more responses, and for the CPU time of a gateway on
+//! another host. In measurements without recorded bins, throughput is tested in bins of one second,
 //! and CPU time is not tested. External load generators record no figures over time.
 
 use gatebench_report::format::percent;
@@ -17,7 +17,6 @@ use super::thresholds::{
 };
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The test of a figure, with its result.
 pub(super) struct Tested {
     subject: Subject,
     trend: Trend,
@@ -30,7 +29,6 @@ pub(super) struct Tested {
 /// not matter.
 type Subject = (&'static str, &'static [Aspect], f64);
 
-/// A figure over time.
 enum Series {
     /// Values by bin, each merged from this number of bins of 100 ms.
     Bins(Vec<f64>, usize),
@@ -38,7 +36,7 @@ enum Series {
 }
 
 impl Tested {
-    /// Returns none if the series is too short.
+    /// Returns none if the series has too few values, or if their median is zero.
     fn of(subject: Subject, series: Series) -> Option<Self> {
         let (trend, over, p_max) = match series {
             Series::Bins(values, merged) => {
@@ -105,7 +103,6 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     [other, cpu].concat()
 }
 
-/// Tests the throughput of a closed load.
 pub(super) fn throughput(view: &View) -> Option<Tested> {
     (is_meant_to_be_steady(view) && view.kind() == PhaseKind::Closed).then_some(())?;
     let subject: Subject = ("throughput", &[Aspect::Throughput], THROUGHPUT_DRIFT_MAX);
@@ -208,7 +205,6 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     Series::Bins(costs.collect(), neighbors)
 }
 
-/// Reports a figure that drifts.
 pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
     let (Trend { p, drift }, (what, aspects, drift_max)) = (tested.trend, tested.subject);
     (p < tested.p_max && drift.abs() > drift_max).then_some(())?;

@@ -1,7 +1,7 @@
-//! The bounds of the validity gates, each with its reason.
+//! The bounds of the validity gates, with the reasons for them.
 
 /// The number of requests that a load must send before its speed can be judged. Fewer requests show
-/// only whether something works: the first requests of a process are slower than others, and one
+/// only whether something works. The first requests of a process are slower than others, and one
 /// request in thirty is a larger share than the difference between gateways.
 pub const REQUESTS_MIN: u64 = 30;
 
@@ -15,19 +15,19 @@ pub const ENGINE_BUSY_MAX: f64 = 0.85;
 /// visible above the noise of a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
-/// The shortest measurement for which shares of CPU time are meaningful.
+/// The shortest load outside a run in which the load generator's shares of CPU time are judged.
 pub const SHARE_WINDOW_NS_MIN: u64 = 250_000_000;
 
-/// The lateness that 99 of 100 sends of an open load must not exceed. The response time includes
-/// it; a millisecond is more than gateways add at rates below their knee.
+/// The lateness that 99 of 100 requests of an open load must not exceed. A millisecond is more than
+/// gateways add at rates below their knee.
 pub const LATENESS_P99_NS_MAX: f64 = 1e6;
 
-/// The lateness that 999 of 1,000 sends of an open load must not exceed for a valid 99.9th
+/// The lateness that 999 of 1,000 requests of an open load must not exceed for a valid 99.9th
 /// percentile.
 pub const LATENESS_P999_NS_MAX: f64 = LATENESS_P99_NS_MAX;
 
-/// Share of the direct variant's throughput at which a result begins to describe the upstream
-/// rather than the gateway.
+/// The share of the direct variant's throughput above which a result begins to describe the load
+/// generator and the upstream rather than the gateway.
 pub const DIRECT_SHARE_MAX: f64 = 0.70;
 
 /// Share of the intended requests that an open load must send and complete.
@@ -103,9 +103,9 @@ pub const LATENCY_DRIFT_MAX: f64 = 0.10;
 /// significant digits allow 0.1 %; a larger difference means that values were lost.
 pub const MEAN_ERROR_MAX: f64 = 0.005;
 
-/// The accepted range of the requests in flight (by Little's law) in a closed load, relative to its
-/// connections. Correct phases of three seconds are at 0.99 to 1.00; slow responses at the edges of
-/// a phase lower the value.
+/// The accepted range of the requests in flight (by Little's law) in a closed load, relative to the
+/// number that its connections can have in flight. Correct phases of three seconds are at 0.99 to
+/// 1.00; slow responses at the edges of a phase lower the value.
 pub const LITTLE_RANGE: (f64, f64) = (0.90, 1.05);
 
 /// The largest accepted relative difference between the mean size of a phase's responses and the

@@ -64,7 +64,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     Some(invalid(Gate::ParityLost, message, remedy, None))
 }
 
-/// Processes that ended outside the measurements; the others count against their phase.
+/// Judges processes that ended outside the measurements; the others count against their phase.
 fn restarted(record: &TrialRecord) -> Option<Reason> {
     // A replaced worker ends when its last connection ends.
     let changed = record.phases.iter().any(|phase| phase.change.is_some());

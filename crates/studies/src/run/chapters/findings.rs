@@ -194,8 +194,6 @@ fn line(
     }
 }
 
-/// Reports whether a comparison is that of the baseline with itself, which shows the noise of the
-/// machine.
 fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> bool {
     ab_test.is_some_and(|it| found.is_of(&it.baseline, &it.again))
 }
@@ -212,7 +210,6 @@ fn noise(
     (!is_noise(ab_test, found)).then_some(twice.result.interval)?
 }
 
-/// Reports whether two comparisons are on the same metric in the same phase.
 fn is_same(one: &ComparisonFindings, other: &ComparisonFindings) -> bool {
     (one.metric, &one.phase) == (other.metric, &other.phase)
 }

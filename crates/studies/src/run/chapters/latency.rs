@@ -27,7 +27,6 @@ const TIMELINE: &str = "Every trial is shown second by second: responses per sec
      p99 of the response time below. Each phase has its own axes, which all trials of the scenario \
      share.";
 
-/// The description of a trial's per-second charts.
 const SECONDS: &str = "Responses per second and, below, the 99th percentile of the response time, \
                        second by second.";
 

@@ -44,7 +44,6 @@ pub fn measured(run: &RunFacts) -> String {
     )
 }
 
-/// The state of the run in words.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Running => "not finished",

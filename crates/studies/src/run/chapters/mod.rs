@@ -150,7 +150,6 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
     chapters
 }
 
-/// Returns the chapters of the run's study and of the other analyses.
 fn studies(findings: &Findings, is_short: bool, palette: &Palette) -> Vec<Chapter> {
     let study = findings.study.facts().and_then(|it| it.chapter(palette));
     let costs = findings.costs.as_ref();

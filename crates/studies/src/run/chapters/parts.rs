@@ -11,7 +11,7 @@ use crate::common::facts::{
 
 /// A table with its caption.
 pub struct PartTable {
-    /// The heading. If not all parts are shown, it states their number and the total.
+    /// The heading. If not all parts are shown, it states how many are shown, and the total.
     pub title: String,
     pub table: Table,
 }

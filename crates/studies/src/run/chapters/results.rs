@@ -40,7 +40,6 @@ const LEAD: &str = "The figures are medians of the blocks, with their range belo
      throughput, its CPU time per request, and the latency that it adds. Every block starts a \
      fresh gateway process.";
 
-/// The meaning of the columns about the gateway's process.
 const PROCESS: &str = "Memory is the peak anonymous resident memory (RssAnon) of the gateway's \
      process tree in the last load; start is the time until the gateway is ready.";
 
@@ -166,7 +165,6 @@ fn card(
     Block::card("", blocks)
 }
 
-/// The title and the tables of a part, one for each phase.
 fn part(part: PartTable, first: &'static str, palette: &Palette) -> Vec<Block> {
     let title = capitalized(&part.title);
     let tables = part.table.by_phase().into_iter();
@@ -292,7 +290,6 @@ fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'
     }
 }
 
-/// Draws the blocks of each metric as points.
 fn charts(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Chart> {
     let has_open = scenario.has_open();
     let mut charts = Vec::new();

@@ -21,12 +21,10 @@ const UNFOLDED_MAX: usize = 4;
 /// The label of the embedded reference gateway.
 const REFERENCE: &str = "reference";
 
-/// Reports whether there is a first screen.
 pub fn has(findings: &Findings) -> bool {
     findings.scenarios.iter().any(|it| it.summary.is_some())
 }
 
-/// Shows the first screen: a table, its meaning, and how far to trust it.
 pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
     let mut cards = Vec::new();
     for scenario in &findings.scenarios {

@@ -27,7 +27,6 @@ fn with(scenario: &ScenarioFindings, lanes: Vec<Lanes>) -> Table {
     Table::of_lanes(scenario.rows_and_null().map(row).collect(), lanes)
 }
 
-/// Reports whether there are columns about the gateway's process, which need an explanation.
 pub fn has_process(table: &Table) -> bool {
     table.groups.iter().any(|group| group.phase == PROCESS)
 }
@@ -66,7 +65,6 @@ static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::FailureAdded, ["added p99", "meanwhile"]),
 ];
 
-/// The columns of each load.
 fn loads(scenario: &ScenarioFindings) -> Vec<Lanes> {
     let has_open = scenario.has_open();
     let phases = scenario.phases.iter();

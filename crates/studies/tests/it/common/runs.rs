@@ -29,7 +29,6 @@ pub fn write_run(
     writer.set_status(status).unwrap();
 }
 
-/// The summary of a run that [`write_run`] wrote.
 pub fn read_run(dir: &Path) -> RunSummary {
     let name = dir.file_name().unwrap().to_string_lossy();
     summarize(name, &Run::open(dir).unwrap()).unwrap()

@@ -86,7 +86,6 @@ impl Noise {
     }
 }
 
-/// Findings with noise from a fixed seed.
 pub fn findings() -> Findings {
     let mut noise = Noise(42);
     let scenarios: Vec<ScenarioFindings> = SCENARIOS

@@ -5,7 +5,6 @@ use gatebench_studies::common::facts::{Metric, MetricFindings, WireFact, WireFin
 
 use super::fixture::findings;
 
-/// The facts of a variant.
 pub fn found(variant: &str) -> WireFindings {
     let fact = |name, value, text: &str, differs| WireFact {
         name,

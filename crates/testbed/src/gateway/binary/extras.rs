@@ -18,7 +18,7 @@ use crate::system::installed;
 /// The value of `place` for this machine. No image has an empty ID.
 const HERE: &str = "";
 
-/// The timeout of a test, which only loads libraries.
+/// The timeout of a test on this machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The extras that were found, each with the reason why it cannot be used, if there is one.
@@ -57,8 +57,8 @@ pub(super) fn found(
     Ok(found)
 }
 
-/// The tests that succeeded, by place and command. They are remembered because a program is looked
-/// up for each variant, and again when a gateway is prepared.
+/// The tests that succeeded, by place and command. They are remembered because each lookup of a
+/// program tests its extras.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
 /// Runs the test of an extra, unless it already succeeded in this process. Returns the reason why

@@ -100,10 +100,10 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
 const NO_ENGINE: &str = "start Docker, or `podman system service --time=0`, and make sure that you may use its \
                          socket (DOCKER_HOST=unix:///PATH names another socket)";
 
-/// The containers in which a program is examined before a run.
+/// The settings of the containers in which a program is examined before a run.
 struct Place<'a> {
     engine: &'a Engine,
-    /// The image's ID.
+    /// The image's ID, the digest of its configuration.
     image: &'a str,
     user: &'a str,
     /// The variables of `gateway.yaml`, as `NAME=VALUE`.

@@ -30,7 +30,8 @@ use crate::system::installed;
 
 pub use self::image::FoundImage;
 
-/// The timeout for printing the version. A runtime that has to warm up may take seconds.
+/// The timeout of a program that prints its version, and of any command in a container of an image.
+/// A runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A gateway's program, found on this machine, on another host or in an image.
@@ -39,7 +40,6 @@ pub struct FoundBinary {
     /// The absolute path, with symbolic links resolved; for an image, the path or name of the
     /// program in `gateway.yaml`.
     pub path: PathBuf,
-    /// The version that the program prints.
     pub version: String,
     /// SHA-256 of the program's bytes or of the image's configuration, in lower-case hexadecimal.
     pub sha256: String,
@@ -62,7 +62,6 @@ impl FoundBinary {
         }
     }
 
-    /// Returns the paths of the folder's extras that were found.
     pub(crate) fn extra_files(&self, folder: &Folder) -> Vec<PathBuf> {
         let data = installed::data_folder().unwrap_or_default();
         let found = folder.spec.extras().into_iter();
@@ -71,7 +70,7 @@ impl FoundBinary {
         found.filter_map(path).map(|path| data.join(path)).collect()
     }
 
-    /// Describes where the program is.
+    /// Describes where the program is: `PATH[ of IMAGE][ on HOST]`.
     pub fn place(&self) -> String {
         let mut place = self.path.display().to_string();
         if let Some(image) = &self.image {
@@ -99,15 +98,15 @@ impl Folder {
     ///
     /// # Errors
     /// [`DriverError::BinaryMissing`] states how to install the program. Other errors are
-    /// [`DriverError::NoVersion`], [`DriverError::WrongVersion`] and
-    /// [`DriverError::ContainerEngine`].
+    /// [`DriverError::NoVersion`], [`DriverError::WrongVersion`], [`DriverError::ContainerEngine`]
+    /// and, if the program cannot be read, [`DriverError::Io`].
     pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
         self.find_binary_of(None, launcher)
     }
 
-    /// Like [`Folder::find_binary`]; `wanted` is a version or its beginning (`1.22`), the path of a
-    /// program or of its installation prefix (anything with a `/`), or an image with its tag
-    /// [default: the first program found, otherwise the folder's image].
+    /// Like [`Folder::find_binary`]. `wanted` is an image with its tag (anything with a `:`), the
+    /// path of a program or of its installation prefix (anything with a `/`), or a version or its
+    /// beginning (`1.22`) [default: the first program found, otherwise the folder's image].
     ///
     /// # Errors
     /// The errors of [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
@@ -214,7 +213,8 @@ fn must_fit(
     })
 }
 
-/// Returns the first of the programs, with its version.
+/// Returns the first of the programs, with its version. If there is none, the error reports `names`
+/// as missing.
 fn first(
     folder: &Folder,
     programs: Vec<PathBuf>,
@@ -251,7 +251,6 @@ fn of_version(
     })
 }
 
-/// Runs a program and returns the version that it prints.
 fn version_of(path: &Path, binary: &Binary) -> Result<String, String> {
     let mut command = Command::new(path);
     let finished = set_environment(command.args(&binary.version_args), path, binary)
@@ -260,13 +259,12 @@ fn version_of(path: &Path, binary: &Binary) -> Result<String, String> {
     version_in(&finished.output, binary)
 }
 
-/// Sets the environment variables that `gateway.yaml` specifies for the program.
 fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io::Result<()> {
     command.envs(environment_of(program, binary)?);
     Ok(())
 }
 
-/// Returns the environment variables that `gateway.yaml` specifies for the program.
+/// Renders `binary.environment` of `gateway.yaml`.
 fn environment_of(program: &Path, binary: &Binary) -> io::Result<Vec<(String, String)>> {
     let rendered = binary.environment.iter().map(|(name, value)| {
         let value = of_program(value, program).map_err(io::Error::other)?;
@@ -284,7 +282,7 @@ fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error
     environment.render_str(template, context)
 }
 
-/// Returns the version in a program's output.
+/// Returns group 1 of `version_pattern` in a program's output.
 fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     let pattern =
         Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
@@ -304,9 +302,7 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
 pub struct FoundGateway {
     /// The gateway's folder, with the user's configuration if there is one.
     pub folder: Folder,
-    /// The gateway's program in the requested version.
     pub binary: FoundBinary,
-    /// The mechanism that enforces the gateway's limits.
     pub limiter: Limiter,
 }
 
@@ -334,10 +330,7 @@ impl FoundGateway {
         })
     }
 
-    /// Checks that the gateway supports a scenario.
-    ///
-    /// # Errors
-    /// [`Unsupported`] lists the policies and extras that the gateway lacks.
+    /// See [`Folder::supports`].
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.folder.supports(scenario, &self.binary)
     }

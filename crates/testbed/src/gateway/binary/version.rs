@@ -9,7 +9,6 @@ pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<Str
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
 }
 
-/// Reports whether a version is `bound` or a later one.
 pub(in crate::gateway) fn at_least(version: &str, bound: &str) -> bool {
     compare(version, bound) != Ordering::Less
 }

@@ -13,10 +13,9 @@ use sha2::Sha256;
 /// The lowest cost of bcrypt. A higher cost would not change what is measured, because the gateways
 /// that use bcrypt cache successful logins.
 const BCRYPT_COST: u32 = 4;
-/// The size of a bcrypt salt in bytes.
 const SALT_BYTES: usize = 16;
 
-/// Adds every filter of this module to an environment. Their names are part of the folder contract.
+/// Adds the filters of this module, whose names are part of the folder contract.
 pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("base64", |text: &str| STANDARD.encode(text));
     environment.add_filter("htpasswd_sha", htpasswd_sha);
@@ -30,8 +29,8 @@ fn htpasswd_sha(password: &str) -> String {
 }
 
 /// `{{ password | bcrypt }}`: the password's bcrypt hash. The salt is derived from the password, so
-/// the same input always renders the same files. This is safe because these passwords protect
-/// nothing.
+/// the same input always renders the same files. This is safe because these passwords protect only
+/// a gateway under test.
 fn bcrypt(password: &str) -> Result<String, Error> {
     let digest = Sha256::digest(password);
     let mut salt = [0; SALT_BYTES];

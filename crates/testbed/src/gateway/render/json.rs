@@ -3,8 +3,8 @@
 use minijinja::{Error, ErrorKind};
 use serde::de::IgnoredAny;
 
-/// `{% filter json %}…{% endfilter %}`: the same text without commas before closing brackets, which
-/// a loop cannot easily avoid. The result must be JSON.
+/// `{% filter json %}…{% endfilter %}`: the same text without the commas before closing brackets
+/// and braces, because a loop in a template cannot easily omit them. The result must be JSON.
 pub(crate) fn json(text: &str) -> Result<String, Error> {
     let text = without_last_commas(text);
     serde_json::from_str::<IgnoredAny>(&text).map_err(|error| {
@@ -19,7 +19,7 @@ pub(crate) fn json(text: &str) -> Result<String, Error> {
 fn without_last_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);
-    // The position of the last comma, if only whitespace has followed it.
+    // The position of the last comma in `out`, if only whitespace has followed it.
     let mut comma = None;
     for c in text.chars() {
         if in_string {

@@ -10,9 +10,8 @@ use serde_json::Value as Json;
 /// A name that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
-    /// The name that the template uses.
     pub(crate) name: String,
-    /// The names that exist at that level.
+    /// The names that exist at the level of the missing name.
     pub(crate) known: Vec<String>,
 }
 
@@ -21,7 +20,6 @@ pub(crate) struct Miss {
 pub(crate) struct Misses(Arc<Mutex<Option<Miss>>>);
 
 impl Misses {
-    /// Returns the last miss and clears it.
     pub(crate) fn take(&self) -> Option<Miss> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -63,7 +61,6 @@ impl Object for Level {
     }
 }
 
-/// Converts JSON to a template value.
 pub(crate) fn value(json: Json, misses: &Misses) -> Value {
     match json {
         Json::Object(map) => {

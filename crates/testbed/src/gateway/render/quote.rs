@@ -10,7 +10,7 @@ use minijinja::{Environment, Error, ErrorKind, Value, context};
 
 use crate::gateway::binary::version;
 
-/// Adds every filter of this module to an environment. Their names are part of the folder contract.
+/// Adds the filters of this module, whose names are part of the folder contract.
 pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("nginx_literal", nginx_literal);
     environment.add_filter("nginx_string", nginx_string);

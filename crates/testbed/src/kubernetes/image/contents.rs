@@ -11,10 +11,10 @@ use std::time::Duration;
 use super::tar::Kind;
 use crate::system::command;
 
-/// The timeout of one of the system's tools.
+/// The timeout of `ldd` and `dpkg-query`.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Folders that contain programs of many packages.
+/// Prefixes that contain programs of many packages.
 const SHARED: [&str; 3] = ["/", "/usr", "/usr/local"];
 
 /// Documentation, which is left out.
@@ -154,7 +154,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds a file with this text.
+    /// Adds a file with this text, and the folders that contain it.
     pub(super) fn add_text(&mut self, path: &str, text: String) {
         let path = PathBuf::from(path);
         for folder in path.ancestors().skip(1).filter(|it| *it != Path::new("/")) {

@@ -1,4 +1,4 @@
-//! Writes tar archives (POSIX.1-1988 headers, with GNU's entry for long names).
+//! Writes tar archives in GNU's format, with a separate entry for each long name or target.
 
 use std::io::{self, Read, Write};
 
@@ -11,7 +11,6 @@ const NAME_BYTES_MAX: usize = 100;
 /// The name of the entry that contains a long name or target.
 const LONG: &str = "././@LongLink";
 
-/// The kind of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File { bytes: u64, is_executable: bool },
@@ -19,7 +18,6 @@ pub(super) enum Kind {
     Link { target: String },
 }
 
-/// An archive that is being written.
 pub(super) struct Tar<W> {
     out: W,
 }
@@ -58,7 +56,8 @@ impl<W: Write> Tar<W> {
         self.fill(*bytes)
     }
 
-    /// Adds a file. `write` must write exactly as many bytes as `kind` states.
+    /// Adds a file whose name has at most [`NAME_BYTES_MAX`] bytes. `write` must write exactly as
+    /// many bytes as `kind` states.
     pub(super) fn add_written(
         &mut self,
         name: &str,
@@ -93,7 +92,6 @@ impl<W: Write> Tar<W> {
         self.out.write_all(&[0; BLOCK as usize][..rest as usize])
     }
 
-    /// Writes the end of the archive.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.out.write_all(&[0; 2 * BLOCK as usize])?;
         Ok(self.out)

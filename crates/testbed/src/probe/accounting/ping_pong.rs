@@ -30,7 +30,8 @@ const AGREEING_MIN: usize = 2;
 /// The duration of a round, which spans many kernel ticks of 10 ms.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// The minimum number of softirq ticks in a round; a round with fewer proves nothing.
+/// The minimum number of ticks in softirq and interrupts in a round; a round with fewer proves
+/// nothing.
 const TICKS_MIN: u64 = 3;
 
 /// The maximum missing time if processes are charged, as a share of the time in softirq.
@@ -59,7 +60,6 @@ pub struct Round {
 /// The result of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PingPong {
-    /// The rounds in the order that they were played.
     pub rounds: Vec<Round>,
     /// The kernel's unit of busy time.
     pub tick_ns: u64,
@@ -97,7 +97,6 @@ impl PingPong {
         }
     }
 
-    /// Returns the sum of all rounds.
     pub fn total(&self) -> Round {
         let sum = |pick: fn(&Round) -> u64| self.rounds.iter().map(pick).sum();
         Round {

@@ -21,7 +21,6 @@ const WRITTEN: Duration = Duration::from_millis(300);
 pub struct OwnProfiler {
     /// The name of the gateway, which becomes the outermost frame.
     pub name: String,
-    /// The prefix of the paths of the profiler's files.
     pub prefix: PathBuf,
 }
 
@@ -41,7 +40,6 @@ impl OwnProfiler {
         }
         let mut profile = Profile::default();
         for (stack, ns) in stacks {
-            // Writing to a string cannot fail.
             let _ = writeln!(profile.folded, "{};{stack} {ns}", self.name);
             profile.sampled_ns += ns;
         }

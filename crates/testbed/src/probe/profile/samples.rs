@@ -3,7 +3,6 @@
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The progress of a reader.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     /// True if perf was killed.

@@ -23,7 +23,6 @@ pub(crate) struct Orders {
     pub limits: Vec<Limit>,
     /// The container that the command runs in; none if it runs directly on this machine.
     pub container: Option<ContainerSpec>,
-    /// The signal that makes the command stop.
     #[serde(serialize_with = "to_name", deserialize_with = "of_name")]
     pub stop_signal: Signal,
     /// The time that the command may take to stop before it is killed.
@@ -76,7 +75,6 @@ impl Orders {
         Ok([&[orders, "--".into()][..], &self.command].concat())
     }
 
-    /// Parses the supervisor's command line.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
         let orders = args.next().unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! The sockets of one port are read through sock_diag(7). If the kernel refuses that, as in a
 //! container that filters system calls, the sockets are read from `/proc/net`, although the kernel
-//! then walks every connection of the machine.
+//! then walks every TCP connection of the network namespace.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -20,7 +20,6 @@ type Listener = (SocketAddr, Inode);
 const HEADER_BYTES: usize = 16;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const REQUEST_ALL: u16 = 0x301;
-/// Message types.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLMSG_DONE: u16 = 3;
 /// The length of a request: a header, and `struct inet_diag_req_v2`.
@@ -30,7 +29,7 @@ const TCP_LISTEN: u32 = 10;
 /// The maximum size of the kernel's messages in one read.
 const MESSAGES_BYTES_MAX: usize = 32 * 1024;
 
-/// Returns the listening sockets that a client would reach at this address.
+/// Returns the listening sockets that a client could reach at this address.
 pub(crate) fn listeners(address: SocketAddr) -> BTreeSet<Inode> {
     let all = diagnosed(address.port()).unwrap_or_else(|_| listed());
     reached(address, all)
@@ -44,7 +43,6 @@ fn reached(client: SocketAddr, all: Vec<Listener>) -> BTreeSet<Inode> {
     reached.map(|(_, inode)| inode).collect()
 }
 
-/// Asks the kernel for the sockets that listen on a port.
 fn diagnosed(port: u16) -> io::Result<Vec<Listener>> {
     let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
     let protocol = Some(netlink::SOCK_DIAG);
@@ -93,7 +91,6 @@ fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool>
     Some(false)
 }
 
-/// Parses a `struct inet_diag_msg`.
 fn diagnosed_listener(message: &[u8]) -> Option<Listener> {
     let ip = match AddressFamily::from_raw(u16::from(*message.first()?)) {
         AddressFamily::INET => IpAddr::from(at::<4>(message, 8)?),
@@ -108,7 +105,6 @@ fn at<const N: usize>(bytes: &[u8], from: usize) -> Option<[u8; N]> {
     bytes.get(from..)?.first_chunk().copied()
 }
 
-/// Reads all listening sockets from `/proc/net`.
 fn listed() -> Vec<Listener> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let tables = tables.map(|path| fs::read_to_string(path).unwrap_or_default());

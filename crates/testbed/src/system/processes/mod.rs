@@ -90,7 +90,6 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
     numbers_in(&format!("/proc/{pid}/task"))
 }
 
-/// Returns the names in a folder that are numbers.
 fn numbers_in(folder: &str) -> Vec<u32> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten();
     names
@@ -146,7 +145,6 @@ pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     }
 }
 
-/// Returns the scheduler's figures for one thread.
 pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
     let switches = |name: &str| field(&status, name)?.parse().ok();
@@ -157,13 +155,12 @@ pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     })
 }
 
-/// Returns the CPU time of one thread according to the scheduler, in nanoseconds.
 pub(crate) fn thread_cpu_ns(pid: u32, thread: u32) -> Option<u64> {
     schedstat(pid, thread, 0)
 }
 
 /// Returns a field of `/proc/PID/task/THREAD/schedstat`, in nanoseconds: 0 is the CPU time, 1 the
-/// time on the run queue.
+/// time spent waiting on the run queue.
 fn schedstat(pid: u32, thread: u32, index: usize) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
     text.split_whitespace().nth(index)?.parse().ok()

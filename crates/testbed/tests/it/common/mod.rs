@@ -15,7 +15,7 @@ use gatebench_testbed::gateway::{
 use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The maximum wait; a test that waits longer has failed.
+/// The maximum wait; a test that waits longer fails.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn launcher() -> Launcher {
@@ -68,8 +68,7 @@ fn add_scenarios(folder: &Path, scenarios: &mut Vec<Scenario>) {
     }
 }
 
-/// Returns the addresses for rendering a gateway in front of these targets. The gateway is not
-/// started.
+/// Returns the inputs for rendering a gateway in front of these targets, without starting it.
 pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     Wiring {
         binary: Path::new("/gateway"),
@@ -135,7 +134,6 @@ fn serve(stream: TcpStream) {
     }
 }
 
-/// Returns the value of a header in a head.
 pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -143,7 +141,6 @@ pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// A complete response.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -151,7 +148,6 @@ pub struct Response {
     pub body: String,
 }
 
-/// Sends a request on a new connection.
 pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Response {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -173,7 +169,6 @@ pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Respons
     }
 }
 
-/// Starts a gateway with a scenario, in front of a new origin.
 pub fn start(
     folder: &Folder,
     scenario: &Scenario,
@@ -183,7 +178,6 @@ pub fn start(
     start_before(origin().0, folder, scenario, work, ports, false)
 }
 
-/// Starts a gateway in front of an origin.
 pub fn start_before(
     origin: SocketAddr,
     folder: &Folder,
@@ -273,7 +267,7 @@ pub fn below(pid: u32) -> Vec<u32> {
     [children, deeper].concat()
 }
 
-/// Reports whether a process runs. A zombie that init has not reaped yet does not count.
+/// Reports whether a process runs. A zombie is treated as ended.
 pub fn exists(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
@@ -293,12 +287,10 @@ pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Kills a process that the test started.
 pub fn kill(pid: u32) {
     send(pid, Signal::KILL);
 }
 
-/// Asks a process that the test started to end.
 pub fn terminate(pid: u32) {
     send(pid, Signal::TERM);
 }
@@ -307,7 +299,6 @@ fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
-/// Returns the parent of a process.
 pub fn parent(pid: u32) -> u32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, rest) = stat.rsplit_once(") ").unwrap();

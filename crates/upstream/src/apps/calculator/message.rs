@@ -14,7 +14,6 @@ pub(super) enum Operation {
 impl Operation {
     const ALL: [Self; 4] = [Self::Add, Self::Subtract, Self::Multiply, Self::Divide];
 
-    /// The name of the operation's element.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Add => "Add",
@@ -25,7 +24,6 @@ impl Operation {
     }
 }
 
-/// An operation with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) operation: Operation,
@@ -69,7 +67,7 @@ fn number(content: &str) -> Option<i32> {
 
 /// The start tag of an element.
 struct Tag<'t> {
-    /// The local name.
+    /// Without the prefix.
     name: &'t str,
     /// The text between this tag and the next.
     content: &'t str,

@@ -16,12 +16,10 @@ use crate::response::{Body, Calculation, Response};
 use crate::{Kind, Region};
 use message::{Operation, Task};
 
-/// The content type of SOAP 1.1.
 const TEXT_XML: &str = "text/xml;charset=utf-8";
 
 const WSDL: &[u8] = include_bytes!("calculator.wsdl");
 
-/// Decides the response from the head of the request.
 pub(super) fn response(asked: &Asked<'_>, region: Region, scratch: &mut Vec<u8>) -> Response {
     let response = match asked.path {
         "/ws" if asked.method == "POST" => calculation(asked),

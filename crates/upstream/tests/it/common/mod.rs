@@ -53,7 +53,6 @@ impl Upstream {
         Self::begin(kind, backend, listen, None)
     }
 
-    /// Starts an upstream with a self-signed certificate.
     pub fn start_tls(kind: Kind, backend: Backend) -> Self {
         let settings = ServerSettings::new(self_signed(&["127.0.0.1"]).unwrap());
         Self::begin(
@@ -195,7 +194,6 @@ impl Client {
         response
     }
 
-    /// Reads all bytes until the peer closes the connection.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).unwrap();

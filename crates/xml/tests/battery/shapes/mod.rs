@@ -18,7 +18,6 @@ pub use ways::{Way, Ways};
 /// The default maximum size of a message, before and after decompression.
 pub const BODY_BYTES: usize = 1 << 20;
 
-/// A message and its outcome.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub name: &'static str,
@@ -29,7 +28,6 @@ pub struct Shape {
     pub end: End,
 }
 
-/// The recipe for a message.
 #[derive(Clone, Copy)]
 pub enum Body {
     Text(&'static str),
@@ -40,7 +38,6 @@ pub enum Body {
     BuiltBytes(fn() -> Vec<u8>),
 }
 
-/// The expected result of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
     /// A fault that contains this text.
@@ -97,7 +94,6 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns an envelope around `inside`.
 fn soap(inside: &str) -> String {
     format!(
         "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>{inside}</s:Body></s:Envelope>"

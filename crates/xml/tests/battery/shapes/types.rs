@@ -16,7 +16,6 @@ const MORGAN: &str = "Morgan and Al Ibrahim 2014";
 const SPAETH: &str = "SoK: XML Parser Vulnerabilities";
 /// Reports against libxml2.
 const CVE: &str = "CVE";
-/// Invented for this project.
 const OWN: &str = "own";
 
 const WORDS: &str = "A message may not have a document type";

@@ -7,10 +7,8 @@ use gatebench_xml::soap::{
 };
 use gatebench_xml::{Limits, NoFiles, Transform};
 
-/// A way to process a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The envelope is validated.
     Envelope,
     /// Each node is copied by a template.
     Identity,
@@ -30,7 +28,6 @@ pub enum Way {
     Routed,
     /// The body is validated by a schema with many kinds of types.
     Typed,
-    /// A response is copied.
     Response,
     /// A response without SOAP is transformed.
     Transformed,
@@ -138,14 +135,12 @@ CHOICES</xs:choice></xs:complexType>
 <xs:unique name="unique"><xs:selector xpath=".//t:n"/><xs:field xpath="."/></xs:unique>
 </xs:element></xs:schema>"#;
 
-/// Returns a stylesheet with these templates.
 pub fn sheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="xml" encoding="utf-8"/>{templates}</xsl:stylesheet>"#
     )
 }
 
-/// Returns the expressions that find a target.
 fn expressions(way: Way) -> &'static [&'static str] {
     match way {
         Way::Routed => &[
@@ -204,7 +199,6 @@ fn options(way: Way) -> Options {
     options
 }
 
-/// All ways, compiled.
 pub struct Ways {
     policies: Vec<SoapPolicy>,
     transform: Transform,

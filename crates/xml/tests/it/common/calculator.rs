@@ -182,7 +182,6 @@ pub fn fault_text(fault: &Fault) -> &str {
     std::str::from_utf8(&fault.body).unwrap()
 }
 
-/// Returns the text of a fault's error message.
 pub fn message(fault: &Fault) -> &str {
     let (_, rest) = fault_text(fault).split_once("rrorMessage>").unwrap();
     rest.split_once("</").unwrap().0

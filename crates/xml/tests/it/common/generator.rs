@@ -45,7 +45,6 @@ const SIMPLE: [(&str, [&str; 3], &str); 9] = [
 #[derive(Clone, Copy)]
 enum Kind {
     Simple(usize),
-    /// A complex type, by index.
     Complex(usize),
     /// `ref="i:shared"`, declared in the imported schema.
     Shared,
@@ -69,7 +68,6 @@ struct Type {
     particles: Vec<Particle>,
     /// The attributes, each with the index of its simple type, and true if it is required.
     attributes: Vec<(usize, bool)>,
-    /// True if unknown attributes are allowed.
     has_any_attribute: bool,
     /// True if a uniqueness constraint forbids equal values of one element.
     is_unique: bool,
@@ -81,10 +79,8 @@ pub struct Schema {
     is_qualified: bool,
 }
 
-/// The location of the imported part.
 pub const PART_LOCATION: &str = "part.xsd";
 
-/// The imported part.
 pub const PART: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:i="urn:i" targetNamespace="urn:i" elementFormDefault="qualified">
 <xs:simpleType name="code"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]{2}-\d"/></xs:restriction></xs:simpleType>
 <xs:simpleType name="size"><xs:restriction base="xs:string"><xs:enumeration value="small"/><xs:enumeration value="large"/></xs:restriction></xs:simpleType>

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns the CPU time that this thread has used.
 pub fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap();
