@@ -113,7 +113,7 @@ pub struct Run {
     /// added latency minus that of the null gateway, which is the cost of the gateway itself
     #[arg(long, conflicts_with_all = ["attach", "as_published"])]
     null: bool,
-    /// Repeat each fixed-rate load while a thread keeps the gateway's cores from going idle
+    /// Repeat each open load while a thread keeps the gateway's cores from going idle
     #[arg(long, conflicts_with = "gateway_on")]
     keep_awake: bool,
     /// Give each gateway N cores and N workers [default: 1]
