@@ -94,7 +94,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs the command, and returns the exit code of the program.
     pub fn run(self) -> Result<ExitCode, Failure> {
         let success = |()| Exit::Fine;
         let exit = match self {

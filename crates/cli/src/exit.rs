@@ -8,15 +8,10 @@ use gatebench_studies::common::facts::Decision;
 /// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Success.
     Fine = 0,
-    /// A verdict is *worse*, or a check, a parity case or a trial failed.
     CheckFailed = 1,
-    /// The command line or an input file is invalid.
     WrongWords = 2,
-    /// The environment lacks something that the command needs.
     Environment = 3,
-    /// A verdict is *inconclusive*, or nothing valid was measured.
     Inconclusive = 4,
     /// A signal interrupted a run, a load or a check.
     Interrupted = 130,
@@ -51,7 +46,6 @@ impl Exit {
         self as u8
     }
 
-    /// Returns the exit code for a verdict.
     pub fn of_decision(decision: Decision) -> Self {
         match decision {
             Decision::Fine => Self::Fine,

@@ -14,7 +14,6 @@ use crate::exit::Exit;
 /// The reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// An error with its culprit.
     Said {
         /// The culprit, as in `gateway nginx`.
         culprit: String,
@@ -29,7 +28,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Returns a failure of `culprit` with the given exit code.
     pub fn said(
         exit: Exit,
         culprit: impl Into<String>,
@@ -63,7 +61,6 @@ impl Failure {
         Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
 
-    /// Returns a failure caused by the environment.
     pub fn environment(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(&Culprit::Environment, what, remedy)
     }

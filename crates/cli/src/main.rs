@@ -1,5 +1,4 @@
-//! The `gatebench` command: reads the command line, prints, and returns exit codes. Only this crate
-//! prints text for users; other crates return the text.
+//! The `gatebench` command: reads the command line, prints, and returns exit codes.
 
 mod args;
 mod commands;

@@ -14,10 +14,8 @@ use gatebench_studies::{Findings, analyse_masked};
 
 use crate::failure::Failure;
 
-/// Name of the HTML report in a run directory.
 pub const PAGE: &str = "report.html";
 
-/// The name of a report file, and the function that renders the file.
 type Form = (&'static str, fn(&Findings) -> String);
 
 const FILES: [Form; 5] = [
@@ -71,7 +69,6 @@ impl Format {
     }
 }
 
-/// Returns a parser that accepts one of these formats.
 pub fn one_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     let names = formats.iter().filter_map(ValueEnum::to_possible_value);
     PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
@@ -85,7 +82,6 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Derives the format from the extension of a path.
     pub fn of(path: &str) -> Result<Self, String> {
         let path = PathBuf::from(path);
         let extension = path.extension().and_then(|it| it.to_str());
@@ -132,7 +128,6 @@ pub fn for_terminal(findings: &Findings, brief: bool) -> String {
     terminal::render(findings, options).trim_end().to_owned()
 }
 
-/// Returns the options for rendering a report on this terminal.
 pub fn terminal_options() -> TerminalOptions {
     TerminalOptions {
         color: crate::terminal::stdout_colors(),

@@ -17,7 +17,6 @@ use crate::failure::{Failure, indented_reason};
 /// The width in columns if there is no terminal, and the maximum width on a terminal.
 pub const WIDTH: usize = 100;
 
-/// True if standard output is reserved for data.
 static IS_FOR_DATA: AtomicBool = AtomicBool::new(false);
 
 /// Reserves standard output for data: human-readable text is printed on standard error.
@@ -44,7 +43,6 @@ pub fn say_data(text: &str) -> Result<(), Failure> {
     write_out(&text)
 }
 
-/// Prints indented JSON and a newline on standard output.
 pub fn say_json(value: &Value) -> Result<(), Failure> {
     say_data(&format!("{value:#}"))
 }
@@ -67,7 +65,6 @@ pub fn complain(text: &str) {
 }
 
 impl Failure {
-    /// Prints the failure on standard error.
     pub fn print(&self) {
         match self {
             Self::Said {
@@ -111,7 +108,6 @@ pub fn stderr_colors() -> bool {
     wants_colors(&Term::stderr())
 }
 
-/// Reports whether standard output is a terminal.
 pub fn stdout_is_terminal() -> bool {
     Term::stdout().is_term()
 }

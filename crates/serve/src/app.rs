@@ -38,8 +38,8 @@ pub(crate) struct App {
     /// The outcomes of trials that will not be measured again. The key consists of the name of the
     /// run and that of the trial's folder.
     pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
-    /// The rows of runs that are not in progress, by name. Each row has a stamp, which shows
-    /// whether the run has changed.
+    /// The rows of runs that are not in progress, by name. The stamp of a row shows whether the run
+    /// has changed.
     rows: Mutex<HashMap<String, (String, Row)>>,
     /// The findings of the most recently analyzed runs, oldest first, each with the name and the
     /// stamp of its run.
@@ -66,7 +66,6 @@ impl App {
         }
     }
 
-    /// The common parts of a page.
     pub(crate) fn site(&self, title: impl Into<String>, open: &'static str) -> Site {
         Site {
             allows_run: self.launcher.is_some(),
@@ -74,13 +73,11 @@ impl App {
         }
     }
 
-    /// Returns the directory of a run.
     pub(crate) fn dir(&self, name: &str) -> Result<PathBuf, Problem> {
         let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
         self.folder.dir(name).ok_or_else(missing)
     }
 
-    /// Returns the overview of a run.
     pub(crate) fn overview(&self, name: &str) -> Result<RunOverview, Problem> {
         Ok(RunOverview::read(&self.dir(name)?)?)
     }
@@ -121,7 +118,6 @@ impl App {
         Ok(rows)
     }
 
-    /// Reports whether a run in the folder is in progress.
     pub(crate) fn is_measuring(&self) -> Result<bool, Problem> {
         Ok(self.rows()?.iter().any(|row| row.is_running))
     }
@@ -163,10 +159,7 @@ pub(crate) async fn drawn(
     }
 }
 
-/// Returns the folder of a trial in the run directory `dir`.
-///
-/// # Errors
-/// The run has no trial of this name.
+/// Fails if the run has no trial of this name.
 pub(crate) fn trial_folder(dir: &Path, name: &str) -> Result<TrialFolder, Problem> {
     let mut folders = TrialFolder::all(dir)?.into_iter();
     let missing = || Problem::NotFound(format!("this run has no trial {name}"));

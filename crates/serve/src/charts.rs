@@ -18,7 +18,6 @@ const MEDIAN: &str = "v4";
 const HIGH: &str = "v2";
 const FAILED: &str = "v6";
 
-/// The chart of one load in a trial.
 #[derive(Debug, Serialize)]
 pub(crate) struct PhaseChart {
     pub(crate) phase: String,

@@ -16,10 +16,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder of runs, or a run directory.
-    ///
-    /// # Errors
-    /// The path is not a readable directory.
+    /// Fails if the path is not a readable directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         fs::read_dir(path)?;
         let path = path.canonicalize()?;
@@ -37,7 +34,6 @@ impl Folder {
         &self.path
     }
 
-    /// The name of the run, if a run directory was opened.
     pub fn only(&self) -> Option<&str> {
         self.only.as_deref()
     }

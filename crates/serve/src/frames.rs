@@ -13,16 +13,14 @@ const RUN_EVERY: Duration = Duration::from_millis(900);
 /// The list is rendered less often, because it reads the directories of all runs.
 const LIST_EVERY: Duration = Duration::from_millis(2_900);
 
-/// A page that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Watched {
-    /// The list of the runs that match the filter.
+    /// The list of runs, with this filter.
     List { filter: String },
-    /// The run of this name.
+    /// The page of the run of this name.
     Run(String),
 }
 
-/// The changing part of a page.
 pub(crate) struct Frame {
     pub(crate) html: String,
     /// A hash of the content.

@@ -33,9 +33,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// Checks requests against the secrets and the address of this server.
 pub(crate) struct Guard {
-    /// The address that the server listens on.
     address: SocketAddr,
     /// The secret in the printed URL.
     token: Secret,
@@ -46,10 +44,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Creates a guard with new secrets.
-    ///
-    /// # Errors
-    /// The system provides no random numbers.
+    /// Fails if the system provides no random numbers.
     pub(crate) fn new(address: SocketAddr, allows_run: bool) -> std::io::Result<Self> {
         Ok(Self {
             address,
@@ -98,7 +93,6 @@ impl Guard {
         is_ours && port == self.address.port().to_string()
     }
 
-    /// Reports whether the request has the session's cookie.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie_name();
         let cookies = headers.get_all(COOKIE).iter();

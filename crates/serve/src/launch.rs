@@ -45,7 +45,7 @@ pub struct Choice {
 /// The runs that a page may start.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The path of the gatebench program.
+    /// The path of gatebench.
     pub program: PathBuf,
     pub suites: Vec<Choice>,
     pub gateways: Vec<Choice>,
@@ -112,7 +112,6 @@ impl Wanted {
         self.length[0]
     }
 
-    /// The arguments for `gatebench` that start the run in this directory.
     fn words(&self, launch: &Launch, dir: &str) -> Vec<String> {
         let mut words = vec!["run".to_owned(), self.suite.clone()];
         for gateway in &self.gateways {
@@ -125,7 +124,6 @@ impl Wanted {
         words
     }
 
-    /// The shell command that starts the run in this directory.
     pub(crate) fn command(&self, launch: &Launch, dir: &Path) -> String {
         let program = "gatebench".to_owned();
         let words = self.words(launch, &dir.to_string_lossy());
@@ -134,10 +132,7 @@ impl Wanted {
 }
 
 impl Launcher {
-    /// Creates a launcher that has started no runs.
-    ///
-    /// # Errors
-    /// The program does not exist.
+    /// Fails if the program does not exist.
     pub(crate) fn new(launch: Launch) -> io::Result<Self> {
         launch.program.metadata()?;
         Ok(Self {
@@ -147,7 +142,6 @@ impl Launcher {
         })
     }
 
-    /// The lengths as choices.
     pub(crate) fn lengths() -> Vec<Choice> {
         let choice = |it: [&str; 3]| Choice {
             name: it[0].to_owned(),

@@ -9,7 +9,6 @@ use gatebench_store::{LiveEvent, LiveReader, LiveSecond, StoreError, Timestamp};
 /// folder.
 pub(crate) type LiveTrials = HashMap<(String, String), LiveTrial>;
 
-/// A running trial.
 pub(crate) struct LiveTrial {
     reader: LiveReader,
     /// The time when the trial began, and the expected duration of this and all remaining trials,
@@ -23,7 +22,6 @@ pub(crate) struct LiveTrial {
     pub(crate) phases: Vec<LivePhase>,
 }
 
-/// A load of a trial, second by second.
 #[derive(Debug, Default)]
 pub(crate) struct LivePhase {
     pub(crate) name: String,

@@ -11,7 +11,6 @@ use crate::shared::locked;
 /// The nice value of the lowest priority.
 const NICE: i32 = 19;
 
-/// The cores that the threads of this process may use.
 pub(crate) struct Cores {
     allowed: Vec<usize>,
     now: Mutex<Vec<usize>>,
@@ -51,7 +50,6 @@ impl Cores {
         *locked(&self.now) = free.unwrap_or_else(|| self.allowed.clone());
     }
 
-    /// Moves this thread to the cores that it may use.
     pub(crate) fn move_thread(&self) {
         let now = locked(&self.now);
         OWN.with_borrow_mut(|own| {

@@ -14,7 +14,8 @@ use crate::view::{self, Site};
 pub(crate) enum Problem {
     /// The Host header does not name this server.
     Misdirected,
-    /// The request has no valid token or cookie, or comes from another page or site.
+    /// The request has no valid token or cookie, its form has already been used, or it comes from
+    /// another page or site.
     Forbidden(&'static str),
     /// The path does not accept this method.
     Method { may_post: bool },
@@ -54,7 +55,6 @@ impl Problem {
         }
     }
 
-    /// The problem and its remedy.
     fn words(&self) -> (String, String) {
         let words = |what: &str, remedy: &str| (what.to_owned(), remedy.to_owned());
         match self {

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-/// The names and values of a query or a form, in order.
 pub(crate) type Pairs = Vec<(String, String)>;
 
 /// The segments of a URL path that name a run, a trial and a file.

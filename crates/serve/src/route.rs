@@ -71,7 +71,6 @@ fn fixed(type_of: &'static str, text: &'static str) -> MethodRouter<Shared> {
 
 type Drawn = Result<Response, Problem>;
 
-/// A page that depends on the query.
 fn of_query(page: fn(&App, &[(String, String)]) -> Drawn) -> MethodRouter<Shared> {
     get(
         move |State(app): State<Shared>, Query(query): Query<Pairs>| {
@@ -80,7 +79,6 @@ fn of_query(page: fn(&App, &[(String, String)]) -> Drawn) -> MethodRouter<Shared
     )
 }
 
-/// A page that depends on the path.
 fn of_place(page: fn(&App, &Place) -> Drawn) -> MethodRouter<Shared> {
     get(move |State(app): State<Shared>, Path(place): Path<Place>| {
         drawn(app, move |app| page(app, &place))

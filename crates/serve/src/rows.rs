@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::bounds::REPORT_BYTES_MAX;
 use crate::view::{Chip, href_of_run};
 
-/// A run in the list.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -20,13 +19,12 @@ pub(crate) struct Row {
     began: String,
     #[serde(skip)]
     created: Timestamp,
-    /// The state; `None` if the run cannot be read.
+    /// `None` if the run cannot be read.
     state: Option<Chip>,
     pub(crate) is_running: bool,
     suite: String,
     /// The names and versions of the gateways.
     gateways: String,
-    /// The number of finished trials.
     done: usize,
     planned: usize,
     /// The verdict of an A/B test or a specification.
@@ -135,7 +133,6 @@ impl Report {
     }
 }
 
-/// The gateways of a run with their versions.
 pub(crate) fn gateways(manifest: &Manifest) -> String {
     let gateways = manifest.gateways.iter();
     let words = gateways.map(|(label, it)| match it.version.as_str() {

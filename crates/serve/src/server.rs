@@ -23,7 +23,6 @@ use crate::{route, view};
 
 /// The settings of a server.
 pub struct Settings {
-    /// The folder with the runs to serve.
     pub folder: Folder,
     /// The name of a run that may not have begun yet. The page of this run waits until it begins.
     pub expected: Option<String>,
@@ -38,7 +37,6 @@ pub struct Settings {
 /// An error that prevents the server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         address: SocketAddr,
@@ -70,7 +68,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the port.
+    /// Listens, but does not serve yet.
     ///
     /// # Errors
     /// [`ServeError::Listen`], [`ServeError::System`].
@@ -132,7 +130,6 @@ impl Server {
     }
 }
 
-/// Accepts and serves connections forever.
 async fn accept(listener: TcpListener, router: Router) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {

@@ -92,24 +92,20 @@ impl Chip {
     }
 }
 
-/// A link with its text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Link {
     pub(crate) href: String,
     pub(crate) text: String,
 }
 
-/// Fills in a template.
 pub(crate) fn fill(template: &str, view: &impl Serialize) -> String {
     html::fill(&TEMPLATES, template, view)
 }
 
-/// Returns a response with a filled-in template.
 pub(crate) fn page(template: &str, view: &impl Serialize) -> Response {
     Html(fill(template, view)).into_response()
 }
 
-/// Encodes a segment of a path.
 pub(crate) fn in_path(name: &str) -> String {
     utf8_percent_encode(name, IN_PATH).to_string()
 }
@@ -120,12 +116,10 @@ pub(crate) fn path_of(path: &str) -> String {
     Vec::from_iter(parts).join("/")
 }
 
-/// The path of a run's page.
 pub(crate) fn href_of_run(name: &str) -> String {
     format!("/run/{}/", in_path(name))
 }
 
-/// The path of a trial's page.
 pub(crate) fn href_of_trial(run: &str, trial: &str) -> String {
     format!("/run/{}/trial/{}/", in_path(run), in_path(trial))
 }

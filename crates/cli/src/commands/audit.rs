@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The indentation of a finding's description.
 const INDENT: usize = 4;
 
 /// Check a published table for impossible or misleading figures
@@ -60,7 +59,6 @@ const FORMS: [Named<Form>; 3] = [
 ];
 
 impl Audit {
-    /// Audits the document and prints the findings.
     pub fn run(self) -> Result<Exit, Failure> {
         if self.file.is_dir() {
             return own::run(&self.file, self.json);
@@ -113,7 +111,6 @@ fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
     Failure::words(format!("your file {name}"), what, remedy)
 }
 
-/// Lists the findings table by table, and counts them.
 fn summary(audited: &Audited) -> String {
     let tables = counted(audited.tables as u64, "table");
     let rows = counted(audited.rows as u64, "row");
@@ -158,9 +155,9 @@ fn paragraph(finding: &Finding) -> String {
     format!("{head}\n{:INDENT$}{says}\n\n", "")
 }
 
-/// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. Cells in
-/// several rows are listed row by row. A finding without cells concerns the whole table; only the
-/// line of the table's headings (or, without headings, of its first row) is returned.
+/// Returns the place of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`, or `item 5 · ...` in a
+/// JSON list. Cells in several rows are listed row by row. A finding without cells concerns the
+/// whole table; its place is the line of the headings or, without headings, of the first row.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

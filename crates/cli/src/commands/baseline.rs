@@ -89,7 +89,6 @@ impl Baseline {
 }
 
 impl Folder {
-    /// Returns the directories of a baseline's runs.
     pub fn runs_of(&self, name: &str) -> Result<Vec<PathBuf>, Failure> {
         let known = Baselines::read(&self.dir)?;
         known

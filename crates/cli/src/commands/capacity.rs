@@ -89,7 +89,6 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Runs the search and prints its result.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
         self.measuring.run(&self.selection(), resume, self.budget)
@@ -125,7 +124,7 @@ impl Capacity {
 /// The maximum rate in a load profile, in requests per second.
 const RATE_MAX: f64 = 1e8;
 
-/// The minimum length of a step. A shorter step contains too few samples.
+/// A shorter step contains too few samples.
 const STEP_MIN: HumanDuration = HumanDuration::from_millis(200);
 
 /// Parses a rate in requests per second, such as `20000` or `20k`.
@@ -139,7 +138,6 @@ fn rate(word: &str) -> Result<f64, String> {
         .ok_or_else(|| "write 1 to 100000000 requests per second, for example 20000 or 20k".into())
 }
 
-/// Parses the length of a step, which must be at least [`STEP_MIN`].
 fn step(word: &str) -> Result<HumanDuration, String> {
     let span = duration(word)?;
     if span < STEP_MIN {
@@ -150,7 +148,6 @@ fn step(word: &str) -> Result<HumanDuration, String> {
     Ok(span)
 }
 
-/// Parses a number of cores, at least one.
 fn cores(word: &str) -> Result<usize, String> {
     let cores = word.trim().parse::<usize>().ok();
     cores

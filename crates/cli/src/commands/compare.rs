@@ -65,7 +65,6 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Prints the comparison and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let format = if self.json { Format::Json } else { self.format };
@@ -105,7 +104,7 @@ impl Compare {
     }
 }
 
-/// Summarizes a run, and names the summary after the run's directory.
+/// The summary is named after the run's directory.
 fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarize(name.to_string_lossy(), &Run::open(dir)?)?)

@@ -20,7 +20,6 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Prints the script.
     pub fn run(self, full: &clap::Command) -> Result<(), Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut visible(full), "gatebench", &mut script);

@@ -32,7 +32,6 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Runs the checks and prints their results.
     pub fn run(self) -> Result<Exit, Failure> {
         let checks = match self.outs.is_empty() {
             true => checks::all()?,
@@ -65,7 +64,6 @@ impl Doctor {
     }
 }
 
-/// Formats a check as a line, followed by its remedy if it has one.
 pub fn line(check: &Check) -> String {
     let style = terminal::stdout_style();
     let mark = match check.state {

@@ -78,7 +78,6 @@ const STACKS: [Named<Stacks>; 3] = [
 ];
 
 impl Flame {
-    /// Samples the gateways and prints the profiles.
     pub fn run(self) -> Result<Exit, Failure> {
         self.measuring.run(&self.selection(), None, None)
     }

@@ -40,7 +40,6 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// With --check, checks the configuration. Otherwise, serves until signals end the gateway.
     pub fn run(self) -> Result<(), Failure> {
         if self.check {
             read(&self.file, Document::check)?;
@@ -77,7 +76,6 @@ impl Gateway {
     }
 }
 
-/// Reloads the file and prints the result.
 fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     let replaced = read(file, Document::read).and_then(|document| {
         gateway

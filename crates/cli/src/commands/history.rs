@@ -56,7 +56,6 @@ pub struct History {
 }
 
 impl History {
-    /// Updates the index and prints the series.
     pub fn run(self) -> Result<(), Failure> {
         let found = self.findings()?;
         let format = if self.json { Format::Json } else { self.format };

@@ -14,10 +14,9 @@ use gatebench_model::HumanDuration;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The argument that means standard input.
 const STDIN: &str = "-";
 
-/// The maximum number of bytes of an input that is read into memory as a whole.
+/// The maximum size of an input that is read into memory as a whole.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\
@@ -106,7 +105,6 @@ fn factor(word: &str) -> Result<f64, String> {
 }
 
 impl Import {
-    /// Reads the input and writes the folder.
     pub fn run(self) -> Result<(), Failure> {
         let (kind, of) = match self.kind {
             Kind::Kong(of) => (TextKind::Kong, of),
@@ -125,7 +123,6 @@ impl Import {
 }
 
 impl OfTraffic {
-    /// Returns the folder to write and the options for importing these files.
     fn options(&self) -> Result<(PathBuf, Options), Failure> {
         let (dir, mut options) = self.made.options(&self.files[0])?;
         options.replay = Replay {
@@ -171,8 +168,8 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// Returns the folder to write and the default options. Without --dir, the folder is named
-    /// after the input, without extensions.
+    /// Returns the folder to write, which must not exist yet, and the default options. Without
+    /// --dir, the folder is named after the input, without extensions.
     fn options(&self, file: &Path) -> Result<(PathBuf, Options), Failure> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let mut parts = name.split('.');
@@ -219,7 +216,7 @@ fn unreadable(file: &Path, error: &io::Error) -> Failure {
     )
 }
 
-/// Returns the text of a file, or of standard input.
+/// Reads a file or, for `-`, standard input, of at most [`TEXT_BYTES_MAX`] bytes.
 pub fn text_of(file: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = open(file)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes);
@@ -237,7 +234,7 @@ pub fn text_of(file: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Writes the folder and lists its contents.
+/// Writes the folder, and prints its facts, its notes and the names of its files.
 pub fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     write(folder, dir).map_err(|error| {
         let remedy = "with --dir, choose a folder that you can create";

@@ -21,7 +21,6 @@ pub struct Supervise {
 }
 
 impl Supervise {
-    /// Returns the exit code of the command.
     pub fn run(self) -> ExitCode {
         gatebench_testbed::supervise(self.words)
     }
@@ -37,7 +36,6 @@ pub struct Splice {
 }
 
 impl Splice {
-    /// Copies until a signal arrives.
     pub fn run(self) -> Result<(), Failure> {
         let stop = signals::stop_flag()?;
         let mut said = Ok(());

@@ -66,7 +66,6 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Runs the test and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         self.measuring.run(&self.selection(), None, self.budget)
     }

@@ -1,4 +1,4 @@
-//! The commands, one module each.
+//! The commands, and the options that several of them share.
 
 pub mod ab;
 pub mod audit;

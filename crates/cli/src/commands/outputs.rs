@@ -120,7 +120,6 @@ pub fn target(word: &str, option: String) -> Result<Target, Failure> {
     target.map_err(|error| Failure::words(option, error.to_string(), error.remedy()))
 }
 
-/// Parses a label: NAME=VALUE.
 pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
     let (name, value) = word
         .split_once('=')
@@ -144,7 +143,6 @@ pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
     Ok((name.into(), value.into()))
 }
 
-/// Returns the failure of a command whose required output refuses data.
 pub fn refused(refusal: &Refusal) -> Failure {
     let culprit = format!("output {}", refusal.target);
     Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)

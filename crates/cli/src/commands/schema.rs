@@ -29,7 +29,6 @@ fn kinds() -> Vec<&'static str> {
 }
 
 impl PrintSchema {
-    /// Prints the schema.
     pub fn run(self) -> Result<(), Failure> {
         let kind = FileKind::ALL
             .into_iter()

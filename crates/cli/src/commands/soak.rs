@@ -66,7 +66,6 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Runs the soak and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
         self.measuring.run(&self.selection(), resume, None)

@@ -18,7 +18,6 @@ Examples:
   gatebench upstream ping --listen 127.0.0.1:8080
   gatebench upstream go-bench --listen '[::1]:0' --cores 0,1
   gatebench upstream ping --listen 127.0.0.1:8443 --tls";
-/// The column where the paths of an upstream begin.
 const PATHS_INDENT: usize = 20;
 
 /// Run an embedded upstream until Ctrl-C
@@ -109,7 +108,6 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 }
 
 impl Upstream {
-    /// Serves until a signal arrives.
     pub fn run(self) -> Result<(), Failure> {
         let wrong = |error: SettingsError| {
             let place = error.place();
@@ -139,7 +137,7 @@ impl Upstream {
         said
     }
 
-    /// Prints the address and, with TLS, the certificate.
+    /// Prints the address. The JSON form also has the certificate, if there is TLS.
     fn announce(&self, address: SocketAddr, chain: Option<&Pem>) -> Result<(), Failure> {
         if self.json || !terminal::stdout_is_terminal() {
             let mut line = serde_json::json!({ "listening": address });
@@ -160,7 +158,6 @@ impl Upstream {
     }
 }
 
-/// Returns the path in the example that is printed when the upstream starts.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",

@@ -16,7 +16,7 @@ use gatebench_testbed::gateway::Catalogue;
 
 use crate::failure::Failure;
 
-/// The minimum length of a measurement. A shorter one permits no conclusion about a gateway.
+/// A shorter measurement permits no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
 pub(crate) fn duration(word: &str) -> Result<HumanDuration, String> {
@@ -24,7 +24,6 @@ pub(crate) fn duration(word: &str) -> Result<HumanDuration, String> {
     parsed.map_err(|error| error.to_string())
 }
 
-/// Parses the length of a measurement, at least [`MEASURED_MIN`].
 pub(crate) fn measured(word: &str) -> Result<HumanDuration, String> {
     let span = duration(word)?;
     if span < MEASURED_MIN {
@@ -56,7 +55,6 @@ pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
 /// A name on the command line, its description in `--help`, and its value.
 pub type Named<T> = (&'static str, &'static str, T);
 
-/// Returns a parser that accepts one of these names.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
     names: &'static [Named<T>],
 ) -> impl TypedValueParser<Value = T> {
@@ -91,7 +89,6 @@ impl Overlay {
         Catalogue::new(self.below("gateways"))
     }
 
-    /// Returns the library of scenarios, suites and loads.
     pub fn scenarios(&self) -> Library {
         Library::new(self.below("scenarios"))
     }
@@ -116,7 +113,6 @@ pub fn launcher() -> Result<Launcher, Failure> {
     Launcher::own().map_err(no_program)
 }
 
-/// Returns the failure to read the path of the running program.
 pub fn no_program(error: io::Error) -> Failure {
     let what = format!("cannot read the path of the running program: {error}");
     Failure::environment(what, "mount /proc")
@@ -149,7 +145,6 @@ pub const ENGINES: [Named<Engine>; 4] = [
     ),
 ];
 
-/// The metrics that a verdict can be based on.
 pub const METRICS: [Named<DecisiveMetric>; 5] = [
     (
         "cpu",

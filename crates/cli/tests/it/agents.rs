@@ -29,7 +29,6 @@ const SSHD: &str = "/usr/sbin/sshd";
 /// The folder that sshd needs if it runs as root.
 const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 
-/// The port of sshd in each namespace.
 const PORT: u16 = 2222;
 
 /// A relay that delays each piece of a response by 20 ms.
@@ -159,7 +158,6 @@ impl Machines {
         }
     }
 
-    /// Starts a command in the namespace of a machine.
     fn spawn(&mut self, index: usize, words: &[&str]) -> &mut Child {
         let namespace = self.namespace(index);
         let mut command = Command::new("ip");
@@ -238,7 +236,7 @@ fn keys(bench: &Bench) {
         assert!(made.unwrap().success());
     }
     if !Path::new(PRIVILEGE_SEPARATION).exists() {
-        // sshd needs this folder if it runs as root. Namespaces require root, so it does here.
+        // Namespaces require root, so sshd runs as root here.
         let _ = fs::DirBuilder::new()
             .mode(0o755)
             .create(PRIVILEGE_SEPARATION);
@@ -328,7 +326,6 @@ impl Field {
         self.start(&format!("load {words} --json -q {url}"))
     }
 
-    /// The number of requests that the upstream received.
     fn received(&self) -> u64 {
         self.upstream.ledger()["requests"].as_u64().unwrap()
     }

@@ -15,7 +15,7 @@ pub const PATIENCE: Duration = Duration::from_secs(480);
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// The pause between two polls, needed because most polls read all of `/proc`.
+/// The pause between two polls of [`Bench::wait_for`], most of which read all of `/proc`.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The environment variable that marks a test's processes, so that the test can find those that are
@@ -135,7 +135,6 @@ impl Bench {
         self.write("mine/proxy.py", include_str!("own_gateway/proxy.py"));
     }
 
-    /// The path of a file or folder in the bench.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -172,13 +171,11 @@ impl Bench {
         command
     }
 
-    /// Returns the name and value of the environment variable that marks the processes of this
-    /// bench.
+    /// Returns the environment variable that marks the processes of this bench.
     pub fn mark(&self) -> (&str, &str) {
         (MARK, &self.mark)
     }
 
-    /// Starts a command and captures its output.
     pub fn spawn(&self, mut command: Command) -> Session<'_> {
         let child = command
             .stdin(Stdio::null())
@@ -277,7 +274,6 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Sends a signal to `gatebench`.
     pub fn signal(&self, signal: &str) {
         processes::signal(self.pid(), signal);
     }
@@ -341,7 +337,6 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
     })
 }
 
-/// The output and exit code of a `gatebench` process.
 #[derive(Debug)]
 pub struct Finished {
     /// The exit code; none if a signal ended the process.
@@ -351,7 +346,6 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Asserts that `gatebench` ended with this code.
     #[track_caller]
     pub fn assert_code(&self, code: i32) -> &Self {
         assert_eq!(
@@ -410,7 +404,6 @@ pub fn replace_load(folder: &Path, profile: &str, phases: &str) {
     fs::write(loads.join(format!("{profile}.yaml")), text).unwrap();
 }
 
-/// Reports whether a folder contains an entry of that name.
 pub fn exists(dir: &Path, name: &str) -> bool {
     dir.join(name).exists()
 }

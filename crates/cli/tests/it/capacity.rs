@@ -30,7 +30,6 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Returns the steps in a trial's record.
 fn steps(trial: &Value) -> Vec<&Value> {
     let phases = trial["phases"].as_array().unwrap();
     phases

@@ -92,7 +92,6 @@ impl Podman {
         self.import(&rootfs, IMAGE);
     }
 
-    /// Creates an image from the files in a folder.
     fn import(&self, rootfs: &Path, image: &str) {
         let archive = self.home.path().join("image.tar");
         run(Command::new("tar")

@@ -61,7 +61,6 @@ fn bench(load: &str) -> Bench {
     bench
 }
 
-/// Reads the record of the only trial.
 fn record(bench: &Bench) -> Value {
     let trials = bench.kept_trials("run");
     let text = bench.read(&format!("run/trials/{}/trial.json", trials[0]));

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `gatebench` until it ends.
 pub fn gatebench(folder: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(words)

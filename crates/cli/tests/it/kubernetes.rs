@@ -11,7 +11,6 @@ use serde_json::Value as Json;
 use crate::bench::{Bench, Session};
 use crate::remote::stripped;
 
-/// The program `kubectl` of these tests.
 const KUBECTL: &str = include_str!("kubectl.py");
 
 /// Starts gatebench with the `kubectl` of these tests. `behavior` selects what goes wrong.
@@ -46,7 +45,6 @@ fn objects(bench: &Bench) -> Vec<String> {
     objects
 }
 
-/// The requests to the cluster, one per line.
 fn requests(bench: &Bench) -> String {
     bench.read("cluster/requests.log")
 }

@@ -45,7 +45,6 @@ impl Loads {
         json(&self.load(&format!("--json {flags}")), code)
     }
 
-    /// Returns the ledger of the requests that the upstream received.
     fn ledger(&self) -> Value {
         self.upstream.ledger()
     }
@@ -258,7 +257,7 @@ fn data_files_path_files_and_stages_are_used() {
     unknown
         .assert_code(2)
         .assert_says(&["'id'", "--data-file id.csv"]);
-    // Spaces inside the braces, as in scenarios.
+    // Templates may contain spaces inside the braces, as in scenarios.
     let mut command = bench.command();
     let url = format!("{origin}/anything/{{{{ users.id }}}}");
     command.args(["load", "--json", "-n", "2", "--data-file", "users.csv"]);

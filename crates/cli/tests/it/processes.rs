@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A process and its command line.
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
@@ -20,12 +19,10 @@ impl Process {
         !matches!(second, "run" | "supervise" | "upstream" | "report")
     }
 
-    /// Reports whether the process is an upstream.
     pub fn is_upstream(&self) -> bool {
         self.command.get(1).is_some_and(|word| word == "upstream")
     }
 
-    /// The number of the process's open sockets.
     pub fn sockets(&self) -> usize {
         let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid))
             .into_iter()
@@ -74,7 +71,6 @@ pub fn marked(mark: &str, folder: &Path) -> Vec<Process> {
     found
 }
 
-/// Sends a signal to a process.
 pub fn signal(pid: u32, signal: &str) {
     assert!(
         Command::new("kill")

@@ -39,7 +39,6 @@ fn ends_with(bench: &Bench, words: &str) {
     bench.write("faulty/faulty.py", &program);
 }
 
-/// Returns all files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
     entries

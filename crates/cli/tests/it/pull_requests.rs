@@ -20,7 +20,6 @@ const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections
 /// The number of other comments, which fill the first page of the list.
 const OTHERS: usize = 100;
 
-/// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Call {
     method: String,

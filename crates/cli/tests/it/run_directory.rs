@@ -145,13 +145,11 @@ impl Disk {
             .then_some(Self { at })
     }
 
-    /// Fills the file system completely.
     fn fill(&self) {
         let filler = std::fs::write(self.at.join("filler"), vec![0; 8 << 20]);
         assert!(filler.is_err(), "the filler is larger than the file system");
     }
 
-    /// Frees the space again.
     fn free(&self) {
         std::fs::remove_file(self.at.join("filler")).unwrap();
     }

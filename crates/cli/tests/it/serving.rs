@@ -39,7 +39,6 @@ impl Serving {
         Self { child, host, port }
     }
 
-    /// Returns the ledger of an upstream.
     pub fn ledger(&self) -> Value {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream

@@ -25,7 +25,7 @@ steps:
   - teardown
 ";
 
-/// The `start:` of a gateway whose first start fails.
+/// The `start:` of a gateway whose first start fails, without the gateway's command.
 const FAILS_ONCE: &str = r#"start:
   - sh
   - -c
@@ -33,7 +33,6 @@ const FAILS_ONCE: &str = r#"start:
   - sh
 "#;
 
-/// Writes a gateway folder `mine` whose program fails at its first start.
 fn write_gateway_that_fails_once(bench: &Bench) {
     bench.own_gateway();
     let marker = bench.path("has-failed").display().to_string();

@@ -157,7 +157,6 @@ fn wrong(record: &Value) -> Option<String> {
     Some(wrong["counts"].to_string())
 }
 
-/// Reports whether a gateway has everything that a scenario needs.
 fn has_everything(variant: &str, scenario: &Scenario) -> bool {
     let mut lacked: Vec<&str> = match variant {
         it if it.starts_with("nginx-lua") => NOT_BY_NGINX_WITH_LUA.into(),
@@ -263,7 +262,6 @@ fn scenarios_with_changes_during_the_load_pass() {
     assert!(seen >= 4, "{seen}");
 }
 
-/// Runs these suites on the reference gateway, on nginx, and without a gateway.
 #[track_caller]
 fn whole_suites_hold(suites: &[&str]) {
     for suite in suites {

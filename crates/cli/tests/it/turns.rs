@@ -1,7 +1,6 @@
 //! Limits the number of tests with a bench that run at the same time. Most tests only wait, so more
-//! of them run than there are cores. Tests that depend on timing or keep all cores busy for seconds
-//! run one at a time. A test that waits for its turn or its slot occupies a thread of the test
-//! harness.
+//! of them run than there are cores. Of the tests that depend on timing or keep all cores busy for
+//! seconds, only one runs at a time.
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -12,7 +12,6 @@ use crate::serving::first_line;
 /// A listening gatebench process, which is killed on drop.
 struct Serving {
     child: Child,
-    /// The port on 127.0.0.1.
     port: u64,
     folder: tempfile::TempDir,
 }
@@ -39,7 +38,6 @@ impl Serving {
         }
     }
 
-    /// Returns the path of the certificate that the upstream printed.
     fn certificate(&self) -> PathBuf {
         self.folder.path().join("shown.pem")
     }

@@ -35,7 +35,6 @@ const METRICS: [(&str, &str, DecisiveMetric); 5] = [
 #[derive(Serialize)]
 struct View {
     site: Site,
-    /// The names of the runs in the form.
     runs: Vec<String>,
     metrics: Vec<[&'static str; 2]>,
     metric: &'static str,
@@ -49,7 +48,6 @@ struct View {
     report: Option<html::Page>,
 }
 
-/// One of the two runs.
 #[derive(Serialize)]
 struct Side {
     role: &'static str,

@@ -40,7 +40,6 @@ struct RunLine {
     left_out: String,
 }
 
-/// Renders the history of the selected scenario and gateway.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let is_measuring = app.is_measuring()?;
     let mut entries = entries(app, is_measuring)?;
@@ -69,8 +68,7 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("history.html", &view))
 }
 
-/// The entries of the index. While a run is in progress, new runs are not read, because that could
-/// disturb the measurement.
+/// While a run is in progress, new runs are not read, because that could disturb the measurement.
 fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
     let folder = app.folder.path();
     let mut index = HistoryIndex::open(folder)?;

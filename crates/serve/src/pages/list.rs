@@ -24,13 +24,11 @@ pub(crate) fn filter_of(query: &[(String, String)]) -> String {
     first(query, "filter").trim().to_owned()
 }
 
-/// Renders the list of the runs that match the filter in the query.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let view = view_of(app, filter_of(query))?;
     Ok(view::page("list.html", &view))
 }
 
-/// Renders the part of the page that changes.
 pub(crate) fn changing(app: &App, filter: &str) -> Result<String, Problem> {
     Ok(view::fill("runs.html", &view_of(app, filter.to_owned())?))
 }

@@ -35,9 +35,9 @@ struct View {
     /// The next step for a run that did not finish, and the command for it; both are empty for
     /// other runs.
     hint: [String; 2],
-    /// The progress; `None` if the run has ended.
+    /// `None` if the run has ended.
     live: Option<Live>,
-    /// The report; `None` while the run is in progress, or if the report cannot be created.
+    /// `None` while the run is in progress, or if the report cannot be created.
     report: Option<html::Page>,
     /// The reason why the report cannot be created, and the remedy.
     broken: Option<[String; 2]>,
@@ -46,7 +46,6 @@ struct View {
     others: Vec<Link>,
 }
 
-/// A trial in the list of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TrialRow {
     href: String,
@@ -59,7 +58,6 @@ pub(crate) struct TrialRow {
     validity: Option<&'static str>,
 }
 
-/// The progress of a run.
 #[derive(Serialize)]
 struct Live {
     done: usize,
@@ -69,7 +67,6 @@ struct Live {
     now: Vec<Current>,
 }
 
-/// A running trial.
 #[derive(Serialize)]
 pub(crate) struct Current {
     /// An id that is unique on the page.

@@ -34,7 +34,7 @@ struct View {
     /// The reasons why the figures are limited, each with its remedy.
     limits: Vec<Limit>,
     warnings: Vec<String>,
-    /// The state of a running trial; `None` if it has ended.
+    /// `None` if the trial has ended.
     now: Option<Current>,
     charts: Vec<PhaseChart>,
     files: Vec<FileLink>,
@@ -48,7 +48,6 @@ struct Limit {
     remedy: String,
 }
 
-/// A link to a raw file.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FileLink {
     href: String,
@@ -202,7 +201,6 @@ fn charts(phases: &[LivePhase]) -> Vec<PhaseChart> {
     phases.filter_map(chart).collect()
 }
 
-/// Groups the rows of a series by load.
 fn by_phase(rows: Vec<SeriesRow>) -> Vec<LivePhase> {
     let mut phases: Vec<LivePhase> = Vec::new();
     for row in rows {

@@ -101,7 +101,6 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// Runs the comparison and returns the exit code for its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let measuring = &self.measuring;
         measuring.check_outputs()?;
@@ -158,7 +157,6 @@ impl Ab {
         }
     }
 
-    /// Returns the selection that compares two configurations of one gateway.
     fn of_configs(&self, baseline: &str, candidate: &str) -> Result<Selection, Failure> {
         let side = Side::named("");
         let gateway = self.gateway.as_ref().map(|it| it.display().to_string());

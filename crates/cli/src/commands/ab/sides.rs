@@ -8,8 +8,8 @@ use gatebench_testbed::install::{Builds, Revision, RevisionError};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// A gateway as named on the command line. The label, if there is one, replaces the label that
-/// would be derived from that name.
+/// A gateway as named on the command line, and the label that replaces the one derived from that
+/// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     pub word: String,
@@ -56,7 +56,7 @@ pub fn commits(
 
 /// The location of a gateway in each clone of a repository.
 enum Place {
-    /// A gateway folder in the repository.
+    /// The folder of a gateway in the repository.
     Folder(PathBuf),
     /// The program of the gateway `name`, below `prefix` in each clone.
     Program { name: String, prefix: String },

@@ -133,7 +133,6 @@ impl CheckGateway {
     }
 }
 
-/// Shows which scenario is being checked.
 fn show(bar: &ProgressBar, scenario: &Scenario, [number, of]: [usize; 2]) {
     let name = terminal::in_progress(&scenario.scenario);
     bar.set_message(format!("checking {name} ({number} of {of})"));

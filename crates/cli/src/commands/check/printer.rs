@@ -12,15 +12,13 @@ use gatebench_store::{ParityCaseRecord, ParityRecord};
 use crate::failure::indented_reason;
 use crate::terminal;
 
-/// The number of spaces before the details of a case.
 const INDENT: usize = 6;
-/// The maximum number of failing cases that are shown for a scenario. With a hundred routes, most
-/// cases are alike.
+/// The maximum number of failing cases that are shown for a scenario. In a scenario with a hundred
+/// routes, most cases are alike.
 const SHOWN_MAX: usize = 3;
-/// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Describes the scenarios one after another, but each failure only once: if a later scenario fails
+/// Describes the scenarios one after another, and each failure only once: if a later scenario fails
 /// in the same way, its text names the earlier one.
 #[derive(Debug, Default)]
 pub struct Printer {

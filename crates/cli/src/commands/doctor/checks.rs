@@ -46,7 +46,6 @@ pub struct Check {
 }
 
 impl Check {
-    /// Creates a check that passed.
     pub fn good(name: &str, says: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -56,7 +55,6 @@ impl Check {
         }
     }
 
-    /// Creates a check that found something to improve.
     pub fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Advice,
@@ -65,7 +63,6 @@ impl Check {
         }
     }
 
-    /// Creates a check that failed and prevents a run.
     pub fn missing(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Missing,
@@ -74,7 +71,6 @@ impl Check {
     }
 }
 
-/// Runs all checks.
 pub fn all() -> Result<Vec<Check>, Failure> {
     let facts = EnvironmentFacts::read();
     let backend = choose(None);
@@ -270,7 +266,6 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
     }
 }
 
-/// States whether the kernel's accounting options are on, off or unknown.
 fn options(configured: &Accounting) -> String {
     let word = |setting| match setting {
         Setting::On => "on",
@@ -284,7 +279,6 @@ fn options(configured: &Accounting) -> String {
     )
 }
 
-/// Checks the libraries that the reference gateway's XML policies use.
 fn libraries() -> Check {
     let versions = library_versions().into_iter();
     let versions: Vec<String> = versions
@@ -301,7 +295,7 @@ fn libraries() -> Check {
     Check::good("XML", versions.join(", "))
 }
 
-/// Checks the Redis server, which gatebench starts for scenarios with rate limits in Redis.
+/// Looks for the Redis server that gatebench starts for scenarios with rate limits in Redis.
 fn redis() -> Check {
     match FoundRedis::find() {
         Ok(found) => Check::good(
@@ -319,7 +313,7 @@ fn redis() -> Check {
     }
 }
 
-/// Checks the control groups that `--gateway-cpus` and `--gateway-memory` use to limit gateways.
+/// Reports whether `--gateway-cpus` and `--gateway-memory` can limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good(
@@ -334,7 +328,6 @@ fn control_groups(refusal: Option<String>) -> Check {
     }
 }
 
-/// Checks the profiler that `gatebench flame` uses.
 fn perf(found: Result<(), ProfileError>) -> Check {
     match found {
         Ok(()) => Check::good("perf", "can sample stacks for flame graphs"),
@@ -346,7 +339,7 @@ fn perf(found: Result<(), ProfileError>) -> Check {
     }
 }
 
-/// Checks every gateway. The tour skips gateways that are not installed, but needs at least one.
+/// The tour skips gateways that are not installed, but needs at least one.
 fn gateways() -> Result<Vec<Check>, Failure> {
     let launcher = launcher()?;
     let folders = Catalogue::new(None).list()?;
@@ -374,8 +367,8 @@ mod tests {
 
     use super::*;
 
-    /// A test result with equal rounds, in each of which the threads' clocks miss `missing_ms` of
-    /// the core's busy time.
+    /// Returns equal rounds, in each of which the threads' clocks miss `missing_ms` of the core's
+    /// busy time.
     fn played(missing_ms: u64) -> PingPong {
         let round = Round {
             threads_ns: (200 - missing_ms) * 1_000_000,

@@ -1,5 +1,5 @@
-//! Checks the permissions in a container. Without them, some of gatebench's features do not work or
-//! are slower.
+//! Checks which permissions a container grants. If a permission is missing, a feature of gatebench
+//! does not work or is slower.
 
 use std::fs;
 
@@ -32,7 +32,6 @@ pub(super) struct Grant {
     pub(super) options: &'static [&'static str],
 }
 
-/// Checks which permissions this engine has granted to the container.
 pub(super) fn check(engine: &str, grants: &[Grant]) -> Check {
     let name = "container";
     let (granted, refused): (Vec<_>, Vec<_>) = grants.iter().partition(|it| it.is_granted);

@@ -37,7 +37,6 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Prints the run, or sends it to a Prometheus server.
     pub fn prometheus(self) -> Result<(), Failure> {
         self.send_or("prometheus", print_openmetrics)
     }
@@ -63,7 +62,6 @@ impl Recorded {
     }
 }
 
-/// Prints the run as OpenMetrics text.
 fn print_openmetrics(run: &Run, tags: &BTreeMap<String, String>) -> Result<(), Failure> {
     let stats = Target::trend_stats(&|name| std::env::var(name).ok());
     let stats = stats
@@ -87,7 +85,6 @@ pub struct Influxdb {
 }
 
 impl Influxdb {
-    /// Prints or sends the run.
     pub fn run(self) -> Result<(), Failure> {
         let sampling = self.sampling;
         self.recorded.send_or("influxdb", |run, tags| {

@@ -38,7 +38,6 @@ enum What {
 }
 
 impl Export {
-    /// Prints or sends the result.
     pub fn run(self) -> Result<(), Failure> {
         match self.what {
             What::K6(command) => command.run(),

@@ -52,7 +52,8 @@ pub struct Install {
 }
 
 impl Install {
-    /// Installs the missing programs and verifies that they are found.
+    /// Installs the missing programs, and verifies that they are found. Steps that need consent are
+    /// only printed unless `--yes` is given.
     pub fn run(self) -> Result<Exit, Failure> {
         let missing = self.missing()?;
         let is_asked = self.names.iter().any(|name| name == REDIS);

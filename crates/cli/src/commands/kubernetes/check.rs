@@ -59,7 +59,6 @@ pub struct Check {
 }
 
 impl Check {
-    /// Prints the findings, and the Role if a right is missing.
     pub fn run(self) -> Result<Exit, Failure> {
         let role = role(&self.namespace);
         let role_yaml = write_yaml(&role);

@@ -42,7 +42,6 @@ pub struct FromTestrun {
 }
 
 impl FromTestrun {
-    /// Reads the files, writes the folder and prints how to run it.
     pub fn run(self) -> Result<Exit, Failure> {
         let stem = self.files[0].file_stem().unwrap_or_default();
         let dir = self.dir.clone().unwrap_or_else(|| stem.into());

@@ -45,7 +45,6 @@ pub struct Image {
 }
 
 impl Image {
-    /// Finds the program and writes the image.
     pub fn run(self) -> Result<Exit, Failure> {
         let launcher = launcher()?;
         let mut image = kubernetes::Image::new(&launcher).map_err(unreadable)?;

@@ -19,7 +19,6 @@ pub struct Listed {
     program: Result<FoundBinary, DriverError>,
 }
 
-/// Looks for the program of every gateway.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
     let launcher = launcher()?;
     let listed = |folder: Folder| Listed {

@@ -1,4 +1,4 @@
-//! The gateways as a page: docs/guide/GATEWAYS.md. The page is the same on every machine.
+//! Renders docs/guide/GATEWAYS.md, which is the same on every machine.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,6 @@ differences that remain. `gatebench list gateways` shows which gateways this mac
 this page.
 ";
 
-/// Renders GATEWAYS.md from the folders of all gateways.
 pub fn page(folders: &[Folder]) -> String {
     let mut page = format!("{HEAD}\n## List of gateways\n\n");
     page.push_str("| gateway | name | tested with | installed by |\n|---|---|---|---|\n");
@@ -89,7 +88,6 @@ fn means(spec: &GatewayFolder) -> String {
     if ways.is_empty() { "–".into() } else { ways }
 }
 
-/// Renders the table of each gateway's policies and other features.
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
@@ -123,7 +121,6 @@ fn policies(folders: &[Folder]) -> String {
     text
 }
 
-/// Returns the table's symbol for a feature.
 fn mark(spec: &GatewayFolder, word: &str) -> &'static str {
     let feature = spec.features.get(word);
     match feature.map(|it| (it.support(), it.without())) {
@@ -189,7 +186,6 @@ fn means_of(word: &str, feature: &Feature) -> Option<String> {
     is_there.then(|| format!("{word} ({means})"))
 }
 
-/// Formats a wrapped list item.
 fn item(text: &str) -> String {
     format!("- {}\n", terminal::column(text.trim(), WIDTH, INDENT))
 }

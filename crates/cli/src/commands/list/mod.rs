@@ -52,7 +52,6 @@ enum ListedKind {
     Published,
 }
 
-/// An entry of a list.
 struct Entry {
     name: String,
     title: String,
@@ -74,7 +73,7 @@ fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entr
     all.into_iter().map(entry).collect()
 }
 
-/// Returns the name and title of a suite. The title has a note if the suite reproduces a document.
+/// Returns the name and title of a suite, with a note if the suite reproduces a document.
 fn suite(it: Suite) -> (String, String) {
     let note = it
         .as_published
@@ -82,14 +81,12 @@ fn suite(it: Suite) -> (String, String) {
     (it.suite, it.title + note)
 }
 
-/// Returns the name of a published document, and its title with the source appended.
 fn published(it: Published) -> (String, String) {
     let source = it.source.iter().map(|source| format!(" ({source})"));
     (it.published, it.title + &source.collect::<String>())
 }
 
 impl List {
-    /// Prints the list.
     pub fn run(self) -> Result<(), Failure> {
         if self.markdown {
             return self.page();
@@ -126,7 +123,6 @@ impl List {
         terminal::say_data(markdown::page(&folders).trim_end())
     }
 
-    /// Returns the entries of a kind, as lines and as JSON.
     fn section(&self, kind: ListedKind) -> Result<(String, Value), Failure> {
         let library = self.overlay.scenarios();
         let entries = match kind {
@@ -148,7 +144,6 @@ impl List {
         Ok((self.lines(&entries), values.collect()))
     }
 
-    /// Lists the entries with their titles, grouped by folder.
     fn lines(&self, entries: &[Entry]) -> String {
         let widest = terminal::widest(entries.iter().map(|it| &*it.name));
         let folders: BTreeSet<&str> = entries.iter().map(|it| it.folder.as_str()).collect();
@@ -165,7 +160,6 @@ impl List {
     }
 }
 
-/// Returns the path in parentheses, or an empty string if paths are not shown.
 fn in_brackets(path: &str, is_shown: bool) -> String {
     match is_shown {
         true => format!("  ({path})"),

@@ -18,7 +18,6 @@ pub struct ByAgent {
     pub each: Vec<AgentReport>,
     /// The spread of the agents' start times; none if no agent reported a first request.
     pub start: Option<StartReport>,
-    /// The agent that was lost during the load, if any.
     pub lost: Option<AgentFailure>,
     /// CPU time of this process during the load.
     pub cpu_ns: u64,
@@ -26,7 +25,6 @@ pub struct ByAgent {
     pub memory_bytes: u64,
 }
 
-/// Connects to the agents; returns none if the list is empty.
 pub fn connect(places: &[Place]) -> Result<Option<Agents>, Failure> {
     if places.is_empty() {
         return Ok(None);
@@ -34,12 +32,10 @@ pub fn connect(places: &[Place]) -> Result<Option<Agents>, Failure> {
     Ok(Some(Agents::connect(places, &launcher()?, &[], None)?))
 }
 
-/// Returns the total number of workers on all agents.
 pub fn workers(agents: &Agents, cores: &[usize]) -> u32 {
     u32::try_from(agents.workers(cores)).unwrap_or(u32::MAX)
 }
 
-/// Runs a load, and returns the outcome of all agents together and the results of each agent.
 pub fn run(
     agents: &Agents,
     load: &gatebench_engine::Load,
@@ -75,7 +71,6 @@ impl ByAgent {
         }
     }
 
-    /// Returns a failure if the load lost an agent.
     pub fn failure(&self) -> Option<Failure> {
         let lost = self.lost.as_ref()?;
         let culprit = format!("agent {}", lost.agent);

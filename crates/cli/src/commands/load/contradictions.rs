@@ -61,7 +61,7 @@ impl Load {
             ));
         }
         // A worker without a connection could not send its part of the load. With --agents, the
-        // number of workers is not known yet, and a worker that gets no connection sends nothing.
+        // total number of workers is not known yet.
         let workers = self.engine.workers();
         match shape.connections.filter(|given| *given < workers) {
             None => Ok(()),

@@ -18,8 +18,8 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (99.99, "p99_99"),
 ];
 
-/// The figures of a load, computed from its outcome. The counts and times of requests cover the
-/// requests that were due in the measured window.
+/// The figures of a load, computed from its outcome. Unless stated otherwise, counts and times
+/// cover the requests that were due in the measured window.
 pub struct Figures<'a> {
     pub outcome: &'a Outcome,
     /// The times from the intended send to the last byte. For a request without a response, the
@@ -29,14 +29,11 @@ pub struct Figures<'a> {
     pub service: Times,
     /// The times from the intended to the actual send.
     pub lateness: Times,
-    /// Length of the measured window, in seconds.
     pub window_s: f64,
-    /// True if there are checks.
     pub checked: bool,
 }
 
 impl<'a> Figures<'a> {
-    /// Computes the figures from an outcome.
     pub fn of(outcome: &'a Outcome) -> Self {
         let times = |metric| Times::of(&outcome.recordings, metric);
         Self {
@@ -49,7 +46,6 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// Returns the response times, the service times or the lateness.
     pub fn times(&self, clock: Clock) -> &Times {
         match clock {
             Clock::Response => &self.response,
@@ -62,12 +58,11 @@ impl<'a> Figures<'a> {
         &self.outcome.counts
     }
 
-    /// Responses per second in the measured window.
+    /// Responses that arrived within the measured window, per second.
     pub fn rate_per_second(&self) -> f64 {
         self.per_second(self.counts().completed_in_window)
     }
 
-    /// Divides a count by the length of the measured window in seconds.
     pub fn per_second(&self, count: u64) -> f64 {
         ratio(count as f64, self.window_s)
     }
@@ -77,7 +72,6 @@ impl<'a> Figures<'a> {
         self.counts().completed + self.unanswered()
     }
 
-    /// Requests without a response.
     pub fn unanswered(&self) -> u64 {
         self.counts().errors.iter().sum()
     }
@@ -98,12 +92,10 @@ impl<'a> Figures<'a> {
         bad.into_iter().map(|class| by_class[class as usize]).sum()
     }
 
-    /// The number of requests to this route that got no good response.
     pub fn failed_of(&self, route: &RouteRecord) -> u64 {
         self.bad(route.responses_failing_checks, &route.by_class) + route.errors.iter().sum::<u64>()
     }
 
-    /// The number of responses in this class.
     pub fn responses(&self, class: Class) -> u64 {
         self.counts().by_class[class as usize]
     }
@@ -158,7 +150,6 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Returns `part / whole`, or zero if `whole` is zero.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -196,7 +187,6 @@ impl Times {
         Self(sum)
     }
 
-    /// Returns the times of the requests whose outcome is in one class.
     pub fn of_class(recordings: &Recordings, metric: Metric, class: Class) -> Self {
         Self(recordings.get(&(metric, class)).cloned())
     }
@@ -207,12 +197,10 @@ impl<C: Counter> Times<C> {
         Self(Some(recording.clone()))
     }
 
-    /// Returns the recording, unless it is empty.
     pub fn recording(&self) -> Option<&Recording<C>> {
         self.0.as_ref().filter(|it| !it.histogram.is_empty())
     }
 
-    /// The number of recorded times.
     pub fn count(&self) -> u64 {
         self.recording().map_or(0, |it| it.histogram.len())
     }
@@ -255,13 +243,12 @@ pub struct SecondFigures {
     pub ended: u64,
     /// Median response time, in nanoseconds; none if no request ended.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, in nanoseconds, even if it is that of few requests;
-    /// none if no request ended.
+    /// 99th percentile of the response time, in nanoseconds, even if only few requests ended; none
+    /// if no request ended.
     pub p99_ns: Option<u64>,
 }
 
 impl SecondFigures {
-    /// Computes the figures of one second across all workers.
     pub fn of(interval: &Interval) -> Self {
         let response = Times::of_second(interval, Metric::Response);
         let recording = response.recording();

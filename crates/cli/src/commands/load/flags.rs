@@ -105,7 +105,6 @@ pub struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// Returns all bounds, in the order of the flags.
     pub fn bounds(&self) -> impl Iterator<Item = &Bound> {
         self.thresholds.iter().flat_map(|Bounds(bounds)| bounds)
     }
@@ -168,8 +167,7 @@ impl ConnectionFlags {
         }
     }
 
-    /// Describes the differences from plain HTTP/1.1, each preceded by a comma. The text is empty
-    /// if there are none.
+    /// Describes the differences from plain HTTP/1.1, each preceded by a comma.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.http2 {
@@ -228,7 +226,6 @@ fn tls_version(text: &str) -> Result<Version, String> {
 }
 
 impl TlsFlags {
-    /// Returns the first TLS flag that was given.
     pub fn first_given(&self) -> Option<&'static str> {
         let given = [
             (self.insecure, "--insecure"),

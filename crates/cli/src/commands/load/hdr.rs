@@ -24,7 +24,7 @@ pub struct HdrFile {
 }
 
 impl HdrFile {
-    /// Creates the file, so that an error is reported before the load and not after it.
+    /// Creates the file, so an error is reported before the load and not after it.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = File::create(path).map_err(|error| unwritable(FLAG, path, error))?;
         Ok(Self {
@@ -34,7 +34,6 @@ impl HdrFile {
         })
     }
 
-    /// Begins the log of a load.
     pub fn begin(&mut self) -> Result<HdrLog<'_>, Failure> {
         let log = HistogramLog::begin(&mut self.out, &mut self.serializer, SystemTime::now())
             .map_err(|error| unwritable(FLAG, &self.path, error))?;
@@ -74,7 +73,6 @@ impl HdrLog<'_> {
         }
     }
 
-    /// Ends the log and returns the first error.
     pub fn end(self) -> Result<(), HistogramError> {
         self.error.map_or(Ok(()), Err)
     }

@@ -17,7 +17,6 @@ pub struct Judged {
     pub value: Option<f64>,
     /// The value as text, or the reason why there is none.
     pub words: String,
-    /// True if the bound was met.
     pub held: bool,
 }
 

@@ -27,11 +27,9 @@ pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
     })
 }
 
-/// Refuses cores that no worker can be pinned to. Only an attempt shows this, so a thread tries to
-/// pin itself.
 pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let cores = cores.to_vec();
-    // This thread must keep its affinity, so another thread tries.
+    // Only an attempt shows this. This thread must keep its affinity, so another thread tries.
     let tried = thread::spawn(move || {
         cores.into_iter().try_for_each(|core| {
             pin_to_core(core).map_err(|source| WorkersError::Core { core, source })
@@ -43,7 +41,6 @@ pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     Ok(tried?)
 }
 
-/// Refuses source addresses that are not this machine's.
 pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
     for source in sources {
         // Nothing is sent: the kernel only checks whether the address is local.
@@ -57,7 +54,7 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reports whether the machine has more cores than workers, so that each worker may poll without
+/// Reports whether the machine has more cores than workers. Each worker may then poll without
 /// sleeping.
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();

@@ -99,13 +99,10 @@ pub struct Load {
     outputs: OutputArgs,
 }
 
-/// A finished load.
 struct Conducted {
     outcome: Outcome,
-    /// The results of each agent, if agents sent the load.
     agents: Option<ByAgent>,
     seen: Seen,
-    /// The figures of each second, in order.
     seconds: Vec<SecondFigures>,
 }
 
@@ -118,7 +115,6 @@ struct Sender<'a> {
 }
 
 impl Load {
-    /// Runs the load, writes and prints the results and returns the exit code.
     pub fn run(self) -> Result<Exit, Failure> {
         self.refuse_contradictions()?;
         let outputs = sending::settings(&self.outputs)?;
@@ -305,7 +301,7 @@ impl Load {
         terminal::say(text.trim_end())
     }
 
-    /// Creates the report files, so that an error is reported before the load and not after it.
+    /// Creates the report files, so an error is reported before the load and not after it.
     fn create_reports(&self) -> Result<(), Failure> {
         for ReportFile { path, .. } in &self.output.reports {
             let opened = File::options().append(true).create(true).open(path);
@@ -314,7 +310,6 @@ impl Load {
         Ok(())
     }
 
-    /// Removes the report files that are still empty.
     fn remove_empty_reports(&self) {
         for ReportFile { path, .. } in &self.output.reports {
             if fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() == 0) {
@@ -335,7 +330,6 @@ impl Load {
     }
 }
 
-/// Returns the failure for a file that a flag names but that cannot be written.
 fn unwritable(flag: &str, path: &Path, error: impl Display) -> Failure {
     Failure::said(
         Exit::Environment,
@@ -393,7 +387,6 @@ fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
     (reason.what(), remedy)
 }
 
-/// Returns the flags that remedy a TLS error.
 fn flags_against(reason: &ConnectError) -> Option<&'static str> {
     let ConnectError::Tls(error) = reason else {
         return None;

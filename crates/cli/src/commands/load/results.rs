@@ -15,7 +15,6 @@ pub const NO_PROTOCOL: &str = "none";
 pub struct Results<'a> {
     /// The method and the URL, or the number of requests and the host that they share.
     pub target: String,
-    /// The load as text.
     pub load: String,
     /// The ALPN name of the protocol, or [`NO_PROTOCOL`].
     pub protocol: &'static str,
@@ -23,18 +22,13 @@ pub struct Results<'a> {
     pub open: bool,
     /// Cores of the workers; empty if they are not pinned.
     pub cores: &'a [usize],
-    /// The results of each agent, if agents sent the load.
     pub agents: Option<&'a ByAgent>,
     pub figures: Figures<'a>,
-    /// The state of the machine during the load.
     pub machine: MachineFacts,
-    /// The reasons why the figures do not support every conclusion.
     pub cautions: Vec<Caution>,
-    /// The thresholds, each with its verdict.
     pub judged: Vec<Judged>,
     /// True if a threshold applies to the checks.
     pub judges_checks: bool,
-    /// The figures of each second, in order.
     pub seconds: &'a [SecondFigures],
 }
 

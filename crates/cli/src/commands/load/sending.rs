@@ -29,7 +29,6 @@ pub fn start(settings: &Settings, cores: &[usize]) -> Result<Option<Outputs>, Fa
     started.map_err(|refusal| refused(&refusal))
 }
 
-/// Runs a load and sends the figures of each second.
 pub fn during<T>(outputs: Option<&Outputs>, load: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let done = |delivery| {

@@ -33,7 +33,6 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Reports whether requests are sent at a rate.
     pub fn is_open(&self) -> bool {
         matches!(self.shape, Shape::Open(_))
     }

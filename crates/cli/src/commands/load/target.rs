@@ -24,7 +24,6 @@ pub struct Asked {
     pub site: Site,
     /// Value of the Host header.
     pub host: String,
-    /// True if the URLs are reached through a Unix socket.
     pub unix_socket: bool,
     /// One request for each URL or, with --path-file, for each path in the file.
     pub requests: Vec<Request>,
@@ -103,7 +102,7 @@ fn is_of_body(check: &Check) -> bool {
     !matches!(check, Check::Status(_) | Check::Header(_))
 }
 
-/// A path and its weight.
+/// A weight and a path.
 type Weighted = (f64, String);
 
 fn site_and_paths(
@@ -167,7 +166,6 @@ fn body(text: &str) -> Result<Body, Failure> {
         .map_err(|error| Failure::words("--body", format!("cannot read {path}: {error}"), remedy))
 }
 
-/// Finds the site's address and prepares the connections to it.
 pub fn target(
     asked: &Asked,
     connections: &ConnectionFlags,

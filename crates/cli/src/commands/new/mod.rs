@@ -46,7 +46,6 @@ struct NewGateway {
 }
 
 impl New {
-    /// Writes the folder.
     pub fn run(self) -> Result<(), Failure> {
         let What::Gateway(gateway) = self.what;
         gateway.run()
@@ -103,7 +102,6 @@ impl Like {
         }
     }
 
-    /// Returns the gateway.yaml and the configuration template.
     fn files(self) -> (&'static str, &'static str) {
         match self {
             Self::Nginx => (include_str!("nginx.yaml"), include_str!("nginx.conf")),

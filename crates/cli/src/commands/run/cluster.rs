@@ -16,10 +16,9 @@ use crate::commands::values::duration;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The default image of the upstream and the load generators (see `kubernetes image agent`).
+/// The image that `kubernetes image agent` writes by default.
 const AGENT_IMAGE: &str = concat!("localhost/gatebench-agent:", env!("CARGO_PKG_VERSION"));
 
-/// The default image of Redis.
 const REDIS_IMAGE: &str = "redis:7";
 
 /// The default time that a pod may wait for a node.

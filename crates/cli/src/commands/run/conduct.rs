@@ -35,7 +35,8 @@ impl Conducted {
             terminal::say(&format!("\n{words}"))?;
         }
         Ok(match (self.exit, facts.decision()) {
-            // Harm is certain even if the machine disturbed the latency.
+            // Such a verdict can rest on failed requests, which count even if all latencies are
+            // invalid.
             (Exit::Fine | Exit::Inconclusive, Some(Decision::Worse)) => Exit::CheckFailed,
             (Exit::Fine, Some(Decision::Open)) => Exit::Inconclusive,
             (exit, _) => exit,
@@ -82,7 +83,6 @@ pub fn to_its_end(
     conducted
 }
 
-/// Prints the report, writes its files, and returns the findings with the exit code.
 fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     let findings = reports::findings(dir)?;
     // The report is printed before it is written, because the disk may be full.

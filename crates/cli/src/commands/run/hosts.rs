@@ -173,7 +173,6 @@ fn is_here(host: &Host) -> bool {
     address.is_some_and(|address| TcpListener::bind((address, 0)).is_ok())
 }
 
-/// Asks a question on the terminal, and returns true if the user types `yes`.
 fn agrees(question: &str) -> Result<bool, Failure> {
     terminal::complain(&format!("{question} Type yes to continue:"));
     let mut line = String::new();

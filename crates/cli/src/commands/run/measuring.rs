@@ -76,17 +76,11 @@ impl Measuring {
     }
 
     /// Rejects invalid outputs before anything is built or planned.
-    ///
-    /// # Errors
-    /// An output is not valid.
     pub fn check_outputs(&self) -> Result<(), Failure> {
         self.outputs.settings().map(drop)
     }
 
     /// Plans the selection, or the missing trials of the run to resume.
-    ///
-    /// # Errors
-    /// The plan cannot be made.
     pub fn prepare(
         &self,
         selection: &Selection,

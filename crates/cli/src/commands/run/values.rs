@@ -129,7 +129,6 @@ pub(super) fn paired_sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limi
     pairs.map(pair).collect()
 }
 
-/// Returns each amount, or a single `None` if there are no amounts.
 fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
     if amounts.is_empty() {
         vec![None]

@@ -74,7 +74,6 @@ pub struct RunSpecifications {
 }
 
 impl RunSpecifications {
-    /// Runs the specifications one after another.
     pub fn run(self) -> Result<Exit, Failure> {
         self.measuring.check_outputs()?;
         let specifications = chosen(&self.words, &self.tags, &self.measuring.overlay.scenarios())?;

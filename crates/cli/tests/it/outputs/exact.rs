@@ -42,7 +42,6 @@ fn received(server: &Server) -> BTreeMap<String, f64> {
     all.map(|(labels, value)| (key(&labels), value)).collect()
 }
 
-/// Returns all series of a server.
 fn series(server: &Server) -> BTreeSet<String> {
     let parameters = [
         ("match[]", "{__name__=~\".+\"}"),

@@ -123,7 +123,6 @@ impl Server {
         Some((response.status(), body))
     }
 
-    /// Requests a path with these parameters, and returns the JSON.
     #[track_caller]
     pub fn json(&self, path: &str, parameters: &[(&str, &str)]) -> Value {
         let pairs = parameters.iter();
@@ -134,7 +133,7 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// Returns the series of a PromQL query, with a value for every second of the last 15 minutes.
+    /// Returns the series of a PromQL query over the last 15 minutes, in steps of a second.
     #[track_caller]
     pub fn series(&self, query: &str) -> Vec<Value> {
         let now = jiff::Timestamp::now().as_second();

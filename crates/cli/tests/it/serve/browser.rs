@@ -21,7 +21,6 @@ use crate::turns::turn;
 const TAB: char = '\u{E004}';
 const ENTER: char = '\u{E007}';
 
-/// Reads the source of axe-core.
 fn axe() -> String {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share");
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(home, PathBuf::from);

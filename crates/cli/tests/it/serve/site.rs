@@ -15,7 +15,6 @@ pub struct Site {
     /// The process; none if [`Site::start`] did not start it.
     child: Option<Child>,
     pub port: u16,
-    /// The printed URL.
     pub url: String,
     pub cookie: String,
 }
@@ -84,7 +83,6 @@ impl Site {
         self.url.split_once("token=").unwrap().1
     }
 
-    /// Sends text and returns the response.
     pub fn send(&self, text: &str) -> Response {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
@@ -106,7 +104,6 @@ impl Site {
         self.send(&format!("{method} {path} HTTP/1.1\r\n{lines}\r\n\r\n"))
     }
 
-    /// Gets a page with the cookie.
     pub fn get(&self, path: &str) -> Response {
         self.request("GET", path, &[&format!("Cookie: {}", self.cookie)])
     }
@@ -119,7 +116,6 @@ impl Site {
         shown(&response.body)
     }
 
-    /// Opens the event stream of a page.
     pub fn changes(&self, path: &str) -> Changes {
         let mut stream = self.connect();
         let (host, cookie) = (self.host(), &self.cookie);
@@ -161,7 +157,6 @@ impl Response {
 pub struct Changes(BufReader<TcpStream>);
 
 impl Changes {
-    /// Waits for a line with this text.
     #[track_caller]
     pub fn until(&mut self, words: &str) -> String {
         let mut all = String::new();
@@ -182,7 +177,6 @@ fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }
 
-/// Returns the links of a page that contain this text.
 pub fn links(page: &str, words: &str) -> Vec<String> {
     let targets = page.split("href=\"").skip(1);
     let targets = targets.filter_map(|it| it.split('"').next());

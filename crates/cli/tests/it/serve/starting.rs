@@ -25,7 +25,6 @@ fn site(bench: &Bench) -> Site {
     Site::start(&bench.path(""), &words)
 }
 
-/// Returns the token of a new page.
 fn token(site: &Site) -> String {
     let page = site.page("/start?suite=small&gateway=reference&length=smoke");
     let (_, rest) = page.split_once("name=\"token\" value=\"").unwrap();

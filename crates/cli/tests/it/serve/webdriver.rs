@@ -84,7 +84,6 @@ impl Browser {
         browser
     }
 
-    /// Sends a command to the driver and returns the value in its response.
     #[track_caller]
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let body = if method == "GET" {
@@ -179,7 +178,6 @@ impl Browser {
         }
     }
 
-    /// Presses keys, each a character or one of WebDriver's codes.
     pub fn press(&self, keys: &[char]) {
         let pressed = keys.iter().flat_map(|key| {
             ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key.to_string()}))

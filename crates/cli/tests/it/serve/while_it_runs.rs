@@ -35,7 +35,6 @@ pub(super) fn running(folder: &Path) -> (RunWriter, TrialWriter, LiveWriter) {
     (writer, open, live)
 }
 
-/// Returns the event for one second of a load.
 pub(super) fn second(second: u32, completed: u64) -> LiveEvent {
     LiveEvent::Second(LiveSecond {
         phase: "saturate".into(),

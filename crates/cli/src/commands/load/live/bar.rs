@@ -10,7 +10,6 @@ use super::{Moment, Outlook, Show};
 use crate::terminal;
 
 const TEMPLATE: &str = "{prefix}\n  {bar:40.cyan/dim} {msg}";
-/// The number of steps of the bar.
 const STEPS: u64 = 1_000;
 /// The interval over which the rate is computed, long enough for the rate to be readable.
 const RATE_OVER: Duration = Duration::from_millis(1_000);
@@ -26,7 +25,6 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Creates a bar that is shown immediately.
     pub fn new(outlook: Outlook) -> Self {
         let style =
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());

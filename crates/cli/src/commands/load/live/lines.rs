@@ -18,7 +18,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Creates a display that writes nothing until the load begins.
     pub fn new(outlook: Outlook) -> Self {
         Self {
             every: (outlook.measure / LINES).clamp(EVERY.0, EVERY.1),

@@ -1,5 +1,4 @@
-//! The progress of a load. The display only reads the workers' counters and finished seconds, so it
-//! does not change the measurement.
+//! The progress of a load. The display only reads the workers' counters and the finished seconds.
 
 mod bar;
 mod lines;
@@ -66,9 +65,8 @@ impl Moment {
 /// The facts about a load that are known before it runs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// The load as text.
+    /// The target and the load as text, one line each.
     pub words: String,
-    /// The duration of the warm-up, which is not counted.
     pub warm_up: Duration,
     /// The duration of the measurement; with a number of requests, its time limit.
     pub measure: Duration,
@@ -86,7 +84,6 @@ pub struct Seen {
     pub silences: Vec<Silence>,
 }
 
-/// A display of the progress.
 trait Show: Send {
     fn show(&mut self, moment: &Moment);
 }
@@ -120,7 +117,6 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Adds the figures of the next second.
     pub fn take(&self, second: &Interval) {
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         seconds.push(SecondFigures::of(second));

@@ -33,7 +33,6 @@ pub struct Silences {
 }
 
 impl Silences {
-    /// Processes the response count at a time within the window.
     pub fn look(&mut self, at_ns: u64, completed: u64) {
         match &mut self.same {
             Some((silence, known)) if *known == completed => silence.to_ns = at_ns,
@@ -48,7 +47,6 @@ impl Silences {
         }
     }
 
-    /// Returns all silences.
     pub fn end(mut self) -> Vec<Silence> {
         self.close();
         self.found

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The number of values that are shown.
 const SHOWN: usize = 24;
 
 /// The last values of a series, scaled to the largest of them.
@@ -11,7 +10,6 @@ const SHOWN: usize = 24;
 pub struct Sparkline(VecDeque<f64>);
 
 impl Sparkline {
-    /// Appends a value.
     pub fn push(&mut self, value: f64) {
         if self.0.len() == SHOWN {
             self.0.pop_front();

@@ -41,7 +41,7 @@ pub fn chapter(results: &Results<'_>) -> Chapter {
     headed("Agents", "agents", blocks)
 }
 
-/// Returns `2 agents began within 1.4 ms of each other (known to within ±0.9 ms)`.
+/// Returns, for example, `2 agents began within 1.4 ms of each other (known to within ±0.9 ms).`
 fn start(by_agent: &ByAgent) -> Option<String> {
     let start = by_agent.start?;
     let time = |ns: u64| quantity(ns as f64, Unit::Nanoseconds);

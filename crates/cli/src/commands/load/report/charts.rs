@@ -19,7 +19,6 @@ const HEIGHT: f64 = 160.0;
 /// The CSS class that sets the color of the curves.
 const COLOR: &str = "v1";
 
-/// Draws the charts that have data.
 pub fn block(results: &Results<'_>) -> Block {
     let charts = [percentiles(results), seconds(results)];
     Block::charts("panels wide", charts.into_iter().flatten())

@@ -66,7 +66,6 @@ fn codes(figures: &Figures<'_>, class: Class) -> String {
     }
 }
 
-/// Counts the failures by reason.
 fn errors(counts: &[u64; ErrorKind::ALL.len()]) -> Vec<String> {
     let kinds = ErrorKind::ALL.into_iter().zip(counts);
     kinds
@@ -100,7 +99,6 @@ fn checks(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-/// Counts the scheduled arrivals by outcome.
 fn arrivals(figures: &Figures<'_>) -> Vec<String> {
     let counts = figures.counts();
     let number = |count: u64, word: &str| format!("{} {word}", grouped(count as f64));
@@ -124,7 +122,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
         flow(counts.bytes_sent, "sent"),
         flow(counts.bytes_received, "received"),
     ];
-    // The bytes are those that arrived within the window, and the responses those that ended in it.
+    // Both counts cover what arrived within the window.
     if counts.completed_in_window > 0 {
         let each = counts.bytes_received as f64 / counts.completed_in_window as f64;
         parts.push(format!("{} per response", size(each)));
@@ -146,7 +144,6 @@ fn connections(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-/// Describes the load generator's own figures.
 pub fn engine(results: &Results<'_>) -> Vec<String> {
     let figures = &results.figures;
     let workers = counted(figures.outcome.workers.len() as u64, "worker");

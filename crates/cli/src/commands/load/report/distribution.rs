@@ -27,7 +27,6 @@ struct Row {
     count: u64,
 }
 
-/// Draws the bars with their counts and shares.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let times = &results.figures.response;
     let rows = rows(times);

@@ -13,7 +13,6 @@ use crate::commands::load::results::Results;
 /// The version of the JSON format, incremented when a field is removed or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Returns all results as one object.
 pub fn of(results: &Results<'_>) -> Value {
     let figures = &results.figures;
     let counts = figures.counts();
@@ -58,7 +57,6 @@ pub fn of(results: &Results<'_>) -> Value {
     })
 }
 
-/// Describes the start, the figures of each agent, and the agent that was lost, if any.
 fn agents(by_agent: &ByAgent) -> Value {
     let each = by_agent.each.iter().map(|agent| {
         let figures = Figures::of(&agent.outcome);

@@ -122,7 +122,6 @@ fn goodness(results: &Results<'_>) -> (String, bool) {
     (words.into(), true)
 }
 
-/// Lists the reasons why the figures are limited, each with its remedy.
 fn validity(results: &Results<'_>) -> Chapter {
     let notes = results.cautions.iter().map(|it| Note {
         word: "limited",

@@ -13,7 +13,6 @@ use crate::commands::load::results::Results;
 
 /// The maximum number of requests that are shown; JSON contains all.
 const ROUTES_SHOWN: usize = 20;
-/// The percentiles that are shown for each of several requests.
 const OF_ROUTES: [f64; 2] = [50.0, 99.0];
 
 /// Builds the table of response times and, for an open load, service times and lateness.
@@ -81,7 +80,6 @@ pub fn requests(results: &Results<'_>) -> Chapter {
     headed("Requests", "requests", blocks)
 }
 
-/// Formats percentiles, maximum and mean.
 fn cells<C: Counter>(times: &Times<C>, shown: &[f64]) -> Vec<Entry> {
     let ns = |it: Option<u64>| it.map(|ns| ns as f64);
     let percentiles = shown.iter().map(|it| ns(times.percentile_ns(*it)));

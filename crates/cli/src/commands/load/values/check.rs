@@ -4,12 +4,9 @@ use gatebench_model::Check;
 use gatebench_model::request::{HeaderCheck, JsonCheck};
 use http::HeaderName;
 
-/// The syntax of each check.
 const FORMS: &str =
     "write status=200, header:NAME=VALUE, body=TEXT, contains=TEXT, bytes=N or json:/pointer=VALUE";
 
-/// Parses `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or
-/// `json:/pointer=VALUE`.
 pub(crate) fn parse(text: &str) -> Result<Check, String> {
     let (key, value) = text
         .split_once('=')

@@ -13,7 +13,7 @@ pub struct Headers {
     pub host: Option<String>,
 }
 
-/// Headers that the load generator sets, because the framing depends on them.
+/// Headers that the load generator sets, because framing and keep-alive depend on them.
 const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
 /// Parses lines of `Name: value`.

@@ -41,7 +41,6 @@ impl FromStr for Resolve {
 }
 
 impl Resolve {
-    /// Reports whether the entry refers to this site.
     fn is_of(&self, site: &Site) -> bool {
         self.host == site.host.to_ascii_lowercase() && self.port == site.port
     }

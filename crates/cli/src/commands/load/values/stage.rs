@@ -12,7 +12,6 @@ use crate::commands::values::duration;
 pub struct Stage {
     /// Connections, or arrivals per second.
     pub target: f64,
-    /// The duration of the stage.
     pub over: HumanDuration,
     pub how: Change,
 }

@@ -5,7 +5,6 @@ use http::Uri;
 /// The host, port and scheme of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// True if the URL begins with `https://`.
     pub tls: bool,
     /// A name or an address, without the brackets of an IPv6 address.
     pub host: String,
@@ -78,13 +77,12 @@ pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
 }
 
 impl Site {
-    /// Returns scheme, host and port: `http://127.0.0.1:8080`.
+    /// Returns the scheme and the authority as written: `http://127.0.0.1:8080`.
     pub fn origin(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)
     }
 
-    /// Reports whether both refer to the same host, port and scheme.
     pub fn is_same(&self, other: &Self) -> bool {
         let here = (self.tls, self.port, self.host.to_ascii_lowercase());
         here == (other.tls, other.port, other.host.to_ascii_lowercase())

@@ -36,26 +36,21 @@ pub struct Bars {
 #[derive(Default)]
 struct State {
     plan: Option<Plan>,
-    /// The number of finished trials.
     finished: u64,
-    /// The number of planned trials.
+    /// The number of trials, including repetitions that have begun.
     trials: u64,
     /// The expected end of the run.
     ends: Option<Instant>,
-    /// The scenario of the current trial.
     scenario: String,
-    /// The description of the current trial.
     trial: String,
     /// The current step or load.
     doing: String,
-    /// The latest figures of the load.
     figures: String,
     /// Masks the secrets of the plan's scenarios.
     redaction: Option<Redaction>,
 }
 
 impl Bars {
-    /// Creates bars that are shown when the run starts.
     pub fn new(interrupt: Arc<Interrupt>) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
         let style = |template: &str| {

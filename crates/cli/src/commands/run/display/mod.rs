@@ -1,5 +1,4 @@
-//! The display during a run: bars on a terminal, otherwise a line per trial. The run does not
-//! depend on the display.
+//! The display during a run: bars on a terminal, otherwise a line per trial.
 
 mod bars;
 mod log;
@@ -11,7 +10,6 @@ use gatebench_runner::{Interrupt, Observer};
 
 use crate::terminal;
 
-/// Returns the display for a terminal or a log.
 pub fn of(interrupt: Arc<Interrupt>) -> Box<dyn Observer> {
     if terminal::stderr_is_terminal() {
         Box::new(bars::Bars::new(interrupt))

@@ -54,7 +54,6 @@ pub fn step_in_words(step: Step) -> &'static str {
     }
 }
 
-/// Describes the outcome of a trial, with secrets masked.
 pub fn outcome_masked(
     outcome: &Outcome,
     phases: &[PhaseSummary],
