@@ -94,8 +94,9 @@ pub struct Run {
     /// Seed for the random order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Shorten the run to minutes: at most 3 blocks, phases of at most 2 s; suites that reproduce a
-    /// document already take minutes and are not shortened
+    /// Shorten the run to minutes: at most 3 blocks, and phases of at most 2 s unless they contain
+    /// a change or a failure; suites that reproduce a document already take minutes and are not
+    /// shortened
     #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
     /// Verify in seconds that everything works, without measuring: in one block, one user of each
