@@ -155,8 +155,8 @@ mod tests {
         );
     }
 
-    /// Three modules in a cycle, two of them through a name that the root exports, and a fourth
-    /// that only uses them.
+    /// Three modules in a cycle, in which one uses the next only through a name that the root
+    /// exports again, and a fourth module that uses the cycle but is not part of it.
     fn knotted() -> Vec<SourceFile> {
         vec![
             file(

@@ -105,10 +105,11 @@ impl Serve {
     /// Returns the choices of the form: the suites, and the gateways installed on this machine.
     fn launch(&self, folder: &Folder) -> Result<Launch, Failure> {
         if folder.only().is_some() {
+            let dir = self.dir.display();
             return Err(Failure::words(
                 "--allow-run",
-                "this is the directory of a single run, but new runs need a directory of runs",
-                "name the directory that contains the run",
+                format!("{dir} contains a single run, but new runs need a directory of runs"),
+                "name the directory that contains this run",
             ));
         }
         let suites = self.overlay.scenarios().suites()?;

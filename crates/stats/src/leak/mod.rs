@@ -90,9 +90,10 @@ pub enum LeakVerdict {
     /// The interval is above the bound, and [`Because::Slowing`] does not apply.
     Leak,
     /// There is no leak above the bound. Either the interval is at or below the bound, or the range
-    /// of all values over at least ten minutes is at most the growth that the bound allows; both
-    /// conditions allow for one more step. In addition, the series does not grow by more than the
-    /// bound from the first minimum to the last, in the last third, or at the end.
+    /// of all values over at least ten minutes is at most the growth that the bound allows. In both
+    /// cases, the growth must stay within the bound even if one more step is added. In addition,
+    /// the series does not grow by more than the bound from the first minimum to the last, in the
+    /// last third, or at the end.
     NoLeak,
     /// The series is not sufficient for either verdict.
     Undetermined {

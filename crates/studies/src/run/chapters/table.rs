@@ -80,7 +80,7 @@ fn loads(scenario: &ScenarioFindings) -> Vec<Lanes> {
 /// The name of the columns about the gateway's process.
 const PROCESS: &str = "process";
 
-/// Memory in the last load, which follows all others, and the time until the gateway is ready.
+/// Peak memory in the last load, and the time until the gateway is ready.
 fn process(scenario: &ScenarioFindings) -> Lanes {
     let in_phase =
         |phase: Option<&PhaseLine>, metric, head| lane(scenario, &phase?.name, metric, [head, ""]);
