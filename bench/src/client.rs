@@ -78,8 +78,8 @@ fn printed(output: &Output, limit: u32) -> Result<String, String> {
     Err(format!("ended with {}: {last}", output.status))
 }
 
-/// Returns the user and system time of all children that have ended, including the time of their
-/// own ended children.
+/// Returns the user and system time of all children that this process has waited for, including the
+/// children that they waited for in turn.
 pub fn children_cpu_us() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let micros =

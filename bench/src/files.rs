@@ -24,7 +24,6 @@ impl Files {
     }
 }
 
-/// Returns a JSON body that is [`BODY_BYTES`] long.
 pub fn body() -> String {
     let (head, tail) = ("{\"text\":\"", "\"}");
     format!(

@@ -25,12 +25,10 @@ impl Folder {
             .map_err(|error| format!("{}: {error}", env::temp_dir().display()))
     }
 
-    /// The path of the folder.
     pub fn at(&self) -> &Path {
         self.0.path()
     }
 
-    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.at().join(name)
     }

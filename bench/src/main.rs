@@ -36,7 +36,6 @@ use self::settings::Settings;
 const CLIENT_CORE: &str = "0";
 /// The core of the servers under load.
 const SERVER_CORE: &str = "1";
-/// The numbers of both cores.
 const CORES: [usize; 2] = [0, 1];
 
 /// Runs the project's benchmarks. Each builds its programs first; do not use the machine while a
@@ -113,7 +112,6 @@ fn run(benchmark: Benchmark, root: &Path) -> Result<ExitCode, String> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// The root of the repository, which is the parent folder of this crate.
 fn root() -> &'static Path {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.parent().unwrap_or(crate_dir)

@@ -11,7 +11,6 @@ use super::settings::Settings;
 use super::tools::ours::OURS;
 use super::tools::{Job, Work};
 
-/// The interval between readings of memory.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// The number of samples that are skipped at the beginning, while the memory of the histograms is

@@ -38,7 +38,6 @@ struct Figure {
     is_limited: bool,
 }
 
-/// Runs with and without observers in turn.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     // Remote write is sent to a server that only responds with 200. A Prometheus on the same two
     // cores would change the figures more than the outputs do.
@@ -109,7 +108,6 @@ fn load(seconds: u32) -> String {
     )
 }
 
-/// A run of one trial.
 struct Run<'a> {
     programs: &'a Programs,
     load: &'a Path,
@@ -244,7 +242,6 @@ fn output_cpu_s(line: &str) -> Option<f64> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// Reads the figures of a run directory with one trial.
 fn summary(run: &Path) -> Result<Figures, String> {
     let path = run.join("summary.csv");
     let unreadable = |error: csv::Error| format!("{}: {error}", path.display());
@@ -279,7 +276,7 @@ fn is_serving(pid: u32) -> bool {
     words.split(|byte| *byte == 0).nth(1) == Some(b"serve")
 }
 
-/// User and system time of a process, in seconds.
+/// Returns the user and system time of a process in seconds, assuming 100 clock ticks per second.
 fn cpu_s(pid: u32) -> Option<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

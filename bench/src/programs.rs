@@ -36,7 +36,6 @@ impl Programs {
         Ok(Self::built(root))
     }
 
-    /// Returns the paths of the built programs.
     fn built(root: &Path) -> Self {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);

@@ -36,14 +36,12 @@ const ALL: [Arrangement; 3] = [
     },
 ];
 
-/// The result of an arrangement in a round.
 #[derive(Clone, Copy)]
 struct Round {
     cpu_us_per_request: f64,
     rate_per_second: f64,
 }
 
-/// Runs the arrangements in turn.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::upstream(programs, &["ping", "--cores", "0,1"])?;
     let url = format!("http://{}/ping", server.address);
@@ -92,7 +90,7 @@ fn measure(
     })
 }
 
-/// Runs one process with a worker on each of these cores.
+/// Runs one process with a worker on each of these cores, which are separated by commas.
 fn load(
     cores: &str,
     settings: &Settings,

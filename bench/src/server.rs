@@ -105,7 +105,6 @@ impl Server {
     }
 }
 
-/// The resources that a process tree has used so far.
 pub fn sample(pid: u32) -> Sample {
     Sampler::new(pid, Scope::Tree).sample()
 }

@@ -9,7 +9,7 @@ pub struct Spread {
     pub min: f64,
     pub max: f64,
     /// The 95 % interval of the mean logarithm, converted back to ratios; `None` for the result of
-    /// [`spread`], and with fewer than two rounds.
+    /// [`spread`], with fewer than two values, or if a value is not positive.
     pub interval: Option<(f64, f64)>,
 }
 

@@ -10,7 +10,6 @@ use super::spread::{Spread, ratios, spread};
 use super::tools::ours::OURS;
 use super::tools::{Job, Work};
 
-/// Sends the same closed load to both servers in turn.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let servers = [
         ("upstream ping", Server::upstream(programs, &["ping"])?),

@@ -21,7 +21,7 @@ impl Directions {
         Some((Self { flags, lengths }, rest))
     }
 
-    /// Reports whether the choice with that number is set.
+    /// Reports whether the choice with this number, from 0 to 7, is set.
     pub fn flag(&self, number: u8) -> bool {
         self.flags >> number & 1 == 1
     }

@@ -116,7 +116,8 @@ fn resolved(path: &str) -> Vec<String> {
     segments
 }
 
-/// Passes a request with this head and body through the policies.
+/// Passes a request through the policies. `head` must end with a line break and contain neither
+/// Host nor Content-Length.
 fn pass(head: &str, body: &[u8]) -> Outcome {
     let length = body.len();
     let mut request = format!("{head}Host: h\r\nContent-Length: {length}\r\n\r\n").into_bytes();

@@ -7,7 +7,6 @@ use crate::cuts::Directions;
 /// Longer blocks are cut to this size, because they would not fit into one frame.
 const BLOCK_BYTES_MAX: usize = 16_000;
 
-/// Decoded fields: names and values.
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// First parses the bytes as the header blocks of consecutive streams on one connection, so that

@@ -23,7 +23,6 @@ enum Said {
     End,
 }
 
-/// All events of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     said: Vec<Said>,

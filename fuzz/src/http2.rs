@@ -51,7 +51,6 @@ pub fn server(data: &[u8]) {
 struct Told {
     /// The events, with the pieces of one body joined.
     said: Vec<String>,
-    /// The error that ended the connection.
     error: Option<ProtocolError>,
     out: Vec<u8>,
     /// The number of bytes that a client's requests could cause it to send; 0 for a server.
@@ -136,7 +135,6 @@ fn server_told(directions: &Directions, pieces: &[&[u8]]) -> Told {
     }
 }
 
-/// Collects events.
 #[derive(Default)]
 struct Log {
     said: Vec<String>,

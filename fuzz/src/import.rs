@@ -4,7 +4,6 @@ use gatebench_import::{AccessLog, ImportError, Options, TextKind, import, wire};
 
 use crate::model::mistakes_of;
 
-/// The file name that is passed with every input.
 const FILE: &str = "any";
 
 /// Imports text as an input of this kind, such as a configuration, an API description or a script.
@@ -42,7 +41,7 @@ pub fn own_config(data: &[u8]) {
     }
 }
 
-/// Imports bytes as an access log, plain or compressed.
+/// Imports bytes as an access log, plain or compressed with gzip.
 pub fn access_log(data: &[u8]) {
     let options = Options::new(FILE, "mine");
     let mut log = AccessLog::new(&options);

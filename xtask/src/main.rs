@@ -60,7 +60,6 @@ fn bench(words: &[&str]) -> ExitCode {
     }
 }
 
-/// The root of the repository, which is the parent folder of this crate.
 fn root() -> &'static Path {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.parent().unwrap_or(crate_dir)

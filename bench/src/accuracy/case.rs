@@ -18,7 +18,7 @@ pub struct Case {
 /// The load that a tool must produce.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Path and query.
+    /// The path and query.
     pub target: String,
     pub rate_per_second: f64,
     pub seconds: u64,
@@ -33,8 +33,8 @@ pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;
 
-/// All cases. They are chosen so that no compared quantile lies at the edge of a step, where a
-/// single request would decide its value.
+/// Chosen so that no compared quantile lies at the edge of a step, where a single request would
+/// decide its value.
 pub const CASES: [Case; 7] = [
     Case {
         name: "stall",

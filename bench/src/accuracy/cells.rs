@@ -27,7 +27,6 @@ const BACK_TO_BACK_MAX: f64 = 0.15;
 type Found = (&'static str, Verdict);
 type Cell = fn(&Bench<'_>) -> Result<Verdict, String>;
 
-/// Runs the requested cells.
 pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     let cells: [Cell; 3] = [one_connection, evenness, cap];
     let mut found = Vec::new();

@@ -30,7 +30,7 @@ pub struct External {
     ask: Ask,
 }
 
-/// Runs a program against a URL.
+/// Runs the program at this path against a URL.
 type Ask = fn(&Path, &str, &Job) -> Result<Response, String>;
 
 /// The figures of an external load generator that are compared.
@@ -72,13 +72,11 @@ impl External {
     }
 }
 
-/// Returns an empty table with a column for each load generator.
 pub fn table(external: &[External]) -> Table {
     let ours = ["case", "", "truth", "gatebench"];
     Table::new(2, ours.into_iter().chain(external.iter().map(|it| it.name)))
 }
 
-/// Runs every external load generator on a case and adds their figures to a table.
 pub fn compare(
     bench: &Bench<'_>,
     case: &Case,

@@ -85,7 +85,6 @@ impl Trial {
         })
     }
 
-    /// Adds this trial's rows to the table.
     pub fn write(&self, table: &mut Table) {
         let ledger = seen(&self.account);
         let said = QUANTILES.map(|(_, _, pick)| pick(&self.said.times));
@@ -119,7 +118,6 @@ impl Trial {
     }
 }
 
-/// Returns an empty table for all trials.
 pub fn table() -> Table {
     let head = [
         "case",
@@ -263,8 +261,8 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     })
 }
 
-/// Returns how late requests arrived. If a request was sent in time but arrived late, the upstream
-/// had no core.
+/// Returns the lateness of requests at the upstream, or zeros if the ledger has no figures at the
+/// rate. If a request was sent in time but arrived late, the upstream had no core.
 fn lag(account: &Account) -> Quantiles {
     let at_rate = account.at_rate.clone().unwrap_or_default();
     at_rate.lag_ns

@@ -59,7 +59,6 @@ fn cell_names() -> impl Iterator<Item = &'static str> {
     cases.chain(cells::NAMES)
 }
 
-/// The programs and options that all cells share.
 struct Bench<'a> {
     programs: &'a Programs,
     options: &'a Options,

@@ -24,7 +24,6 @@ use super::{CLIENT_CORE, SERVER_CORE};
 /// The number of file descriptors that a tool needs in addition to its connections.
 const SPARE_DESCRIPTORS: u64 = 100;
 
-/// Prints the names of the cells.
 pub fn list() -> Result<(), String> {
     for cell in cells::all() {
         println!("{:<12} {}", cell.name, cell.title);
@@ -32,7 +31,6 @@ pub fn list() -> Result<(), String> {
     Ok(())
 }
 
-/// Measures the chosen cells one after the other and prints each as soon as it is done.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let chosen = choose(&settings.cells)?;
     let descriptors = raise_descriptors();
@@ -112,7 +110,7 @@ fn measure(
     Ok(rounds::measure(cell, settings, &job, &server, counter))
 }
 
-/// Starts the upstream that has a canned response to the cell's request.
+/// Starts the upstream that responds to the cell's method and protocol.
 fn upstream(cell: &Cell, programs: &Programs) -> Result<Server, String> {
     let kind = if cell.work.method == Method::Post {
         "httpbin"

@@ -23,7 +23,7 @@ pub struct Measured {
 /// The runs of one tool.
 pub struct Row {
     pub name: &'static str,
-    /// One run per round; none if the run did not count.
+    /// One run per round; `None` if the run did not count.
     pub rounds: Vec<Option<Sample>>,
     /// The reasons why runs did not count.
     pub lost: Vec<String>,
@@ -40,8 +40,9 @@ pub struct Sample {
     pub foreign: f64,
 }
 
-/// Measures a cell: a warm-up round of short runs, the rounds, and one run of each tool that counts
-/// its system calls. Each round begins with the next tool, so that no tool always runs first.
+/// Measures a cell: a warm-up round of short runs, the rounds and, if there is a counter, one run
+/// of each tool that counts its system calls. Each round begins with the next tool, so that no tool
+/// always runs first.
 pub fn measure(
     cell: &Cell,
     settings: &Settings,
@@ -84,7 +85,6 @@ pub fn measure(
     Measured { rows, absent }
 }
 
-/// Returns the tools' indices, beginning with the next one in each round.
 fn order(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (place + round) % count)
 }

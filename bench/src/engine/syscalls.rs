@@ -28,7 +28,6 @@ pub enum Counter {
 /// tool.
 const REQUESTS_MIN: u64 = 1000;
 
-/// The file that the counter writes.
 const CALLS: &str = "calls";
 
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_io_uring_enter";
@@ -52,7 +51,6 @@ pub fn counter() -> Result<Counter, String> {
     })
 }
 
-/// Runs a tool once more, for a short time, under the counter.
 pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, String> {
     let folder = Folder::new()?;
     let file = word(&folder.path(CALLS));
@@ -73,7 +71,6 @@ pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, S
     })
 }
 
-/// Returns a path as an argument of a command.
 fn word(path: &Path) -> String {
     path.display().to_string()
 }
@@ -90,7 +87,7 @@ fn prefix(counter: Counter, file: &str) -> Vec<String> {
     words.iter().map(|word| (*word).into()).collect()
 }
 
-/// Returns the number of all calls and of those of `io_uring_enter`.
+/// Returns the number of all calls, and the number of `io_uring_enter` calls among them.
 fn read(counter: Counter, text: &str) -> Result<(u64, u64), String> {
     let counts = match counter {
         Counter::Perf => read_perf(text),

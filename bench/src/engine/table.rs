@@ -7,8 +7,8 @@ use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 use crate::tools::ours::OURS;
 
-/// If the upstream uses more than this share of its core, the upstream limits the rate, not the
-/// tool.
+/// If the upstream uses more than this share of its core, the upstream may limit the rate instead
+/// of the tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
 /// If other processes used more than this share of the two cores, they disturbed the run.
 const FOREIGN_MAX: f64 = 0.05;
@@ -23,7 +23,6 @@ const HEAD: [&str; 7] = [
     "rate ÷ gatebench",
 ];
 
-/// Formats a measured cell as a table with notes.
 pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     let mut table = Table::new(1, HEAD);
     for row in &measured.rows {
@@ -78,7 +77,8 @@ fn line(row: &Row, first: &Row) -> Option<[String; 7]> {
     ])
 }
 
-/// A row's figure as a multiple of gatebench's, round by round; none if gatebench has no row.
+/// Returns the spread of a row's figure as a multiple of gatebench's in the same round, or `None`
+/// if gatebench has no row.
 fn paired(row: &Row, first: &Row, pick: fn(&Run) -> f64) -> Option<Spread> {
     if first.name != OURS.name {
         return None;

@@ -20,7 +20,6 @@ const ENVELOPE: &str = include_str!("../../../crates/xml/src/soap/soap-1.1.xsd")
 /// The calculator's response to 5 and 7.
 const RESPONSE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
 
-/// The name of the file that contains [`RESPONSE`].
 const RESPONSE_FILE: &str = "upstream-response";
 
 /// The CPU time of one measurement, in seconds.
@@ -204,7 +203,6 @@ impl Chain {
     }
 }
 
-/// Returns the steps of one direction in order.
 fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let xslt = match chain["xslt_library"] == "saxon" {
@@ -240,7 +238,6 @@ fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     Ok(steps)
 }
 
-/// Writes a file and returns its path.
 fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
     let path = folder.join(name);
     std::fs::write(&path, text)
@@ -248,7 +245,6 @@ fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
     Ok(word(&path))
 }
 
-/// Returns the output of a command.
 fn printed(command: &mut Command) -> Result<String, String> {
     let output = command
         .output()

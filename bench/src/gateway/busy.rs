@@ -14,7 +14,6 @@ use crate::server::Server;
 /// The load counts as running once the upstream has used this much CPU time, in microseconds.
 const UNDER_WAY_US: f64 = 50_000.0;
 
-/// The longest wait for the load to start.
 const START_MAX: Duration = Duration::from_secs(10);
 
 /// A running load generator and upstream on their core. Dropping it ends both.
@@ -24,7 +23,6 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Starts both and waits until the load is running.
     pub fn start(programs: &Programs) -> Result<Self, String> {
         let upstream = Server::upstream_on(CLIENT_CORE, programs, &["ping"])?;
         let load = Command::new("taskset")

@@ -106,7 +106,6 @@ pub const CELLS: &[Cell] = &[
 ];
 
 impl Cell {
-    /// All scenarios of the cell, the plain one first.
     pub fn all(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.plain).chain(self.scenarios.iter().copied())
     }

@@ -36,7 +36,6 @@ pub struct Measured {
     pub bare: Vec<Vec<(String, f64)>>,
 }
 
-/// Prints the names of the cells.
 pub fn list() -> Result<(), String> {
     for cell in cells::CELLS {
         println!("{:<10} {}", cell.name, cell.title);
@@ -101,7 +100,6 @@ fn choose(names: &[String]) -> Result<Vec<&'static Cell>, String> {
     Ok(cells::CELLS.iter().filter(is_chosen).collect())
 }
 
-/// Returns a path as an argument of a command.
 fn word(path: &Path) -> String {
     path.display().to_string()
 }

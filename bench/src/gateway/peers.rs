@@ -19,7 +19,6 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Finds the gateways of a cell.
     pub fn of(cell: &Cell, programs: &Programs) -> Result<Self, String> {
         let named = match cell.peers {
             Peers::Named(names) => Some(names.iter().map(|name| (*name).to_owned()).collect()),
@@ -87,7 +86,7 @@ fn policies_by_script(scenario: &Value, means: impl Fn(&str) -> Option<String>) 
     policies(scenario).any(|policy| means(&policy).is_some_and(|it| it == "script"))
 }
 
-/// The names of a scenario's policies.
+/// Returns the names of a scenario's policies, possibly with duplicates.
 fn policies(scenario: &Value) -> impl Iterator<Item = String> {
     let routes = scenario["routes"].as_array().into_iter().flatten();
     let policies = routes.flat_map(|route| route["policies"].as_array().into_iter().flatten());

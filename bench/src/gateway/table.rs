@@ -5,7 +5,6 @@ use super::{Measured, verdicts};
 use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 
-/// The text for a missing figure.
 const NONE: &str = "–";
 
 /// Marks a ratio to a gateway that implements the policy by a script instead of natively.
@@ -142,7 +141,6 @@ fn known(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().flatten().copied().collect()
 }
 
-/// Returns the quotients for the rounds with both figures.
 fn quotients(over: &[Option<f64>], under: &[Option<f64>]) -> Vec<f64> {
     let pairs = over.iter().zip(under);
     pairs

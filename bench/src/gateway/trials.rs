@@ -22,7 +22,6 @@ pub struct Ran {
     pub scenarios: Vec<Value>,
 }
 
-/// Runs each scenario of a cell with each of its gateways.
 pub fn run(
     cell: &Cell,
     chosen: &Chosen,
@@ -106,7 +105,6 @@ pub fn cost(record: &Value) -> Result<f64, String> {
     }
 }
 
-/// Reads a JSON file of a run directory.
 pub fn read(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;

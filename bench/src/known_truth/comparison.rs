@@ -57,7 +57,7 @@ impl Outcome {
             Truth::Slower => handicap.added_ns(programs)?,
         };
         let out = folder.join(format!("{number:04}-{}", truth.word()));
-        // Removes the directory of a comparison that was stopped.
+        // A comparison that was stopped may have left its directory.
         if out.exists() {
             fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         }

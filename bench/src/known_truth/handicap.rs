@@ -12,10 +12,9 @@ use crate::programs::Programs;
 /// The additional CPU time of the slowed gateway, as a share of the unslowed gateway's.
 const SHARE: f64 = 0.05;
 
-/// The slowed gateway's name.
 pub const NAME: &str = "handicapped";
 
-/// The number of responses in one measurement of a handicap, which takes about a tenth of a second.
+/// The number of responses in one measurement of a handicap.
 const RESPONSES: u64 = 500_000;
 
 /// The numbers of loop iterations and of system calls per response in the runs that measure the

@@ -11,19 +11,16 @@ use crate::programs::Programs;
 /// The gateway that is compared with itself.
 pub const GATEWAY: &str = "reference";
 
-/// The recorded scenarios.
 const SCENARIOS: [&str; 3] = ["proxy-json", "api-key", "soap-5"];
 
 /// The number of blocks in the run that measures the cost of a request.
 const PILOT_BLOCKS: &str = "10";
 
-/// The folder of the recording.
 const RECORDED: &str = "recorded";
 
-/// The columns that are read from a run's summary.
 const COLUMNS: [&str; 6] = ["scenario", "phase", "variant", "metric", "block", "value"];
 
-/// Scenario, phase and metric.
+/// The scenario, phase and metric.
 pub type Key = (String, String, String);
 
 /// Values of a run by key, then variant, then block.
@@ -93,7 +90,6 @@ pub fn read(folder: &Path) -> Result<Option<Values>, String> {
 }
 
 impl Values {
-    /// Reads the values of a run directory.
     pub fn read(run: &Path) -> Result<Self, String> {
         let path = run.join("summary.csv");
         let text = fs::read_to_string(&path);

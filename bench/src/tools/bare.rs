@@ -3,7 +3,6 @@
 
 use super::{Job, Made, Method, Protocol, Tool};
 
-/// The engine's loop without any work in it.
 pub static BARE: Tool = Tool {
     name: "bare",
     words,

@@ -140,7 +140,6 @@ fn words(generator: Generator, job: &Job<'_>) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Parses the figures in the output of a generator.
 pub fn figures(generator: Generator, output: &str) -> Result<Figures, String> {
     parse(generator, output).map_err(|error| error.to_string())
 }

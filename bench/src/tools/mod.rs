@@ -119,7 +119,7 @@ fn split(line: &str) -> Vec<String> {
     line.split(' ').map(Into::into).collect()
 }
 
-/// Returns the word after a label at the beginning of a line, up to the next space.
+/// Parses the word after a label, in the first line that begins with the label.
 fn after<T: std::str::FromStr>(output: &str, label: &str) -> Result<T, String> {
     let mut lines = output
         .lines()

@@ -60,7 +60,6 @@ fn counted(mut figures: Figures, under_way: u64) -> Result<Made, String> {
     made(&figures)
 }
 
-/// Parses the figures in oha's JSON.
 pub fn figures(output: &str) -> Result<Figures, String> {
     let value: Value = serde_json::from_str(output)
         .map_err(|error| format!("oha printed no JSON ({error}): {output}"))?;

@@ -115,7 +115,6 @@ impl Diagnostics {
         }
     }
 
-    /// The mistakes in the order of their lines.
     pub fn all(&self) -> &[Diagnostic] {
         &self.all
     }

@@ -30,7 +30,6 @@ pub trait Document: DeserializeOwned + JsonSchema {
     /// Values that are read from other files and are not part of the tree.
     type Attachments;
 
-    /// The JSON Schema that a file is checked against.
     fn schema() -> Value {
         schema::<Self>(Self::TITLE)
     }
@@ -50,7 +49,6 @@ pub trait Document: DeserializeOwned + JsonSchema {
         problems: &mut Vec<Problem>,
     ) -> Self::Attachments;
 
-    /// Adds the attachments that [`complete`](Self::complete) returned.
     fn attach(&mut self, attachments: Self::Attachments) {
         drop(attachments);
     }

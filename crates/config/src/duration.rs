@@ -27,7 +27,6 @@ impl HumanDuration {
     /// to 3.2e16 ns, about 370 days.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
-    /// Reports whether the duration is zero.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }
@@ -37,12 +36,10 @@ impl HumanDuration {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// The duration in seconds, with a fraction.
     pub fn as_secs_f64(self) -> f64 {
         self.0.as_secs_f64()
     }
 
-    /// Creates a duration from milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }
@@ -71,7 +68,7 @@ impl FromStr for HumanDuration {
             Some(number * *nanos as f64)
         });
         let total = total.ok_or_else(|| DurationError::Form(text.to_owned()))?;
-        // No benchmark lasts a year. Up to this limit, f64 represents whole microseconds exactly.
+        // Up to this limit, f64 represents whole microseconds exactly.
         if !(0.0..=3.2e16).contains(&total) {
             return Err(DurationError::TooLong(text.to_owned()));
         }

@@ -49,7 +49,6 @@ impl Entry {
         }
     }
 
-    /// Describes a mistake in the key.
     pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(self.key_span.clone(), message, help)
     }
@@ -64,27 +63,23 @@ impl Node {
         }
     }
 
-    /// The entry under a key of a mapping.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    /// The value under a key of a mapping.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The value under nested keys.
+    /// The value under nested keys, outermost first.
     pub fn at(&self, keys: &[&str]) -> Option<&Node> {
         keys.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The text under a key of a mapping.
     pub fn text_of(&self, key: &str) -> Option<&str> {
         self.get(key)?.text()
     }
 
-    /// The value under a key of a mapping, for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         let mut entries = self.entries_mut().iter_mut();
         let found = entries.find(|entry| entry.key == key)?;
@@ -157,7 +152,6 @@ impl Node {
         self.get_mut(key).map_or(&mut [], Node::entries_mut)
     }
 
-    /// The boolean, if the value is one.
     pub fn flag(&self) -> Option<bool> {
         match self.data {
             Data::Bool(flag) => Some(flag),
@@ -165,7 +159,6 @@ impl Node {
         }
     }
 
-    /// The text, if the value is text.
     pub fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
@@ -173,7 +166,7 @@ impl Node {
         }
     }
 
-    /// The number, if the value is one.
+    /// The number, if the value is one. An integer above 2^53 may be rounded.
     pub fn number(&self) -> Option<f64> {
         match self.data {
             Data::Integer(integer) => Some(integer as f64),
@@ -209,7 +202,6 @@ impl Node {
         self.all().count()
     }
 
-    /// Describes a mistake in the value.
     pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(self.span.clone(), message, help)
     }
@@ -222,7 +214,6 @@ impl Node {
         first.unwrap_or_else(|| self.span.clone())
     }
 
-    /// The value as JSON.
     pub fn to_json(&self) -> Value {
         match &self.data {
             Data::Null => Value::Null,

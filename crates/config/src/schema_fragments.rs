@@ -88,22 +88,19 @@ pub fn header_name(_: &mut SchemaGenerator) -> Schema {
     text(HEADER_NAME, HEADER_NAME_FORM)
 }
 
-/// A [`header_name`] or null.
 pub fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
     optional_text(HEADER_NAME, HEADER_NAME_FORM)
 }
 
-/// A list of [`header_name`]s.
 pub fn header_names(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": text(HEADER_NAME, HEADER_NAME_FORM)})
 }
 
-/// A list of [`json_pointer`]s.
 pub fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": json_pointer(generator)})
 }
 
-/// A list of at least one status code, one of which the response must have.
+/// A list of at least one status code.
 pub fn statuses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",

@@ -88,8 +88,6 @@ impl Sheet {
         self.problems.push(Problem::new(span, message, help));
     }
 
-    /// Checks that there are no mistakes.
-    ///
     /// # Errors
     /// All mistakes in the file.
     pub fn finish(&self) -> Result<(), Diagnostics> {

@@ -17,7 +17,7 @@ const DEPTH_MAX: usize = 32;
 /// The maximum number of nodes that aliases may add, so that a few lines cannot expand to
 /// gigabytes. It also limits the nesting depth of aliases, because n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
-/// The maximum size of a file in bytes. Files written by people are smaller.
+/// The maximum size of a file in bytes.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Parses the only document in a text. Mistakes that do not prevent building a tree, such as a

@@ -4,7 +4,6 @@ use gatebench_model::{Scenario, Suite, SuiteGateway, Transport, UpstreamKind};
 
 use crate::options::Options;
 
-/// Returns a scenario without routes or requests.
 pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scenario {
     Scenario {
         scenario: name.to_owned(),

@@ -28,9 +28,7 @@ pub enum ImportError {
         file: String,
         /// The format that was detected in the first lines, as text.
         format: &'static str,
-        /// The number of lines that are not in this format.
         malformed: u64,
-        /// The total number of lines.
         lines: u64,
         /// The first malformed lines: for each, its position and what was expected there.
         examples: Vec<String>,

@@ -39,12 +39,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Returns the notes with this effect.
     pub fn notes_with(&self, effect: Effect) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(move |note| note.effect == effect)
     }
 
-    /// Adds a file with exactly this text.
     pub(crate) fn add_text(&mut self, path: &str, text: &str, has_secrets: bool) {
         self.files.push(NewFile {
             path: path.into(),

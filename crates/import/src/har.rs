@@ -53,7 +53,7 @@ struct Content {
     size: i64,
 }
 
-/// The name of the only client in an archive.
+/// An archive has one client, the browser.
 const CLIENT: &[u8] = b"browser";
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {

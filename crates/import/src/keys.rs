@@ -34,13 +34,11 @@ impl<'n> Keys<'n> {
         }
     }
 
-    /// Takes the entry of a key.
     pub(crate) fn entry(&mut self, key: &str) -> Option<&'n Entry> {
         let at = self.rest.iter().position(|entry| entry.key == key)?;
         Some(self.rest.remove(at))
     }
 
-    /// Takes the value of a key.
     pub(crate) fn node(&mut self, key: &str) -> Option<&'n Node> {
         self.entry(key).map(|entry| &entry.value)
     }
@@ -60,7 +58,7 @@ impl<'n> Keys<'n> {
         self.text(key, log)
     }
 
-    /// Takes a non-negative integer.
+    /// Takes a non-negative integer of at most 10^15.
     pub(crate) fn count(&mut self, key: &str, log: &mut Log<'_>) -> Option<u64> {
         let node = self.node(key)?;
         let is_count = |it: &f64| it.fract() == 0.0 && (0.0..=1e15).contains(it);
@@ -73,7 +71,6 @@ impl<'n> Keys<'n> {
         count.map(|it| it as u64)
     }
 
-    /// Takes a boolean.
     pub(crate) fn flag(&mut self, key: &str, log: &mut Log<'_>) -> Option<bool> {
         let node = self.node(key)?;
         if node.flag().is_none() {
@@ -83,7 +80,6 @@ impl<'n> Keys<'n> {
         node.flag()
     }
 
-    /// Takes the items of a list.
     pub(crate) fn list(&mut self, key: &str, log: &mut Log<'_>) -> &'n [Node] {
         let Some(node) = self.node(key) else {
             return &[];
@@ -96,7 +92,6 @@ impl<'n> Keys<'n> {
         node.items()
     }
 
-    /// Takes a list of strings.
     pub(crate) fn texts(&mut self, key: &str, log: &mut Log<'_>) -> Vec<String> {
         let what = format!("an item of `{key}` of {}", self.what);
         let items = self.list(key, log).iter();
@@ -115,7 +110,6 @@ impl<'n> Keys<'n> {
         Some((name?, value?))
     }
 
-    /// Takes the value of a key as a mapping.
     pub(crate) fn keys(&mut self, key: &str, log: &mut Log<'_>) -> Option<Keys<'n>> {
         let what = format!("`{key}` of {}", self.what);
         let node = self.node(key)?;

@@ -15,7 +15,6 @@ pub struct Note {
     pub line: usize,
     /// A description of the part and, if it is simplified, of its replacement.
     pub what: String,
-    /// The consequence for the scenario.
     pub effect: Effect,
 }
 
@@ -63,7 +62,6 @@ impl<'t> Log<'t> {
         self.lines.partition_point(|start| *start <= at)
     }
 
-    /// Adds a mistake.
     pub(crate) fn problem(
         &mut self,
         span: &Range<usize>,

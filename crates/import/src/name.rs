@@ -59,7 +59,6 @@ pub(crate) fn path_of_url(url: &str) -> &str {
     rest.find('/').map_or("", |at| &rest[at..])
 }
 
-/// The names that are taken.
 #[derive(Default)]
 pub(crate) struct Names(BTreeSet<String>);
 

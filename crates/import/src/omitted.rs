@@ -37,7 +37,6 @@ const DEFAULTS: [(&str, &str); 14] = [
 /// Members with user-supplied values, whose contents are never omitted.
 const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
 
-/// Removes members that are null or have their default values.
 pub(crate) fn without_defaults(value: &mut Value) {
     match value {
         Value::Object(members) => {

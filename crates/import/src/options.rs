@@ -17,7 +17,7 @@ pub struct Options {
     pub name: String,
     /// True to write a scenario for each route instead of one for all routes.
     pub each_route: bool,
-    /// The settings of the replay of recorded traffic.
+    /// Used only for recorded traffic.
     pub replay: Replay,
 }
 

@@ -20,7 +20,6 @@ use crate::name::Names;
 use crate::options::Options;
 use runner::Runner;
 
-/// The kind of the operator's resource, and its API.
 const KIND: &str = "TestRun";
 const API: &str = "k6.io/";
 
@@ -228,7 +227,6 @@ fn is_same(one: &Request, other: &Request) -> bool {
     (&one.method, &one.path, names(one)) == (&other.method, &other.path, names(other))
 }
 
-/// Parses all TestRuns among these documents.
 fn testruns(
     nodes: &[Node],
     read: &dyn Fn(&str) -> Option<String>,

@@ -11,7 +11,7 @@ const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 
-/// Parses a number of at most four digits.
+/// Parses a number of one to four digits.
 fn number(digits: &[u8]) -> Option<i16> {
     let add = |sum: Option<i16>, byte: &u8| {
         byte.is_ascii_digit()
@@ -59,7 +59,6 @@ pub(crate) fn iso(text: &[u8]) -> Option<i64> {
     is_separated.then(|| at(&text[..4], month, &text[8..], &text[11..]))?
 }
 
-/// Parses a time in either format.
 pub(crate) fn common_or_iso(text: &[u8]) -> Option<i64> {
     iso(text).or_else(|| common(text))
 }

@@ -37,7 +37,6 @@ const OLD_WORDS: [(&str, &str); 11] = [
     ("foreign engine", "external load generator"),
 ];
 
-/// The only file that may contain these words.
 const THIS_FILE: &str = "xtask/src/tidy/banned.rs";
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -70,7 +69,6 @@ fn without_code(prose: &str) -> String {
     prose.to_lowercase().split('`').step_by(2).collect()
 }
 
-/// Reports whether a word occurs as a whole word.
 fn is_word(prose: &str, word: &str) -> bool {
     prose.match_indices(word).any(|(at, _)| {
         let around = (

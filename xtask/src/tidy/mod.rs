@@ -25,7 +25,7 @@ pub use tree::SourceFile;
 pub struct Finding {
     /// The file, relative to the repository.
     pub path: PathBuf,
-    /// Line number, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// The violation and its remedy.
     pub message: String,

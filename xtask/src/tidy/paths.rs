@@ -29,11 +29,9 @@ enum Token<'a> {
     Other,
 }
 
-/// The attribute of items that exist only for tests.
 const FOR_TESTS: &str = "#[cfg(test)]";
 
 impl Product {
-    /// Removes comments, literals and items for tests.
     pub(crate) fn of(source: &str) -> Self {
         let mut rest = Code::of(&with_paths_of_attributes(source)).text;
         let mut product = Self {

@@ -9,7 +9,6 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Replaces comments and literals with spaces.
     pub fn of(source: &str) -> Self {
         let mut out = String::with_capacity(source.len());
         let mut rest = source;

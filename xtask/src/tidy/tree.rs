@@ -19,7 +19,6 @@ const TEXT_ENDINGS: [&str; 15] = [
 pub struct SourceFile {
     /// The path relative to the repository.
     pub path: PathBuf,
-    /// The whole contents of the file.
     pub text: String,
 }
 
@@ -73,7 +72,8 @@ impl SourceFile {
     }
 }
 
-/// All text files below `root` except sample reports, in the order of their paths.
+/// Returns all text files below `root`, in the order of their paths, except sample reports and the
+/// files in [`SKIPPED`] folders.
 pub(crate) fn read(root: &Path) -> io::Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];

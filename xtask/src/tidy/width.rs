@@ -2,7 +2,6 @@
 
 use super::{Finding, SourceFile};
 
-/// The maximum number of columns in a line.
 const COLUMNS_MAX: usize = 100;
 
 /// A line without a space after this column is exempt, because it ends with a path or a URL and

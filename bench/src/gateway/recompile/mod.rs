@@ -25,8 +25,7 @@ use crate::programs::Programs;
 use crate::settings::Settings;
 use crate::spread::spread;
 
-/// Requests per second. The rate is high enough for a 99th percentile of each second, and is an
-/// eighth of the capacity of one core.
+/// High enough for a 99th percentile of each second, and far below the capacity of one core.
 const RATE_PER_SECOND: u32 = 1_500;
 
 /// The length of a block, in which everything is compiled again four times. In longer blocks the
@@ -99,7 +98,6 @@ struct Run {
 }
 
 impl Run {
-    /// Runs a variant in this number of blocks, each this number of seconds long.
     fn of(
         programs: &Programs,
         folder: &Path,

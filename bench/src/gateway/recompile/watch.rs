@@ -15,7 +15,7 @@ const REST: Duration = Duration::from_millis(20);
 /// CPU time of a thread at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// The time since the Unix epoch.
+    /// Time since the Unix epoch.
     pub at_ns: i128,
     /// The CPU time since the thread's start. It decreases if another thread replaces this one.
     pub cpu_ns: u64,
@@ -64,7 +64,7 @@ pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
         .sum()
 }
 
-/// The CPU time of a thread, as accounted by the scheduler.
+/// Returns the CPU time of a thread from its `schedstat` file.
 fn cpu_ns(task: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()

@@ -10,7 +10,6 @@ use super::{Place, Walker, forms, is_null, word, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
-/// Returns the document with its invalid values dropped or replaced.
 pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
     let mut walker = Walker::new(schema, "");
     let value = walker.kept(root, schema);

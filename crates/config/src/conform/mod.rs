@@ -34,7 +34,6 @@ pub(crate) fn conform(
     walker.problems
 }
 
-/// The name and description of a value for use in messages.
 struct Place<'s> {
     name: String,
     /// The byte range to underline if the value is empty or incomplete.
@@ -66,13 +65,14 @@ impl<'s> Walker<'s> {
         });
     }
 
-    /// The first line of a value, as written in the file.
+    /// Returns the first line of a value as written in the file, without trailing white space.
     fn written(&self, node: &Node) -> &'s str {
         let whole = self.text.get(node.span.clone()).unwrap_or("");
         whole.lines().next().unwrap_or("").trim_end()
     }
 
-    /// Follows a reference to a definition in the same schema.
+    /// Follows one reference to a definition in the same schema. Returns a schema without such a
+    /// reference unchanged.
     fn resolve(&self, schema: &'s Value) -> &'s Value {
         let pointer = word(schema, "$ref").and_then(|path| path.strip_prefix('#'));
         let found = pointer.and_then(|pointer| self.root.pointer(pointer));
@@ -106,8 +106,8 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// `anyOf` with null represents an optional value of a named type. Without null, it represents
-    /// a choice between forms of different types.
+    /// Checks a value against `anyOf`. With null, `anyOf` represents an optional value of a named
+    /// type; without null, it represents a choice between forms of different types.
     fn one_of_forms(&mut self, node: &mut Node, forms: &'s [Value], place: &Place<'s>) {
         let forms = forms.iter().map(|form| self.resolve(form));
         let (nulls, others): (Vec<&'s Value>, Vec<&'s Value>) = forms.partition(|it| is_null(it));
@@ -181,12 +181,10 @@ fn about(description: &str) -> String {
     }
 }
 
-/// The string value of a keyword.
 fn word<'s>(schema: &'s Value, keyword: &str) -> Option<&'s str> {
     schema.get(keyword)?.as_str()
 }
 
-/// The list value of a keyword; empty if there is none.
 fn list<'s>(schema: &'s Value, keyword: &str) -> &'s [Value] {
     let list = schema.get(keyword).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

@@ -11,7 +11,6 @@ use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
 
 impl<'s> Walker<'s> {
-    /// Checks a value that must be one of a set of words.
     pub(super) fn one_of_words(&mut self, node: &Node, words: &[&str], place: &Place<'s>) {
         if node.text().is_some_and(|text| words.contains(&text)) {
             return;
@@ -145,7 +144,7 @@ fn is(data: &Data, type_name: &str) -> bool {
     type_name == type_of(data) || type_name == "number" && matches!(data, Data::Integer(_))
 }
 
-/// The name of a value's type in JSON Schema.
+/// Returns the narrowest JSON Schema type of a value: `integer` rather than `number`.
 fn type_of(data: &Data) -> &'static str {
     match data {
         Data::Null => "null",
@@ -179,7 +178,6 @@ fn title(type_name: &str) -> &'static str {
     }
 }
 
-/// Describes the required format of a string.
 fn form(schema: &Value) -> Option<&str> {
     word(schema, "patternErrorMessage")
 }

@@ -7,11 +7,10 @@ use super::{brackets, last_word, number, request_line, words};
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example for error messages.
 pub(super) const EXAMPLE: &str =
     r#"203.0.113.9 - - [10/Oct/2025:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326"#;
 
-/// Parses a line. The error states what was expected.
+/// Returns `None` for a line without an HTTP request. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let (open, close) = brackets(line).ok_or("a time in brackets")?;
     let at_ms = time::common(&line[open..close]);

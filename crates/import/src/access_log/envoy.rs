@@ -6,10 +6,9 @@ use super::{number, request_line};
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"[2025-04-15T20:17:00.310Z] "GET /a HTTP/2" 200 - 0 154 226 100 "203.0.113.9" "curl" "id" "host" "10.0.2.1:80""#;
 
-/// Parses a line. The error states what was expected.
+/// Returns `None` for a line without an HTTP request. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let rest = line
         .strip_prefix(b"[")

@@ -6,10 +6,9 @@ use super::{brackets, last_word, number, request_line, words};
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"203.0.113.9:33317 [06/Feb/2025:12:14:14.655] in app/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a HTTP/1.1""#;
 
-/// Parses a line. The error states what was expected.
+/// Returns `None` for a line without an HTTP request. The error states what was expected.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     // The syslog prefix also contains brackets, but without a space before them.
     let (open, close) = brackets(line).ok_or("a time in brackets")?;

@@ -10,7 +10,6 @@ use super::request_line;
 use crate::time;
 use crate::traffic::Hit;
 
-/// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"{"time": "2025-10-10T13:55:36Z", "method": "GET", "uri": "/a", "status": 200, "bytes_sent": 2326}"#;
 
 /// A parsed line. A string is copied only if it contains JSON escapes.
@@ -35,7 +34,7 @@ enum Value<'l> {
     Number(f64),
 }
 
-/// Parses a line. The error states what was expected.
+/// The error states what was expected.
 pub(super) fn parse(text: &[u8]) -> Result<JsonLine<'_>, &'static str> {
     let mut line = JsonLine::default();
     let members = Some((&mut line, Within::Line));
@@ -94,7 +93,7 @@ impl<'l> Value<'l> {
         }
     }
 
-    /// Stores a value unless one is already stored.
+    /// Stores a value unless one is already stored: the first of several members wins.
     fn set(&mut self, value: Value<'l>) {
         if matches!(self, Self::None) {
             *self = value;

@@ -8,7 +8,6 @@ use memchr::memchr;
 /// The maximum length of a line in bytes.
 const LINE_BYTES_MAX: usize = 256 << 10;
 
-/// The size in bytes of each read buffer.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The first bytes of a gzip file (RFC 1952).

@@ -30,7 +30,6 @@ const MALFORMED_SHARE_MAX: f64 = 0.01;
 /// The number of lines between two reports of progress.
 const PROGRESS_LINES: u64 = 100_000;
 
-/// The format of a log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Combined,
@@ -110,7 +109,7 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Creates an empty log. The options select the part of the log to use.
+    /// The options select the part of the log to use.
     pub fn new(options: &Options) -> Self {
         Self {
             recorder: Recorder::new(&options.replay),
@@ -185,8 +184,6 @@ impl AccessLog {
         }
     }
 
-    /// Creates a scenario and load profiles from the log.
-    ///
     /// # Errors
     /// Fails if at least 1 % of the lines are malformed or no line has a request.
     pub fn finish(self, options: &Options) -> Result<Folder, ImportError> {

@@ -4,7 +4,6 @@ use gatebench_model::{Policy, Scenario};
 
 use crate::folder::Folder;
 
-/// The folder that receives the definitions.
 const FOLDER: &str = "definitions/";
 
 /// Moves a scenario's definitions to files, and replaces them with the files' paths. Equal

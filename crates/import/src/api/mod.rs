@@ -20,7 +20,7 @@ use crate::log::Log;
 use crate::name::Names;
 use crate::options::Options;
 
-/// The maximum number of routes with parity cases. More cases would take longer than the load.
+/// The maximum number of routes with parity cases, which keeps the time for their checks short.
 const PROVEN_ROUTES_MAX: usize = 100;
 
 #[derive(Default)]
@@ -39,9 +39,8 @@ pub(crate) struct Api {
 #[derive(Clone)]
 pub(crate) struct ApiRoute {
     pub(crate) route: Route,
-    /// The method of the request.
     pub(crate) method: String,
-    /// The path of the request.
+    /// The path of a request that matches the route.
     pub(crate) sample: String,
     /// Headers that a request needs to match the route, such as Host.
     pub(crate) headers: BTreeMap<String, String>,

@@ -133,7 +133,7 @@ fn token_of(settings: &JwtPolicy) -> Option<String> {
     Some(token::hs256(secret, issuer, audience))
 }
 
-/// Returns the parity cases of the routes.
+/// Returns the parity cases of the routes. If several have the same name, only the first is kept.
 pub(super) fn cases(routes: &[ApiRoute], api: &Api, upstream: UpstreamKind) -> Vec<ParityCase> {
     let mut cases = Vec::new();
     for route in routes {

@@ -41,7 +41,6 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     api.write_with_config(log, "apisix", "apisix.yaml", text, options)
 }
 
-/// Parses a file as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
     let mut keys = Keys::of(&root, "the file", log);

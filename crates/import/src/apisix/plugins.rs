@@ -13,7 +13,6 @@ use crate::keys::Keys;
 use crate::log::Log;
 use crate::regex_sample;
 
-/// The effects of plug-ins on a route.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,

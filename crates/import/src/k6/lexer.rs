@@ -14,11 +14,9 @@ pub(super) enum Kind {
     Template(Vec<String>, Vec<Range<usize>>),
     /// An operator, a bracket or other punctuation.
     Sign,
-    /// A regular expression.
     Regex,
 }
 
-/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -39,7 +37,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens_in(text, 0..text.len())
 }
 
-/// Splits a range of `text` into tokens.
+/// Like [`tokens`], but for a range of `text`; the spans are relative to `text`.
 pub(super) fn tokens_in(text: &str, range: Range<usize>) -> Vec<Token> {
     let mut lexer = Lexer {
         text: &text[..range.end],

@@ -136,7 +136,7 @@ fn count(of: &Json, key: &str) -> Option<u32> {
     number(of, key).map(|it| it.min(1e6) as u32)
 }
 
-/// Returns the target and the duration of each stage.
+/// Returns the target and the duration of each stage, or `None` if any stage is malformed.
 fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
     let stages = of.get("stages")?.as_array()?;
     let stage = |it: &Json| Some((number(it, "target")?, duration(text(it, "duration")?)?));
@@ -187,7 +187,7 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
     }
 }
 
-/// Returns the period of a rate in seconds.
+/// Returns the period of a rate in seconds: at least 0.001, and 1 by default.
 fn unit(of: &Json) -> f64 {
     let unit = text(of, "timeUnit").and_then(duration);
     unit.map_or(1.0, |unit| unit.as_secs_f64().max(0.001))

@@ -9,7 +9,7 @@ use gatebench_model::Consumer;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The groups of each client.
+/// The groups of each client, by the client's name.
 #[derive(Default)]
 pub(super) struct Groups(BTreeMap<String, BTreeSet<String>>);
 
@@ -28,7 +28,6 @@ impl Groups {
         }
     }
 
-    /// Returns the clients that an access list accepts.
     pub(super) fn accepted_by(&self, list: &AccessList, clients: &[Consumer]) -> BTreeSet<String> {
         let is_in = |client: &str, list: &[String]| {
             let groups = self.0.get(client);

@@ -42,7 +42,6 @@ const IGNORED: [&str; 13] = [
     "upstreams",
 ];
 
-/// Parses a file as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
     let mut keys = Keys::of(&root, "the file", log);
@@ -109,7 +108,6 @@ const CREDENTIALS: [&str; 3] = [
     "jwt_secrets",
 ];
 
-/// Credentials that have been read.
 #[derive(Default)]
 struct Credentials {
     consumers: BTreeMap<String, Consumer>,
@@ -126,7 +124,6 @@ impl Credentials {
         self.consumers.entry(name.to_owned()).or_insert_with(new)
     }
 
-    /// Parses a consumer's credential.
     fn read(&mut self, kind: &str, node: &Node, name: &str, api: &mut Api, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the credential", log);
         match kind {
@@ -159,7 +156,6 @@ impl Credentials {
         }
     }
 
-    /// Parses a consumer with its credentials.
     fn read_consumer(&mut self, node: &Node, api: &mut Api, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the consumer", log);
         let name = keys.text("username", log);

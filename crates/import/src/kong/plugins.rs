@@ -46,7 +46,7 @@ impl<'n> Plugin<'n> {
         plugins.collect()
     }
 
-    /// Returns the name of the entity of this kind that the plug-in is bound to.
+    /// Returns the name or identifier of the entity of this kind that the plug-in is bound to.
     fn bound(&self, kind: &str) -> Option<&str> {
         self.node.get(kind).and_then(name_in)
     }
@@ -87,7 +87,6 @@ impl<'n> Plugin<'n> {
     }
 }
 
-/// The effects of plug-ins on a route.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,

@@ -54,7 +54,6 @@ const OF_ROUTE: [&str; 14] = [
     "priority",
 ];
 
-/// Converts services and routes with the plug-ins that apply to them.
 pub(super) struct Reader<'n> {
     /// Plug-ins at the top level of the file.
     plugins: Vec<Plugin<'n>>,

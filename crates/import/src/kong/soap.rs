@@ -21,7 +21,6 @@ const NAMESPACES: [(&str, &str); 2] = [
 /// The name of the upstream that expressions route requests to.
 const OTHER_UPSTREAM: &str = "soap2";
 
-/// Parses the steps of one direction.
 pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     let mut chain = SoapChain {
         xslt_transform_before: keys.text("xsltTransformBefore", log),
@@ -61,7 +60,7 @@ pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     }
     chain.route_xpath_targets = targets(keys, log);
     chain.route_xpath_register_ns = namespaces(keys, &chain.route_xpath_targets, log);
-    // No gateway fetches definitions while it is measured.
+    // These settings affect only how external entities are loaded.
     keys.ignore(&["ExternalEntityLoader_Async", "ExternalEntityLoader_Timeout"]);
     chain
 }

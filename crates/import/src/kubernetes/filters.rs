@@ -9,7 +9,6 @@ use gatebench_model::policy::HeaderEdits;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The effects of a rule's filters.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,

@@ -57,7 +57,6 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     Ok(folder)
 }
 
-/// Parses the documents as an API.
 pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, ImportError> {
     let mut reader = Reader::default();
     for document in documents::read(file, text)? {
@@ -99,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// Parses a Gateway. Clients use TLS if all of the Gateway's listeners do.
+    /// Clients use TLS if all listeners of at least one Gateway do.
     fn gateway(&mut self, node: &Node) {
         let listeners = node.at(&["spec", "listeners"]).map(Node::items);
         let listeners = listeners.unwrap_or_default();

@@ -25,12 +25,10 @@ use resolve::Document;
 /// The gateways of the suite, which support the `openapi` policy.
 const GATEWAYS: [&str; 1] = ["reference"];
 
-/// The methods that a document may describe.
 const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
 
-/// The name of the copy of the document in the folder.
 const COPY: &str = "openapi.yaml";
 
 /// The maximum number of operations with parity cases.

@@ -63,7 +63,7 @@ impl Operation {
     }
 }
 
-/// Returns the lowest successful status that the document lists.
+/// Returns the lowest successful status that the document lists, or [`STATUS`].
 fn status(operation: &Value) -> u16 {
     let responses = operation.get("responses").and_then(Value::as_object);
     let codes = responses.into_iter().flatten();
@@ -116,7 +116,6 @@ fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     pairs.map(pair).collect::<Vec<_>>().join("&")
 }
 
-/// The path, query and headers of a request.
 #[derive(Default)]
 struct Target {
     path: String,

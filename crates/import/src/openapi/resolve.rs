@@ -10,7 +10,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Returns the value at these keys, or null if there is none.
+    /// Returns the value at these keys with its own reference resolved, or null if there is none.
     pub(super) fn at(&self, keys: &[&str]) -> Value {
         let value = keys
             .iter()

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use super::resolve::Document;
 use crate::regex_sample;
 
-/// The maximum nesting depth of a generated value.
 const DEPTH_MAX: usize = 8;
 
 /// The maximum length of a string, and the maximum number of items in an array.
@@ -65,7 +64,7 @@ fn kind(schema: &Value) -> &str {
     }
 }
 
-/// Returns an object with the required members.
+/// Returns an object with only the required members.
 fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<String, Value>> {
     let mut members = Map::new();
     let required = schema.get("required").and_then(Value::as_array);

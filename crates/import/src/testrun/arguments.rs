@@ -34,7 +34,6 @@ const IDLE: [&str; 7] = [
     "--paused",
 ];
 
-/// The changes that the arguments make to a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments {
     users: Option<u32>,

@@ -39,7 +39,6 @@ const OF_POD: [&str; 14] = [
     "topologySpreadConstraints",
 ];
 
-/// The runners of a TestRun.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Runner {
     pub(super) parallelism: u64,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use crate::time::HOUR_MS;
 
-/// The maximum number of slots.
 const SLOTS_MAX: usize = 200_000;
 
 /// The initial length of a slot in milliseconds.
@@ -28,7 +27,6 @@ impl Counts {
     }
 }
 
-/// The number of requests over time.
 #[derive(Debug)]
 pub(super) struct Curve {
     width_ms: i64,

@@ -1,9 +1,7 @@
 //! Recognizes path segments that are identifiers, so that they can be replaced with made-up values.
 
-/// The kinds of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Digits.
     Number,
     /// 8-4-4-4-12 hexadecimal digits.
     Uuid,
@@ -13,7 +11,6 @@ pub(super) enum Kind {
     Date,
     /// A string with at least [`DIGITS_MIN`] digits, or a long string of random characters.
     Token,
-    /// An email address.
     Mail,
     /// One of many different strings in the same position.
     Text,
@@ -31,7 +28,6 @@ impl Kind {
         (Self::Text, "text"),
     ];
 
-    /// Returns the name of the data source for this kind.
     pub(super) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
     }
@@ -39,7 +35,6 @@ impl Kind {
 
 /// The minimum number of hexadecimal digits in a hash.
 const HASH_CHARS_MIN: usize = 16;
-/// The minimum number of characters in a token.
 const TOKEN_CHARS_MIN: usize = 20;
 /// The minimum number of digits, among other characters, that make a string an identifier.
 const DIGITS_MIN: usize = 4;
@@ -77,8 +72,8 @@ fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool 
     lengths.iter().all(fits) && groups.next().is_none()
 }
 
-/// Reports whether the segment is long, contains uppercase and lowercase letters, and otherwise
-/// consists only of Base64 characters, dots, tildes and percent signs.
+/// Reports whether the segment has at least [`TOKEN_CHARS_MIN`] bytes, contains uppercase and
+/// lowercase letters, and consists only of letters, digits and the characters `-_=+.~%`.
 fn is_token(bytes: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.~%".contains(byte);
     bytes.len() >= TOKEN_CHARS_MIN
@@ -87,8 +82,8 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether the segment is a token (see `is_token`) whose case changes more often than in
-/// words.
+/// Reports whether the segment is a token (see `is_token`) in which uppercase letters are followed
+/// by other characters more often than in words: at least once per four bytes.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

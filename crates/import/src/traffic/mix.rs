@@ -19,7 +19,7 @@ use crate::name::Names;
 /// The maximum number of requests in a scenario, each of which is a row in reports.
 const REQUESTS_MAX: usize = 100;
 
-/// The maximum share of rare requests that a scenario may omit.
+/// The share of requests that a scenario may omit before paths are generalized.
 const RARE_MAX: f64 = 0.005;
 
 /// The maximum number of response sizes per request, which are equally frequent.
@@ -36,7 +36,7 @@ const PROVEN_MAX: usize = 50;
 
 /// The most frequent recorded requests, with their shares.
 pub(super) struct Mix {
-    /// The requests, most frequent first.
+    /// Sorted by frequency, most frequent first.
     entries: Vec<Entry>,
     /// The number of replayable requests in the selected part of the log.
     total: u64,
@@ -83,7 +83,6 @@ impl Mix {
         self.entries.is_empty()
     }
 
-    /// Compares the shares of a scenario's requests with those of the log.
     pub(super) fn shares(&self, scenario: &Scenario) -> Shares {
         let weights: f64 = scenario.requests.iter().map(|it| it.weight).sum();
         let total = self.total as f64;
@@ -102,7 +101,6 @@ impl Mix {
         }
     }
 
-    /// Returns the scenario that sends this mix.
     pub(super) fn scenario(&self, name: &str, title: &str) -> Scenario {
         let mut data: BTreeMap<String, Source> = BTreeMap::new();
         let mut requests = Vec::new();

@@ -22,10 +22,10 @@ const STAGES_MAX: usize = 60;
 /// The default length of a replay, unless the log is shorter.
 const OVER: Duration = Duration::from_secs(60);
 
-/// The difference between the mix and the log above which a warning is printed.
+/// The difference between the mix and the log, or the share of omitted requests, above which the
+/// facts contain a warning.
 const DIFFERENCE_MAX: f64 = 0.01;
 
-/// The minimum duration of a stage.
 const STAGE_MIN: Duration = Duration::from_millis(100);
 
 /// The minimum rate of a stage, in requests per second. It is also the rate for a part of the log
@@ -36,10 +36,9 @@ const RATE_MIN: f64 = 0.001;
 const CONNECTIONS_PER_RATE: f64 = 0.1;
 const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
-/// The maximum number of listed hours.
 const HOURS_MAX: usize = 48;
 
-/// The maximum number of connections in the closed load.
+/// The maximum number of connections in the closed load, each of which is a user.
 const USERS_MAX: f64 = 10_000.0;
 
 /// The part of the log that a replay covers, and its description.
@@ -76,7 +75,6 @@ fn covered(traffic: &mut Recorder, replay: &Replay) -> Option<Covered> {
     })
 }
 
-/// Writes the scenario, the load profiles and the suite for recorded traffic.
 pub(crate) fn write(
     mut traffic: Recorder,
     options: &Options,

@@ -49,7 +49,6 @@ struct Node {
     is_collapsed: bool,
 }
 
-/// The paths of recorded requests.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,

@@ -10,7 +10,6 @@ use super::identifier::Kind;
 /// The number of values in a generated list. Numbers are drawn from a range instead.
 const VALUES: u64 = 200;
 
-/// The maximum length of a value.
 const CHARS_MAX: usize = 200;
 
 /// Returns sources of values of these kinds and mean lengths, by name.

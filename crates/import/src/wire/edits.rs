@@ -16,7 +16,6 @@ pub struct Change {
     pub before: String,
     /// The line in the template, without secrets; empty if the line is removed.
     pub after: String,
-    /// The reason for the change.
     pub why: &'static str,
 }
 
@@ -44,7 +43,6 @@ struct Edit {
 }
 
 impl Edit {
-    /// Returns a value with the text around it.
     fn whole(&self, value: &str) -> String {
         format!("{}{value}{}", self.around.0, self.around.1)
     }

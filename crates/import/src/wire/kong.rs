@@ -97,7 +97,6 @@ fn environment(plugins: &BTreeSet<String>) -> BTreeMap<String, String> {
     BTreeMap::from([("KONG_PLUGINS".to_owned(), all.join(","))])
 }
 
-/// Removes these keys from a mapping.
 fn remove(keys: &[&str], text: &str, mapping: &Node, why: &'static str, edits: &mut Edits<'_>) {
     for entry in mapping.entries() {
         if keys.contains(&entry.key.as_str()) {

@@ -16,7 +16,6 @@ const WORDS: [&str; 12] = [
     "session",
 ];
 
-/// The text that replaces a secret.
 const MASK: &str = "***";
 
 /// Masks the values after [`WORDS`], and the credentials in URLs.

@@ -1,7 +1,7 @@
 //! Adapts the configuration of a user's gateway so that it runs in a trial. Listening ports,
 //! certificates, upstream addresses, and paths of files and sockets become those of the trial.
 //! Settings that a trial needs are added, and settings that cannot apply to a trial are removed.
-//! Nothing else changes.
+//! All other settings stay the same.
 //!
 //! The result is a template for a gateway folder.
 
@@ -26,20 +26,16 @@ use crate::error::ImportError;
 
 pub use edits::Change;
 
-/// The template for the address that the gateway listens on.
 pub(crate) const LISTENER: &str = "{{ listeners[0] | endpoint }}";
-/// The template for the upstream's address.
 pub(crate) const TARGET: &str = "{{ upstreams[0].targets[0] | endpoint }}";
-/// The template for the upstream's host.
 pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
-/// The template for the upstream's port.
 pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 
 /// Returns the path and the text of each file that matches the pattern of an `include`, such as
 /// `conf.d/*.conf`. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
-/// The reasons that are given for changes in more than one language.
+// Reasons for changes in more than one language.
 const PORT: &str = "each trial has its own port";
 const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";

@@ -8,10 +8,10 @@ use crate::log::Log;
 use crate::name::slug;
 use crate::regex_sample;
 
-/// The maximum number of hints that become routes. The first ones are enough to measure a gateway.
+/// The maximum number of hints that become routes.
 const ROUTES_MAX: usize = 50;
 
-/// A route of a configuration.
+/// A route of a configuration that leads to an upstream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hint {
     /// The server name, if requests must contain one.
@@ -23,7 +23,6 @@ pub(super) struct Hint {
 }
 
 impl Hint {
-    /// Creates a route for all paths that begin with a prefix.
     pub(super) fn prefix(host: Option<String>, prefix: &str) -> Self {
         Self {
             host,

@@ -29,7 +29,7 @@ pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usiz
     start..end
 }
 
-/// Reports whether a mapping is written in braces.
+/// Reports whether a mapping is in flow style: `{key: value}`.
 pub(super) fn is_flow(text: &str, mapping: &Node) -> bool {
     text.as_bytes().get(mapping.span.start) == Some(&b'{')
 }

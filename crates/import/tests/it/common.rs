@@ -7,7 +7,6 @@ use gatebench_config::parse_with_files;
 use gatebench_import::{Folder, ImportError, Options, TextKind, import};
 use gatebench_model::Scenario;
 
-/// Returns the folder `tests/inputs`.
 pub fn inputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs")
 }

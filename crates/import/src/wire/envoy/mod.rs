@@ -68,7 +68,6 @@ fn cluster_addresses(text: &str, cluster: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces a host and a port.
 fn socket_address(
     address: &Node,
     host: &str,

@@ -90,7 +90,6 @@ impl Binds {
             .is_some_and(|(start, _)| start == section.head.span.start)
     }
 
-    /// Replaces the addresses of a section.
     pub(super) fn edit(&self, section: &Section, edits: &mut Edits<'_>) {
         for bind in section.named("bind") {
             let Some(address) = bind.words.get(1) else {

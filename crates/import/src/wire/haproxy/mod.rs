@@ -156,7 +156,6 @@ fn log(line: &Line, edits: &mut Edits<'_>) {
     }
 }
 
-/// Edits a line of a proxy section.
 fn line(line: &Line, edits: &mut Edits<'_>) {
     match line.name() {
         "log" => log(line, edits),

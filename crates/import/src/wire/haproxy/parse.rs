@@ -7,7 +7,6 @@ use crate::wire::Word;
 /// A keyword, with the number of its arguments.
 pub(super) type Keyword = (&'static str, usize);
 
-/// The keywords that begin a section.
 const SECTIONS: [&str; 15] = [
     "global",
     "defaults",
@@ -26,7 +25,6 @@ const SECTIONS: [&str; 15] = [
     "crt-store",
 ];
 
-/// A line with its words.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) words: Vec<Word>,
@@ -43,7 +41,6 @@ impl Line {
         self.words.get(index).map_or("", |word| word.text.as_str())
     }
 
-    /// Reports whether the line contains a word.
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|it| it.text == word)
     }
@@ -88,7 +85,6 @@ impl Section {
         self.head.word(1)
     }
 
-    /// Returns the lines that begin with a word.
     pub(super) fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Line> {
         self.lines.iter().filter(move |line| line.name() == name)
     }

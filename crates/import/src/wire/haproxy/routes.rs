@@ -52,7 +52,6 @@ fn has_server(section: &Section) -> bool {
     words.any(|word| section.named(word).next().is_some())
 }
 
-/// Returns the named conditions of a section.
 fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     let mut all: BTreeMap<&str, Demand> = BTreeMap::new();
     for line in section.named("acl") {

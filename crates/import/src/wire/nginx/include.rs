@@ -7,10 +7,8 @@ use super::{Source, source};
 use crate::error::ImportError;
 use crate::wire::ReadIncluded;
 
-/// The maximum nesting depth of included files.
 const DEPTH_MAX: usize = 8;
 
-/// The maximum number of included files.
 const FILES_MAX: usize = 500;
 
 /// The included files, by the pattern that names them.
@@ -75,7 +73,6 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Returns the files that match a pattern.
     pub(super) fn included(&self, pattern: &str) -> &[Source] {
         self.files.get(pattern).map_or(&[], Vec::as_slice)
     }

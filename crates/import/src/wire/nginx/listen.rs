@@ -16,7 +16,7 @@ const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bi
 pub(super) struct Listeners {
     measured: String,
     pub(super) has_tls: bool,
-    /// All ports in order.
+    /// Sorted as text. The position of a port is part of its socket's name.
     ports: Vec<String>,
 }
 
@@ -59,7 +59,6 @@ impl Listeners {
         all.any(|(port, _)| port == self.measured)
     }
 
-    /// Replaces the addresses of a server.
     pub(super) fn edit(&self, server: &[Directive], edits: &mut Edits<'_>) {
         let mut ports: BTreeSet<String> = BTreeSet::new();
         for listen in server.iter().filter(|it| it.name() == "listen") {
@@ -100,7 +99,6 @@ impl Listeners {
         listen.args()[1..].iter().filter(is_dropped)
     }
 
-    /// Returns the socket that replaces a port.
     fn socket(&self, port: &str) -> String {
         let number = self.ports.iter().position(|it| it == port).unwrap_or(0) + 1;
         format!("unix:{{{{ cwd }}}}/other-{number}.sock")

@@ -6,7 +6,6 @@ use gatebench_config::Problem;
 
 use crate::wire::Word;
 
-/// The maximum nesting depth of blocks.
 const DEPTH_MAX: usize = 32;
 
 /// A directive, with the directives of its block.
@@ -24,7 +23,6 @@ impl Directive {
         self.words.first().map_or("", |word| word.text.as_str())
     }
 
-    /// Returns the words after the name.
     pub(super) fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -33,17 +31,15 @@ impl Directive {
         self.args().get(index).map_or("", |word| word.text.as_str())
     }
 
-    /// Reports whether a word is among the words after the name.
     pub(super) fn has_arg(&self, word: &str) -> bool {
         self.args().iter().any(|it| it.text == word)
     }
 
-    /// Returns the directives in the block.
     pub(super) fn children(&self) -> &[Directive] {
         self.block.as_ref().map_or(&[], |(_, children)| children)
     }
 
-    /// Returns the directives in the block that have this name.
+    /// Returns the directives directly in the block that have this name.
     pub(super) fn named<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Directive> {
         self.children().iter().filter(move |it| it.name() == name)
     }

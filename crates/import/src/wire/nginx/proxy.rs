@@ -8,13 +8,11 @@ use crate::wire::{PLAIN, TARGET, UPSTREAM};
 /// Parameters of a server in `upstream` that do not work with gatebench's upstream.
 const DROPPED: [&str; 2] = ["resolve", "service="];
 
-/// Returns the names of all `upstream` blocks.
 pub(super) fn names(whole: &[Directive]) -> Vec<String> {
     let all = in_http(whole, "upstream");
     all.map(|it| it.arg(0).to_owned()).collect()
 }
 
-/// Replaces the addresses of an `upstream` block.
 pub(super) fn upstream(block: &Directive, edits: &mut Edits<'_>) {
     for server in block.named("server") {
         if let Some(address) = server.args().first() {
