@@ -229,9 +229,10 @@ fn counts_are_exchanged_without_waiting() {
         let mut allowed = 0;
         while client.get("/mock").status == 200 {
             allowed += 1;
-            std::thread::sleep(Duration::from_millis(5));
+            assert!(allowed < 25, "{allowed}");
+            std::thread::sleep(Duration::from_millis(50));
         }
-        assert!(allowed < 25, "{allowed}");
+        assert!(allowed >= 10, "{allowed}");
         let refused = client.get("/mock");
         assert_eq!(
             (refused.status, refused.field("RateLimit-Remaining")),

@@ -67,12 +67,18 @@ pub(super) fn read(text: &str, log: &mut Log<'_>) -> Script {
         depth: 0,
         script: Script::default(),
         responses: BTreeMap::new(),
+        latest: None,
         checks: Vec::new(),
     };
     let mut at = 0;
     while at < tokens.len() {
         at = walker.step(at, log);
         walker.attach_checks(at);
+    }
+    if walker.constants.is_exhausted() {
+        let what =
+            "constants that are too large or used too often: later uses are treated as unknown";
+        log.simplified(&(0..0), what);
     }
     walker.script
 }
@@ -85,9 +91,11 @@ struct Walker<'t> {
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
-    /// The request whose response each variable holds, as an index into the requests of the
-    /// script, or `None` if the request is left out.
+    /// The request whose response each variable of the current function holds, as an index into the
+    /// requests of the script, or `None` if the request is left out.
     responses: BTreeMap<String, Option<usize>>,
+    /// The latest request, likewise.
+    latest: Option<usize>,
     /// Each `check` whose end has not been reached.
     checks: Vec<OpenCheck>,
 }
@@ -96,6 +104,8 @@ struct Walker<'t> {
 struct OpenCheck {
     /// The index of the token after the call.
     end: usize,
+    /// The index of the token before the conditions.
+    comma: usize,
     conditions: Vec<Check>,
     /// The index of the request, or `None` if the request is left out.
     request: Option<usize>,
@@ -125,17 +135,34 @@ impl Walker<'_> {
                 self.functions.retain(|(_, of)| *of <= self.depth);
             }
             "function" => return self.enter(at),
-            "const" | "let" | "var" if self.word(at + 2) == "=" => return self.constant(at),
+            "const" | "let" | "var" => {
+                self.forget_response(at + 1);
+                if self.word(at + 2) == "=" {
+                    return self.constant(at);
+                }
+            }
             "http" if self.word(at + 1) == "." && is_call(at + 3) => return self.http(at, log),
             "sleep" if is_call(at + 1) => return self.sleep(at, log),
             "check" if is_call(at + 1) => return self.check(at, log),
+            _ if self.word(at + 1) == "=" && (at == 0 || self.word(at - 1) != ".") => {
+                self.forget_response(at);
+            }
             _ => {}
         }
         at + 1
     }
 
+    /// Forgets the response of a variable to which something is assigned.
+    fn forget_response(&mut self, at: usize) {
+        let name = self.word(at).to_owned();
+        self.responses.remove(&name);
+    }
+
     /// Enters a function. A function without a name is the default one.
     fn enter(&mut self, at: usize) -> usize {
+        if self.depth == 0 {
+            self.responses.clear();
+        }
         let name = match self.word(at + 1) {
             "(" => "default",
             name => name,
@@ -152,11 +179,10 @@ impl Walker<'_> {
     /// calls.
     fn constant(&mut self, at: usize) -> usize {
         let name = self.word(at + 1).to_owned();
-        self.responses.remove(&name);
         let mut reader = Reader::new(self.text, self.tokens, at + 3, &self.constants);
         let value = reader.expression();
         let end = reader.at;
-        if name == "options" {
+        if name == "options" && self.depth == 0 {
             // The end of an expression that is not understood is unknown.
             let next = value.as_ref().map_or(at + 3, |_| end);
             self.script.options = value.unwrap_or_default();
@@ -164,9 +190,12 @@ impl Walker<'_> {
         }
         let is_arrow = (at + 3..end.min(at + 12)).any(|it| self.word(it) == "=>");
         if is_arrow && self.depth == 0 {
+            self.responses.clear();
             self.functions.push((name, self.depth + 1));
         } else if let Some(value) = value {
             self.constants.insert(name, value);
+        } else {
+            self.constants.remove(&name);
         }
         at + 3
     }
@@ -219,22 +248,39 @@ impl Walker<'_> {
     }
 
     /// Stores the request of the call at a token, or that it is left out. The response belongs to
-    /// each open `check` and to the variable to which it is assigned.
+    /// the variable to which it is assigned, and to each `check` whose first argument is the call.
     fn add_request(&mut self, at: usize, request: Option<Request>) {
         let index = request.map(|request| {
             let function = self.function();
             self.script.requests.push((function, request));
             self.script.requests.len() - 1
         });
-        self.checks.iter_mut().for_each(|it| it.request = index);
-        let mut before = at;
-        if before > 0 && self.word(before - 1) == "await" {
-            before -= 1;
+        self.latest = index;
+        for check in self.checks.iter_mut().filter(|it| at < it.comma) {
+            check.request = index;
         }
-        if before > 1 && self.word(before - 1) == "=" {
-            let name = self.word(before - 2).to_owned();
+        if let Some(name) = self.assigned(at) {
             self.responses.insert(name, index);
         }
+    }
+
+    /// Returns the variable to which the call at a token is assigned. It may have a type, as in
+    /// TypeScript.
+    fn assigned(&self, at: usize) -> Option<String> {
+        let is = |at: usize, word: &str| self.word(at) == word;
+        let call = match at.checked_sub(1)? {
+            before if is(before, "await") => before,
+            _ => at,
+        };
+        let mut name = call.checked_sub(2)?;
+        if !is(name + 1, "=") {
+            return None;
+        }
+        if name >= 2 && is(name - 1, ":") {
+            name -= 2;
+        }
+        let is_member = name > 0 && is(name - 1, ".");
+        (!is_member).then(|| self.word(name).to_owned())
     }
 
     fn sleep(&mut self, at: usize, log: &mut Log<'_>) -> usize {
@@ -268,6 +314,7 @@ impl Walker<'_> {
     fn check(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let mut depth = 0_usize;
         let mut end = at + 1;
+        let mut comma = None;
         let mut from = None;
         let mut checks: Vec<Check> = Vec::new();
         while end < self.tokens.len() {
@@ -278,25 +325,26 @@ impl Walker<'_> {
                 _ => {}
             }
             let is_member_end = is_sign && matches!(self.word(end), "," | "}") && depth <= 2;
-            match from {
-                None if depth == 1 && is_sign && self.word(end) == "," => from = Some(end + 1),
-                Some(start) if depth == 0 || is_member_end => {
-                    self.condition(start, end, &mut checks, log);
-                    from = Some(end + 1);
-                }
-                _ => {}
+            if let Some(start) = from.filter(|_| depth == 0 || is_member_end) {
+                self.condition(start, end, &mut checks, log);
+                // The argument after the conditions contains tags.
+                from = (depth > 1).then_some(end + 1);
+            } else if comma.is_none() && depth == 1 && is_sign && self.word(end) == "," {
+                comma = Some(end);
+                from = Some(end + 1);
             }
             end += 1;
             if depth == 0 {
                 break;
             }
         }
-        let latest = self.script.requests.len().checked_sub(1);
-        let request = self.responses.get(self.word(at + 2)).copied();
+        let named = at + 2 + usize::from(self.word(at + 2) == "await");
+        let request = self.responses.get(self.word(named)).copied();
         self.checks.push(OpenCheck {
             end,
+            comma: comma.unwrap_or(end),
             conditions: checks,
-            request: request.unwrap_or(latest),
+            request: request.unwrap_or(self.latest),
         });
         // A request may be an argument of `check`.
         at + 2
@@ -451,6 +499,55 @@ mod tests {
         assert_eq!(rest, [vec![], vec![Check::Status(205)]]);
         // The unknown URL and the batch.
         assert_eq!(notes, 2);
+    }
+
+    #[test]
+    fn a_check_of_an_unnamed_response_belongs_to_the_latest_request() {
+        for (text, expected) in [
+            // A variable that gets a new value.
+            (
+                "let a = http.get('/a'); a = group('b', () => http.post('/b')); check(a, C)",
+                [0, 1],
+            ),
+            // Variables of other functions, and types.
+            (
+                "function f() { const a = http.get('/a') } function g(a) { http.get('/b'); check(a, C) }",
+                [0, 1],
+            ),
+            (
+                "function f() { const a = http.get('/a') } function g() { const a: Response = http.get('/b'); check(a, C) }",
+                [0, 1],
+            ),
+            (
+                "const a = http.get('/a'); x.a = http.get('/b'); check(a, C)",
+                [1, 0],
+            ),
+            // Responses of requests that are left out.
+            (
+                "http.get('/a'); http.get('/b'); const [x] = http.batch([]); check(x, C)",
+                [0, 0],
+            ),
+            (
+                "http.get('/a'); http.get('/b'); const p = http.asyncRequest('GET', u); check(await p, C)",
+                [0, 0],
+            ),
+            // A request in a condition.
+            (
+                "const a = http.get('/a'); check(a, {ok: (r) => r.status === 201, b: () => http.get('/b') })",
+                [1, 0],
+            ),
+        ] {
+            let (script, _) = script(&text.replace('C', "{ok: (r) => r.status === 201}"));
+            let counts = script.requests.iter().map(|(_, it)| it.checks.len());
+            assert_eq!(Vec::from_iter(counts), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tags_are_not_conditions() {
+        let text = "check(http.get('/a'), {ok: (r) => r.status === 200}, {endpoint: 'a'})";
+        let (script, notes) = script(text);
+        assert_eq!((script.requests[0].1.checks.len(), notes), (1, 0));
     }
 
     #[test]

@@ -14,36 +14,54 @@ pub(super) const HOLE: char = '\u{e000}';
 /// The maximum nesting depth of an expression.
 const DEPTH_MAX: usize = 64;
 
-/// The maximum size in bytes of the copies of constants. Constants may double in size when they
+/// The maximum memory in bytes for copies of constants. Constants may double in size when they
 /// refer to each other.
-const COPIES_BYTES_MAX: usize = 32 << 20;
+const COPIES_BYTES_MAX: usize = 64 << 20;
+
+/// The memory in bytes for a value besides its text.
+const VALUE_BYTES: usize = 72;
 
 /// The maximum size in bytes of a value that `JSON.stringify` returns. Nested calls double the
 /// number of backslashes.
-const STRINGIFIED_BYTES_MAX: usize = 1 << 20;
+const STRINGIFIED_BYTES_MAX: usize = 4 << 20;
 
 /// The constants of a script.
 #[derive(Default)]
 pub(super) struct Constants {
-    values: BTreeMap<String, Json>,
+    /// The values, each with the memory for a copy in bytes.
+    values: BTreeMap<String, (Json, usize)>,
     copied_bytes: Cell<usize>,
+    is_exhausted: Cell<bool>,
 }
 
 impl Constants {
     pub(super) fn insert(&mut self, name: String, value: Json) {
-        self.values.insert(name, value);
+        let text = value.to_string();
+        let values = text.matches(['[', '{', ',']).count();
+        self.values
+            .insert(name, (value, text.len() + values * VALUE_BYTES));
     }
 
-    /// Copies a value. Returns `None` if no constant has the name, or if the copies of the script
-    /// reach the maximum size.
+    pub(super) fn remove(&mut self, name: &str) {
+        self.values.remove(name);
+    }
+
+    /// Reports whether a copy was refused because of the maximum.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.is_exhausted.get()
+    }
+
+    /// Copies a value. Returns `None` if no constant has the name, or if the copies would exceed
+    /// the maximum.
     fn get(&self, name: &str) -> Option<Json> {
-        let value = self.values.get(name)?;
-        if self.copied_bytes.get() >= COPIES_BYTES_MAX {
+        let (value, bytes) = self.values.get(name)?;
+        let copied = self.copied_bytes.get() + bytes;
+        if copied > COPIES_BYTES_MAX {
+            self.is_exhausted.set(true);
             return None;
         }
-        let copied = self.copied_bytes.get() + value.to_string().len();
         self.copied_bytes.set(copied);
-        (copied < COPIES_BYTES_MAX).then(|| value.clone())
+        Some(value.clone())
     }
 }
 
@@ -429,7 +447,8 @@ mod tests {
             number += 1;
             constants.insert(format!("x{number}"), value);
         }
-        assert_eq!(number, 14);
+        assert_eq!(number, 15);
+        assert!(constants.is_exhausted());
     }
 
     proptest! {
