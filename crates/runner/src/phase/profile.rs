@@ -21,8 +21,8 @@ const NAP: Duration = Duration::from_millis(5);
 /// of stacks.
 const READING: Duration = Duration::from_secs(2);
 
-/// The maximum time for reading [`SAMPLES_MIN`] samples, because perf starts slowly on a busy
-/// machine.
+/// The maximum time for reading samples after an interrupt. It applies instead of [`READING`] while
+/// fewer than [`SAMPLES_MIN`] have been read, because perf starts slowly on a busy machine.
 const READING_MAX: Duration = Duration::from_secs(10);
 
 /// The minimum number of samples in a useful profile.

@@ -220,8 +220,8 @@ impl Curve {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// Returns the rate at the distance `below` the middle, computed from the combinations for
-    /// which the distance exists.
+    /// Returns the rate at a distance below the middle. `below` returns the distance, in logarithms
+    /// of rates, for a combination; combinations for which it returns `None` are ignored.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);

@@ -5,7 +5,7 @@
 //! gatebench ──kubectl exec──> relay ──unix socket──> holder ──pipes──> remote end
 //! ```
 //! The relay only copies bytes. The holder numbers the lines of the remote end and keeps those that
-//! the other end has not acknowledged ([`Numbered`]).
+//! gatebench has not yet acknowledged ([`Numbered`]).
 
 use std::env;
 use std::fs::{self, File};

@@ -94,7 +94,7 @@ fn the_page_has_the_verdict_of_compare() {
     assert!(page.contains(verdict), "{verdict}\n{page}");
     let swapped = links(&page, "/compare?").remove(0);
     assert!(!site.page(&swapped).contains(verdict));
-    // With one run, the form selects the other one.
+    // If the query names only the candidate, the form selects the other run as the baseline.
     for (candidate, baseline) in [("day-03", "day-02"), ("day-02", "day-03")] {
         let form = site.page(&format!("/compare?run={candidate}"));
         let selected = form.split(" selected=\"selected\">").skip(1);

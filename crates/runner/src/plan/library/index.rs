@@ -17,9 +17,9 @@ const EXTENSION: &str = "yaml";
 /// unrelated directory.
 const DEPTH_MAX: usize = 6;
 
-/// The first key of each kind of file, and the name of a folder for that kind in an overlay
-/// directory. A file without any of these keys is assumed to be of its folder's kind, so that its
-/// mistakes are reported.
+/// For each kind of file, the key that identifies it, and the name of the folder for that kind in
+/// an overlay directory; empty for scenarios, which are at the top. A file without any of these
+/// keys is assumed to be of its folder's kind, so that its mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "load"),
