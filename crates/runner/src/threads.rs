@@ -2,11 +2,10 @@
 
 use std::fs;
 
+use gatebench_net::turns::run_when_idle;
 use gatebench_testbed::probe::allowed_cores;
-use rustix::process::{Pid, nice};
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
-
-const NICE: i32 = 19;
 
 /// Returns the cores that this process may use except `used`, for threads that must not disturb a
 /// measurement. The list is empty if all cores are used.
@@ -16,11 +15,13 @@ pub fn spare_cores(used: &[usize]) -> Vec<usize> {
     cores
 }
 
-/// Gives this thread the lowest priority and moves it to these cores, if there are any. If the
-/// system does not permit it, the thread keeps its priority and cores.
+/// Lets this thread run almost only when its core is otherwise idle, and moves it to these cores, if
+/// there are any. If the system does not permit it, the thread keeps its priority and cores.
+///
+/// The lowest nice value would not suffice: a thread that has it keeps the core for up to a few
+/// milliseconds when a thread of the load generator wakes up.
 pub(crate) fn step_aside(cores: &[usize]) {
-    // On Linux, this applies only to the calling thread.
-    let _ = nice(NICE);
+    let _ = run_when_idle();
     if !cores.is_empty() {
         let _ = sched_setaffinity(None, &set_of(cores));
     }
@@ -74,6 +75,24 @@ fn set_of(cores: &[usize]) -> CpuSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The scheduling policy of the calling thread (proc(5), field 41).
+    fn policy() -> String {
+        let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let (_, after_name) = stat.rsplit_once(')').unwrap();
+        after_name.split_whitespace().nth(38).unwrap().to_owned()
+    }
+
+    #[test]
+    fn only_the_thread_that_steps_aside_runs_when_its_core_is_idle() {
+        let before = policy();
+        let aside = std::thread::spawn(|| {
+            step_aside(&[]);
+            policy()
+        });
+        assert_eq!(aside.join().unwrap(), "5");
+        assert_eq!((before.as_str(), policy().as_str()), ("0", "0"));
+    }
 
     #[test]
     fn threads_move_and_return() {

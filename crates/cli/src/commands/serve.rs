@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use gatebench_net::turns::run_when_idle;
 use gatebench_serve::{Choice, Folder, Launch, ServeError, Server, Settings, Stop};
 
 use super::list::gateways;
@@ -68,6 +69,12 @@ impl Serve {
         }
         let folder = Folder::open(&self.dir).map_err(|error| self.unreadable(&error))?;
         let launch = self.allow_run.then(|| self.launch(&folder)).transpose()?;
+        if self.next_to.is_some() {
+            // A low nice value would not suffice: while the page is rendered, it would delay a load
+            // generator on the same core by milliseconds. If the system refuses, the server runs at
+            // that nice value.
+            let _ = run_when_idle();
+        }
         let server = Server::bind(Settings {
             folder,
             expected: self.next_to.clone(),

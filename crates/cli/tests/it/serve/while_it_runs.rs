@@ -124,6 +124,13 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
         targets.any(|it| it.to_string_lossy() == format!("socket:[{inode}]"))
     };
     assert!(!listening(run.id()), "the measuring process opens no port");
+    // `SCHED_IDLE` is 5 (proc(5), field 41).
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    let children = fs::read_to_string(children).unwrap();
+    let server = children.split_whitespace().next().unwrap();
+    let stat = fs::read_to_string(format!("/proc/{server}/stat")).unwrap();
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    assert_eq!(after_name.split_whitespace().nth(38), Some("5"), "{stat}");
 
     let mut changes = site.changes("/run/mine/events");
     changes.until("measuring load latency");
