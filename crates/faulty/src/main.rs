@@ -3,14 +3,16 @@
 //! that it requires.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use clap::Parser;
 use gatebench_gateway::{Document, Faults, Gateway, Handicap, Leak};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 /// The version and the features, in the format of `gatebench --version` but without a commit.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +soap");
@@ -20,7 +22,7 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +soap
 #[derive(Debug, Parser)]
 #[command(name = "gatebench", version, long_version = LONG_VERSION)]
 enum Words {
-    /// Serves the reference gateway with faults until SIGTERM or Ctrl-C
+    /// Serves the reference gateway with faults until SIGTERM or Ctrl-C; SIGHUP reloads the file
     Gateway(Serve),
     /// Does only the work that a handicap adds to a number of responses, so that the CPU time of
     /// the process is the cost of the handicap
@@ -77,13 +79,7 @@ fn main() -> ExitCode {
 
 impl Serve {
     fn serve(self) -> Result<(), String> {
-        let name = self.file.display().to_string();
-        let text = std::fs::read_to_string(&self.file)
-            .map_err(|error| format!("{name} cannot be read: {error}"))?;
-        let document = Document::read(&name, &text).map_err(|wrong| {
-            let mistakes = wrong.all().iter().map(|it| format!("\n  {}", it.message));
-            format!("{wrong}{}", mistakes.collect::<String>())
-        })?;
+        let document = read(&self.file)?;
         let gateway = Gateway::new(&document.config).map_err(|wrong| wrong.to_string())?;
         let gateway = gateway
             .with_notices(|words| eprintln!("{words}"))
@@ -95,16 +91,42 @@ impl Serve {
                 counts_retries: self.count_retries,
                 forgets_abandoned: self.forget_abandoned,
             });
+        let gateway = Arc::new(gateway);
+        let unhandled = |error| format!("signals cannot be handled: {error}");
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&stop))
-                .map_err(|error| format!("signals cannot be handled: {error}"))?;
+            signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(unhandled)?;
         }
+        let mut hangups = Signals::new([SIGHUP]).map_err(unhandled)?;
+        let reloaded = Arc::clone(&gateway);
+        thread::spawn(move || {
+            for _ in hangups.forever() {
+                if let Err(why) = reload(&reloaded, &self.file) {
+                    eprintln!("error: {why}");
+                }
+            }
+        });
         gateway
             .serve(&[], None, stop, announce)
             .map(drop)
             .map_err(|error| error.to_string())
     }
+}
+
+fn read(file: &Path) -> Result<Document, String> {
+    let name = file.display().to_string();
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("{name} cannot be read: {error}"))?;
+    Document::read(&name, &text).map_err(|wrong| {
+        let mistakes = wrong.all().iter().map(|it| format!("\n  {}", it.message));
+        format!("{wrong}{}", mistakes.collect::<String>())
+    })
+}
+
+fn reload(gateway: &Gateway, file: &Path) -> Result<(), String> {
+    let document = read(file)?;
+    let replaced = gateway.replace(&document.config);
+    replaced.map_err(|wrong| wrong.to_string())
 }
 
 fn announce(bound: &[SocketAddr]) {

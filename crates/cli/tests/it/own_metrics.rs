@@ -55,9 +55,16 @@ fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
     scenario(&bench);
     bench.load(ABANDONED);
     let folder = bench.path("");
-    flawed(&folder, "uncounted", "--uncounted, 1%");
-    flawed(&folder, "retries", "--count-retries");
-    flawed(&folder, "forgetful", "--forget-abandoned");
+    for (name, flags) in [
+        ("uncounted", "--uncounted, 1%"),
+        ("retries", "--count-retries"),
+        ("forgetful", "--forget-abandoned"),
+    ] {
+        flawed(&folder, name, flags);
+        let spec = format!("{name}/gateway.yaml");
+        let with = format!("{}\nwarmup: {{max: 200ms}}\n", bench.read(&spec));
+        bench.write(&spec, &with);
+    }
     let gateways = ["reference", "./uncounted", "./retries", "./forgetful"];
     let gateways: String = gateways.map(|it| format!(" --gateway {it}")).concat();
     bench.gatebench(&format!(
