@@ -66,12 +66,14 @@ impl Gateway {
                 GatewayError::Config(errors) => wrong(errors),
                 GatewayError::Workers(error) => error.into(),
             })?;
-        if totals.cut_off > 0 {
-            terminal::complain(&format!(
-                "gateway: {} connections were aborted; raise `timeouts.drain_ms` to avoid this",
-                totals.cut_off
-            ));
-        }
+        let aborted = match totals.cut_off {
+            0 => return said,
+            1 => "one connection was aborted".to_owned(),
+            many => format!("{many} connections were aborted"),
+        };
+        terminal::complain(&format!(
+            "gateway: {aborted}; raise `timeouts.drain_ms` to avoid this"
+        ));
         said
     }
 }

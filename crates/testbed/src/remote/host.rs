@@ -236,7 +236,7 @@ impl RemoteHost {
         RemoteError::from(error).on(&self.name)
     }
 
-    /// Checks that this machine can connect to a gateway or upstream that responds on the host.
+    /// Checks that this machine can connect to a part of the testbed that responds on the host.
     pub(super) fn must_be_reached(
         &self,
         part: &str,

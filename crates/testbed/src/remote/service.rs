@@ -28,13 +28,17 @@ impl RemoteService {
             listen: host.there,
             port,
         };
+        let part = match service {
+            Ordered::Upstream { .. } => "upstream",
+            Ordered::Redis => "Redis",
+        };
         let started: StartedService = host.ask(&Ask::StartService(Box::new(order)))?;
         let service = Self {
             host: Arc::clone(host),
             number: started.number,
             address: started.address,
         };
-        host.must_be_reached("upstream", service.address)?;
+        host.must_be_reached(part, service.address)?;
         Ok(service)
     }
 
