@@ -32,9 +32,7 @@ use clap::{Parser, Subcommand};
 use self::programs::Programs;
 use self::settings::Settings;
 
-/// The core of the load generators.
 const CLIENT_CORE: &str = "0";
-/// The core of the servers under load.
 const SERVER_CORE: &str = "1";
 const CORES: [usize; 2] = [0, 1];
 

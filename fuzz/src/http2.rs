@@ -46,7 +46,6 @@ pub fn server(data: &[u8]) {
     assert_eq!(whole, server_told(&directions, &directions.cut(bytes)));
 }
 
-/// The events and the output of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     /// The events, with the pieces of one body joined.

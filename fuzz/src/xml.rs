@@ -63,7 +63,7 @@ fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<P
     })
 }
 
-/// Documents above this size are checked before they are parsed.
+/// The number of spaces that make a body large.
 const LARGE_BYTES: usize = 16 << 10;
 
 /// Processes a body as a request, also with trailing spaces that make it large, and as a response.

@@ -13,7 +13,8 @@ use crate::table::{Table, ms, ms_or_dash};
 const TOLERANCE_SHARE: f64 = 0.02;
 /// The smallest tolerance, in nanoseconds; see [`TOLERANCE_SHARE`].
 const TOLERANCE_NS: f64 = 100_000.0;
-/// If requests or responses are later than this, the machine stalled.
+/// If the examined quantile of the lateness of requests or responses exceeds this, the machine
+/// stalled.
 const STOOD_STILL_NS: f64 = 1_000_000.0;
 /// A longer wait for a core, as a share of the time, shows that the engine did not have its core to
 /// itself.
@@ -23,15 +24,14 @@ const WAITED_SHARE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Right,
-    /// The machine stalled, and all figures of the engine agree with the truth or the ledger.
-    /// Contains the evidence.
+    /// The machine stalled, and every judged quantile of the engine agrees with the truth or the
+    /// ledger. Contains the evidence of the stall.
     ByLedger(String),
     /// Figures are wrong, and noise on the machine does not explain them. Contains a description of
     /// each.
     Wrong(Vec<String>),
-    /// Figures deviate, but the machine was too noisy for a verdict. Contains the evidence. For a
-    /// case, it also contains the quantiles that agree with neither the truth nor the ledger, which
-    /// does not include the engine's wait for a core.
+    /// Figures deviate, but the machine was too noisy for a verdict. Contains the evidence and, for
+    /// a case, the names of the quantiles that agree with neither the truth nor the ledger.
     Noisy(String),
 }
 
@@ -173,7 +173,8 @@ pub fn count_mismatches(said: &Said, account: &Account, job: &Job) -> Vec<String
         .collect()
 }
 
-/// Describes every quantile that differs from the truth. The maximum is shown but not judged.
+/// Describes every quantile that differs from the truth by more than the tolerance. The maximum is
+/// shown but not judged.
 pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     let count = truth.response_ns.len() as u64;
     quantiles_off(times, count, |number| {

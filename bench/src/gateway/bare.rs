@@ -1,5 +1,6 @@
-//! Measures the bare work of chains: a C program calls the libraries directly for the steps of a
-//! scenario's policies, on the gateway's core, while the other core is as busy as in a trial.
+//! Measures the bare work of chains: a C program, and for Saxon a Python program, calls the
+//! libraries directly for the steps of a scenario's policies. It runs on the gateway's core, while
+//! the other core is as busy as in a trial.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

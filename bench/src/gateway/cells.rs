@@ -1,4 +1,5 @@
-//! The cells, each of which measures scenarios with certain gateways.
+//! The cells. Each measures a plain scenario and scenarios with policies, with the reference
+//! gateway and the gateways that it is compared with.
 
 /// Scenarios that are measured with the same gateways.
 pub struct Cell {

@@ -5,8 +5,7 @@ use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::spread::ratios;
 
-/// The minimum number of rounds for a verdict. It is also the minimum number of blocks for a
-/// verdict by gatebench.
+/// The minimum number of rounds for a verdict, equal to gatebench's minimum number of blocks.
 const ROUNDS_MIN: usize = 10;
 
 /// The verdict on a ratio that must not exceed a bound.

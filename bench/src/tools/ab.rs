@@ -1,4 +1,5 @@
-//! ab (ApacheBench), which with `-k` is the fastest external load generator on plain GET.
+//! ab (ApacheBench), which with `-k` takes the least CPU time of the external load generators for
+//! plain GET.
 
 use super::{Job, Made, Method, Protocol, Tool, after};
 

@@ -20,7 +20,7 @@ pub static WRK: Tool = Tool {
     version: Some(["wrk", "-v"]),
 };
 
-/// HTTP/1.1 and HTTP/2 over libev. It is part of nghttp2, and the reference for HTTP/2.
+/// HTTP/1.1 and HTTP/2 over libev; part of nghttp2.
 pub static H2LOAD: Tool = Tool {
     name: "h2load",
     words: |job| words(Generator::H2load, job),

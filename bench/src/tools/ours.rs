@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Job, Made, Method, Protocol, Tool, split};
 
-/// The load generator with the work of a real load: it records latency and checks the status.
+/// Does the work of a real load: it records latency and checks the status of each response.
 pub static OURS: Tool = Tool {
     name: "gatebench",
     words,

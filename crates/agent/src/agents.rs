@@ -47,7 +47,7 @@ impl Agents {
     /// cores, because other parts of a trial use the other cores.
     ///
     /// # Errors
-    /// A place cannot be reached, or the program cannot run there.
+    /// Fails if a place cannot be reached, or if the program cannot run there.
     pub fn connect(
         places: &[Place],
         launcher: &Launcher,
@@ -122,7 +122,8 @@ impl Agents {
         self.all.iter().map(assign).collect()
     }
 
-    /// Sends a request to all agents at the same time.
+    /// Sends a request to all agents at the same time, and returns their responses in the order of
+    /// the agents.
     pub(crate) fn ask_each<T: DeserializeOwned + Send>(
         &self,
         ask: impl Fn(usize) -> Ask + Sync,
@@ -149,7 +150,6 @@ impl Connected {
     }
 }
 
-/// Calls `work` for each item on a separate thread.
 fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         let work = &work;

@@ -35,7 +35,7 @@ impl Offset {
         let middle_ns = fastest.sent_ns + half_ns;
         Some(Self {
             ahead_ns: fastest.there_ns.wrapping_sub(middle_ns).cast_signed(),
-            // The middle is rounded down.
+            // The middle is rounded down, which adds an error of at most 1 ns.
             uncertainty_ns: half_ns + 1,
         })
     }

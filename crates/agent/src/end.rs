@@ -131,8 +131,6 @@ impl Agent {
     }
 }
 
-/// Raises the soft limit on file descriptors to the hard limit. Connections beyond the limit fail,
-/// and the kernel's error is reported.
 fn allow_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -168,7 +166,7 @@ impl Running {
 
     fn is_ready(&mut self) -> Result<bool, RemoteError> {
         if self.is_over() {
-            // A load that ended before its start failed, unless it was stopped.
+            // If a load ends before its start, it has failed or was stopped.
             self.end()?;
             return Err(nothing_runs());
         }
@@ -207,7 +205,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end of the load; returns `None` if an earlier call already has.
+    /// Waits for the end of the load; returns `None` if an earlier call has already waited for it.
     fn end(&mut self) -> Result<Option<Outcome>, RemoteError> {
         let Some(thread) = self.thread.take() else {
             return Ok(None);

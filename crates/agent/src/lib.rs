@@ -15,7 +15,8 @@
 //!
 //! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a
 //! load. The program `gatebench-agent` contains only this role, the remote end, the supervisor of
-//! child processes and the upstreams, so it is small and needs no shared libraries on a host.
+//! child processes and the upstreams, so it is small. It is linked statically, so it needs no
+//! shared libraries on a host.
 
 mod agents;
 mod clocks;

@@ -1,4 +1,4 @@
-//! The form in which the coordinator sends a load to an agent.
+//! The serialized form of a load, in which the coordinator sends it to an agent.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

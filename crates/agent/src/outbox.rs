@@ -7,7 +7,6 @@ use sha2::{Digest as _, Sha256};
 /// The maximum number of records that are kept, enough for ten minutes.
 const RECORDS_MAX: usize = 600;
 
-/// Numbers records, and keeps each until it is acknowledged.
 #[derive(Default)]
 pub(crate) struct Outbox {
     records: VecDeque<String>,
@@ -53,7 +52,6 @@ impl Lines {
         self.0.update("\n");
     }
 
-    /// The digest so far, in hexadecimal.
     pub(crate) fn hex(&self) -> String {
         let digest = self.0.clone().finalize();
         digest.iter().map(|byte| format!("{byte:02x}")).collect()

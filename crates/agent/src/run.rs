@@ -73,7 +73,6 @@ pub struct AgentFailure {
     /// The second in which the agent was lost, counted from 0 at the start of the measurement;
     /// `None` if it was lost earlier.
     pub second: Option<u64>,
-    /// If the connection broke, the error includes the last lines of standard error.
     pub error: DriverError,
 }
 
@@ -96,7 +95,7 @@ impl Agents {
     /// failure and everything that was measured before it.
     ///
     /// # Errors
-    /// The load could not start, so nothing was measured.
+    /// Fails if the load could not start; then nothing was measured.
     pub fn run(
         &self,
         load: &Load,

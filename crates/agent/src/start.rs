@@ -27,9 +27,9 @@ impl Agents {
     /// starts.
     ///
     /// # Errors
-    /// An agent cannot be reached, cannot send the load, or does not acknowledge the start in time;
-    /// then no agent starts. Or an agent does not accept the confirmation in time; then all agents
-    /// are stopped.
+    /// Fails if an agent cannot be reached, cannot send the load, or does not acknowledge the start
+    /// in time; then no agent starts. Also fails if an agent does not accept the confirmation in
+    /// time; then all agents are stopped.
     pub(crate) fn begin(
         &self,
         load: &Load,
@@ -38,8 +38,7 @@ impl Agents {
     ) -> Result<Vec<Offset>, DriverError> {
         let begun = self.try_to_begin(load, assignments, control);
         begun.inspect_err(|_| {
-            // An agent that does not receive this request receives no confirmation either, or ends
-            // its load because its connection ends.
+            // An agent that this request does not reach ends its load when its connection ends.
             let _ = self.ask_each::<()>(|_| Ask::Stop, SILENCE);
         })
     }

@@ -26,7 +26,6 @@ pub enum Numbering {
 }
 
 impl Numbering {
-    /// Returns the word to print before the number.
     pub fn word(self) -> &'static str {
         match self {
             Self::Line => "line",

@@ -25,7 +25,7 @@ pub(crate) enum Meaning {
     Memory,
     CpuPerRequest,
     Cores,
-    /// The number of repetitions, or the difference between them.
+    /// The number of repetitions, or the spread of their results.
     Repetition,
     Other,
 }

@@ -38,7 +38,7 @@ impl std::error::Error for AuditError {}
 /// Judges every table of a document that contains times or rates.
 ///
 /// # Errors
-/// The text is not valid CSV or JSON. Any text is valid Markdown.
+/// Fails if the text is not valid CSV or JSON. Any text is valid Markdown.
 pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     let (judged, other): (Vec<_>, Vec<_>) = read::tables(text, form)?
         .into_iter()

@@ -113,7 +113,6 @@ pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quant
     })
 }
 
-/// Returns the value of one unit in the last place.
 fn step_of(digits: &str) -> f64 {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let places = mantissa.split_once('.').map_or(0, |(_, it)| it.len());

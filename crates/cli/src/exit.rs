@@ -18,7 +18,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// All exit codes in ascending order.
     pub const ALL: [Self; 6] = [
         Self::Fine,
         Self::CheckFailed,

@@ -56,7 +56,6 @@ impl Failure {
         Self::said(Exit::WrongWords, word, what, remedy)
     }
 
-    /// Returns a failure of the culprit that an error names.
     pub fn blamed(error: &impl Blame) -> Self {
         Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
@@ -74,8 +73,8 @@ impl Failure {
     }
 }
 
-/// Returns the lines of a message without the name of its culprit. All lines but the first are
-/// indented.
+/// Removes the culprit's name from the beginning of a message, and indents all lines but the first
+/// by `indent` columns.
 pub fn indented_reason(message: &str, culprit: &str, indent: usize) -> String {
     let rest = message.strip_prefix(culprit);
     let message = rest.map_or(message, |rest| rest.trim_start_matches([' ', ':']));

@@ -75,8 +75,8 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure
     builder.spawn(body).map(drop).map_err(cannot)
 }
 
-/// Turns a write beyond the file size limit into an error, like that of a full disk. By default,
-/// such a write would end the process.
+/// Makes a write beyond the file size limit fail with an error, like a write to a full disk. By
+/// default, SIGXFSZ would end the process.
 pub fn survive_file_size_limit() -> Result<(), Failure> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(cannot)?;
     Ok(())

@@ -92,7 +92,8 @@ impl Failure {
     }
 }
 
-/// Returns the text in a form that a progress bar on standard error can show.
+/// Makes the text safe for standard error, as [`for_terminal`] does; colors remain if standard
+/// error shows them.
 pub fn in_progress(text: &str) -> String {
     for_terminal(text, stderr_colors())
 }

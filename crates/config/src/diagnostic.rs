@@ -9,12 +9,10 @@ use miette::{
 };
 use serde::Serialize;
 
-/// A mistake whose place is a byte range. A [`Diagnostic`] adds the line and column.
+/// A mistake whose place is a byte range of the text. A [`Diagnostic`] adds the line and column.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The byte range of the mistake in the text.
     pub span: Range<usize>,
-    /// A sentence that describes the mistake.
     pub message: String,
     /// The remedy, such as the correct text or a correct value.
     pub help: String,
@@ -30,7 +28,7 @@ impl Problem {
     }
 }
 
-/// One mistake in a file.
+/// A mistake whose place is a line and a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// The name of the file as given by the user.
@@ -41,10 +39,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// The offset of the mistake's first byte in the text.
     pub offset: usize,
-    /// The length of the mistake within its first line, in bytes; 0 if something is missing at the
-    /// end of the line.
+    /// The length of the mistake within its first line, in bytes; 0 if it has no text, as when
+    /// something is missing.
     pub length: usize,
-    /// A sentence that describes the mistake.
     pub message: String,
     /// The remedy, such as the correct text or a correct value.
     pub help: String,
@@ -89,7 +86,7 @@ fn floor_char_boundary(text: &str, index: usize) -> usize {
     index
 }
 
-/// All mistakes in one file, in the order of their lines. Never empty.
+/// All mistakes in one file, at least one, in the order of their places.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     file: String,
@@ -98,7 +95,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Creates the diagnostics of a document from its problems. There must be at least one.
+    /// `problems` must not be empty.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
         // Mistakes in a value that an alias repeats are reported once.

@@ -34,7 +34,7 @@ pub trait Document: DeserializeOwned + JsonSchema {
         schema::<Self>(Self::TITLE)
     }
 
-    /// The trees of the documents that a file describes; one for most kinds of files.
+    /// The trees of the documents that a file describes [default: `root` alone].
     fn expand(root: Node, read_file: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
         let _ = (read_file, problems);
         vec![root]
@@ -80,10 +80,8 @@ pub enum ReadError {
         /// The [`TITLE`](Document::TITLE) of the expected kind of file.
         kind: &'static str,
         path: PathBuf,
-        /// The operating system's error.
         source: io::Error,
     },
-    /// The file has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Diagnostics),
 }

@@ -93,7 +93,6 @@ impl Node {
         }
     }
 
-    /// Removes the entry under a key of a mapping, and returns its value.
     pub fn take(&mut self, key: &str) -> Option<Node> {
         let Data::Map(entries) = &mut self.data else {
             return None;
@@ -137,7 +136,6 @@ impl Node {
         self.get(key).map_or(&[], Node::items)
     }
 
-    /// The items of the list under a key, for modification; empty if there is none.
     pub fn list_mut(&mut self, key: &str) -> &mut [Node] {
         self.get_mut(key).map_or(&mut [], Node::items_mut)
     }
@@ -147,7 +145,6 @@ impl Node {
         self.get(key).map_or(&[], Node::entries)
     }
 
-    /// The entries of the mapping under a key, for modification; empty if there is none.
     pub fn mapping_mut(&mut self, key: &str) -> &mut [Entry] {
         self.get_mut(key).map_or(&mut [], Node::entries_mut)
     }
@@ -206,8 +203,8 @@ impl Node {
         Problem::new(self.span.clone(), message, help)
     }
 
-    /// The byte range for reporting a mistake that concerns the whole value: the first key of a
-    /// mapping, the head of a list's first item, or any other value as a whole.
+    /// The byte range for reporting a mistake that concerns the whole value. For a mapping, it is
+    /// the first key; for a list, the head of the first item; and otherwise, the value itself.
     pub fn head(&self) -> Range<usize> {
         let first_key = self.entries().first().map(|entry| entry.key_span.clone());
         let first = first_key.or_else(|| self.items().first().map(Node::head));

@@ -1,5 +1,5 @@
-//! Schemas of short strings, and of lists of them, in files. `patternErrorMessage` is the message
-//! that editors and [`parse`](crate::parse) show if a string does not match its pattern.
+//! Schemas of strings and short lists in users' files. `patternErrorMessage` is the message that
+//! editors and [`parse`](crate::parse) show if a string does not match its pattern.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -51,7 +51,6 @@ pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
     text(PLAIN_PATH, "write a path that begins with /, as in /ws")
 }
 
-/// A [`plain_path`] or null.
 pub fn optional_path(_: &mut SchemaGenerator) -> Schema {
     optional_text(PLAIN_PATH, "write a path that begins with /, as in /ready")
 }
@@ -64,13 +63,11 @@ pub fn base64(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// A list of at least one SHA-256 digest.
 pub fn sha256s(_: &mut SchemaGenerator) -> Schema {
     let message = "write 64 lowercase hexadecimal digits, as `pip hash FILE` prints";
     json_schema!({"type": "array", "minItems": 1, "items": text(SHA256, message)})
 }
 
-/// A SHA-256 digest or null.
 pub fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
     let message = "write 64 lowercase hexadecimal digits, as `sha256sum FILE` prints";
     optional_text(SHA256, message)
@@ -100,7 +97,6 @@ pub fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": json_pointer(generator)})
 }
 
-/// A list of at least one status code.
 pub fn statuses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -122,7 +118,6 @@ pub fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 
-/// A list of tags by which items can be selected.
 pub fn tags(_: &mut SchemaGenerator) -> Schema {
     let message = "write lowercase letters, digits, hyphens and underscores, as in single_route";
     json_schema!({"type": "array", "items": text("^[a-z0-9][a-z0-9_-]*$", message)})

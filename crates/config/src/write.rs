@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// The maximum length of a list or mapping on one line, with its indentation, in characters.
 const FLOW_CHARS_MAX: usize = 88;
 
-/// Words to put in quotes, because a YAML parser may not read them as strings.
+/// Words to put in quotes, because a YAML parser may read them as values of other types.
 const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];
@@ -80,7 +80,7 @@ fn filled(items: &[Value], indent: usize, out: &mut String) {
     out.push_str("]\n");
 }
 
-/// Writes the value of a key. A top-level list that contains a mapping begins on a new line.
+/// Writes the value of a key. A top-level list that contains a mapping always begins on a new line.
 fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
     let is_list = matches!(value, Value::Array(items) if items.iter().any(Value::is_object));
     let line = one_line(value, indent + 2).filter(|_| !(is_top && is_list));

@@ -17,7 +17,6 @@ const DEPTH_MAX: usize = 32;
 /// The maximum number of nodes that aliases may add, so that a few lines cannot expand to
 /// gigabytes. It also limits the nesting depth of aliases, because n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
-/// The maximum size of a file in bytes.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Parses the only document in a text. Mistakes that do not prevent building a tree, such as a
@@ -71,7 +70,7 @@ fn syntax_problem(at: usize, info: &str) -> Problem {
     } else if info.contains("mapping values are not allowed") {
         "put text that contains ': ' in quotes, and check the indentation"
     } else {
-        "check indentation, quotes and brackets here and on the line before"
+        "check the indentation, quotes and brackets here and on the line before"
     };
     Problem::new(at..at + 1, format!("this is not YAML: {info}"), help)
 }

@@ -1,4 +1,4 @@
-//! Measures the maximum message rate of loopback TCP through the event loops: requests of one size
+//! Measures the maximum message rate of loopback TCP through the event loops. Requests of one size
 //! and responses of another go back and forth, and neither side parses them.
 
 use std::io;
@@ -25,7 +25,6 @@ pub struct Bare {
     pub answered_bytes: usize,
     /// The total number of connections over all client cores.
     pub connections: u32,
-    /// The length of the warm-up, whose results are discarded.
     pub warm_up: Duration,
     pub measure: Duration,
     /// The client's cores, with one worker on each. If empty, one unpinned worker runs.
@@ -33,7 +32,7 @@ pub struct Bare {
     pub server_cores: Vec<usize>,
     /// True if the client polls for responses instead of sleeping until they arrive.
     pub spin: bool,
-    /// The kernel interface. `None` selects the best one available.
+    /// `None` selects the best kernel interface available.
     pub backend: Option<Backend>,
 }
 
@@ -46,8 +45,6 @@ pub struct Carried {
 }
 
 impl Bare {
-    /// Exchanges messages for the warm-up and the measurement.
-    ///
     /// # Errors
     /// Fails if the kernel refuses a core, an address, the event loop or a connection. Also fails
     /// if the connections are not up within 5 s, or if one of them ends early.
@@ -65,7 +62,7 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // If the client has failed, nobody receives the address.
+                    // The receiver outlives this thread, so sending cannot fail.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)
@@ -146,7 +143,6 @@ impl Side {
     }
 }
 
-/// The server, which responds to each complete message.
 struct Echo<'a>(&'a Bare);
 
 impl Service for Echo<'_> {
@@ -260,7 +256,6 @@ impl Client<'_> {
     }
 }
 
-/// Returns an error if the event ends a connection.
 fn lost(event: Event) -> io::Result<()> {
     match event {
         Event::Failed { error, .. } => Err(error),

@@ -5,7 +5,7 @@ use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// Returns the checks that fail for a response outside a load, as the strings in
+/// Returns the checks that fail for a single response that is not part of a load, as the strings in
 /// [`crate::Outcome::checks`]. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],
@@ -45,7 +45,7 @@ enum BodyCheck {
 }
 
 impl Checks {
-    /// Compiles checks. `first` is the index of the first check in the load's counts.
+    /// `first` is the index of the first check in the load's counts.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
         let mut compiled = Self::default();
         for (number, check) in (first..).zip(checks) {
@@ -79,8 +79,8 @@ impl Checks {
         !self.bodies.is_empty()
     }
 
-    /// Checks a head. `field` returns the value of the first field with the given name, and
-    /// `failed` receives the number of each check that fails.
+    /// `field` returns the value of the first field with the given name, and `failed` receives the
+    /// number of each check that fails.
     pub(crate) fn head<'h>(
         &self,
         status: u16,
@@ -139,8 +139,7 @@ impl Checks {
     }
 }
 
-/// Compares JSON values. The numbers 60 and 60.0 are equal, because RFC 8259 has only one kind of
-/// number.
+/// The numbers 60 and 60.0 are equal, because RFC 8259 has only one kind of number.
 fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// Begins an exchange. `is_head` is true if the response has no body, whatever its headers say.
+    /// `is_head` is true if the response has no body, whatever its headers say.
     pub(crate) fn begin(&mut self, exchange: Exchange, is_head: bool) {
         self.state = State::Busy;
         self.response.begin(exchange);
@@ -116,8 +116,7 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// Handles the server's end of stream. Returns `Complete` if the response ends with the
-    /// connection.
+    /// Returns `Complete` if the response ends with the connection.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);
@@ -132,7 +131,6 @@ impl Connection {
         self.buffer.is_some() && self.layer.as_deref().is_none_or(is_empty)
     }
 
-    /// Reports whether another request may follow on this connection.
     pub(crate) fn keep_alive(&self) -> bool {
         self.decoder.keep_alive()
     }

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
-    /// True once all workers are ready and wait for the start.
     ready: AtomicBool,
     /// The start of the load, on `CLOCK_MONOTONIC`; 0 until it is set.
     start_ns: AtomicU64,
@@ -50,8 +49,8 @@ impl Control {
     }
 
     /// Returns the start of the load, on `CLOCK_MONOTONIC` in nanoseconds, or `None` until it is
-    /// set. The warm-up begins at this time and the measurement follows it, so the caller knows the
-    /// boundaries of the measurement and can sample costs there.
+    /// set. The warm-up begins at this time. The caller can therefore compute the boundaries of the
+    /// measurement and sample costs there.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }

@@ -44,12 +44,11 @@ pub struct Counts {
     pub traced: u64,
     /// Responses that do not state the upstream's times although the request had a nonce.
     pub untimed: u64,
-    /// Responses with the nonce of another request.
+    /// Responses whose times belong to the nonce of another request.
     pub foreign: u64,
 }
 
 impl Counts {
-    /// Creates zero counts for a load with this number of checks.
     pub(crate) fn new(checks: usize) -> Self {
         Self {
             checks_failed: vec![0; checks],

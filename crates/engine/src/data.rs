@@ -14,7 +14,9 @@ use rand_distr::{Normal, Uniform, Zipf};
 #[error("{}; {}", self.what(), self.remedy())]
 pub enum DataError {
     /// A template names a source that does not exist.
-    NoSource { name: String },
+    NoSource {
+        name: String,
+    },
     /// A template names a column that does not exist, or omits the column although there are
     /// several.
     NoColumn {
@@ -25,8 +27,10 @@ pub enum DataError {
         columns: String,
     },
     /// A distribution is not defined for its parameters, or a list is empty.
-    Undefined { name: String, reason: String },
-    /// A string is not a valid template.
+    Undefined {
+        name: String,
+        reason: String,
+    },
     Template(#[from] gatebench_model::template::TemplateError),
     /// A value of a source contains a byte that is not allowed in its place, such as a line feed in
     /// a header.
@@ -80,7 +84,6 @@ pub struct DataSet {
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub(crate) name: String,
-    /// The source that the values were prepared from.
     source: Source,
     pub(crate) values: Values,
 }
@@ -119,8 +122,6 @@ pub(crate) struct Slot {
 }
 
 impl DataSet {
-    /// Prepares the sources of a scenario.
-    ///
     /// # Errors
     /// Fails if a distribution is not defined for its parameters, or if a list is empty.
     pub fn new(sources: &BTreeMap<String, Source>) -> Result<Self, DataError> {
@@ -140,13 +141,11 @@ impl DataSet {
         })
     }
 
-    /// Returns the sources that the values were prepared from.
     pub fn sources(&self) -> BTreeMap<String, Source> {
         let named = |it: &Ready| (it.name.clone(), it.source.clone());
         self.sources.iter().map(named).collect()
     }
 
-    /// Resolves a template's reference to the numbers of its source and column.
     pub(crate) fn resolve(&self, reference: &Reference) -> Result<Slot, DataError> {
         let name = &reference.source;
         let source = self.sources.iter().position(|source| source.name == *name);

@@ -13,7 +13,6 @@ use crate::render::Rendered;
 use crate::response::{Exchange, Response};
 use crate::sampler::Sampler;
 
-/// One connection's streams.
 pub(crate) struct Http2 {
     pub(crate) client: Client,
     streams: Vec<Stream>,
@@ -24,7 +23,6 @@ pub(crate) struct Http2 {
     /// The number of concurrent requests that the load allows but this connection cannot begin,
     /// usually because the server allows fewer streams.
     pub(crate) parked: u32,
-    /// The memory that the worker may use for bodies.
     allowance: Allowance,
 }
 
@@ -64,7 +62,7 @@ impl Http2 {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
 
-    /// Begins an exchange. Does nothing if the server allows no further stream.
+    /// Does nothing if the server allows no further stream.
     pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) {
         let Some(id) = self.client.request(block, body, &mut self.frames) else {
             return;
@@ -130,7 +128,6 @@ impl Http2 {
         &stream.response
     }
 
-    /// Returns the slots whose streams are open, with their exchanges.
     pub(crate) fn open(&self) -> impl Iterator<Item = (usize, &Exchange)> {
         let open = self.streams.iter().enumerate();
         open.filter(|(_, stream)| stream.id.is_some())

@@ -10,8 +10,8 @@ pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 const SPARED_BYTES: usize = 16 * 1024;
 
 /// The total number of bytes that a worker's responses in flight may keep, in addition to
-/// [`SPARED_BYTES`] for each of them. Vectors grow by doubling, so the memory is at most twice
-/// this.
+/// [`SPARED_BYTES`] for each of them. Vectors grow by doubling, so the bodies may occupy twice as
+/// much memory.
 const LENT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// The number of bytes that a worker may still grant to bodies.

@@ -26,7 +26,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All metrics, in the order of their numbers.
+    /// All metrics, in the order of their discriminants.
     pub const ALL: [Self; 8] = [
         Self::Response,
         Self::Service,
@@ -70,7 +70,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All classes, in the order of their numbers.
+    /// All classes, in the order of their discriminants.
     pub const ALL: [Self; 5] = [
         Self::Success,
         Self::Redirection,
@@ -120,7 +120,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// All kinds of errors, in the order of their numbers.
+    /// All kinds of errors, in the order of their discriminants.
     pub const ALL: [Self; 6] = [
         Self::Connect,
         Self::Reset,

@@ -70,7 +70,7 @@ impl Layer {
         }
     }
 
-    /// Handles the server's end of stream. Returns an error if the last bytes may be missing.
+    /// Returns an error if the last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }
@@ -92,7 +92,6 @@ pub enum ProxyProtocol {
 }
 
 impl ProxyProtocol {
-    /// Returns the header for a client at `source` that connected to `destination`.
     pub(crate) fn header(self, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
         match self {
             Self::V1 => header_v1(source, destination),

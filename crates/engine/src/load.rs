@@ -60,7 +60,7 @@ impl Target {
 /// The requests of one kind of user, with their own load, connections and figures.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The name, unique in the load.
+    /// Unique in the load.
     pub name: String,
     pub target: Target,
     /// At least one request. Requests are chosen by weight, and each is a route with its own
@@ -88,7 +88,7 @@ pub struct Part {
 /// same time.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The groups; at least one.
+    /// At least one group.
     pub groups: Vec<Group>,
     pub data: Arc<DataSet>,
     /// The length of the warm-up, which the figures of the measurement exclude. The warm-up is
@@ -104,7 +104,7 @@ pub struct Load {
     /// time and, while few requests are in flight, notices responses at once. Set this only if each
     /// worker has a core that nothing else needs.
     pub spin: bool,
-    /// The kernel interface; `None` chooses the best one available.
+    /// `None` selects the best kernel interface available.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. With `None`, no nonces are sent and no requests are traced. A
     /// load generator with more than 256 workers also uses the following tags, one per 256 workers.
@@ -115,7 +115,6 @@ pub struct Load {
     pub shares_clock: bool,
     /// The part of the load that this load generator sends; `None` means the whole load.
     pub part: Option<Part>,
-    /// The seed of all random choices.
     pub seed: u64,
 }
 

@@ -18,7 +18,6 @@ use crate::upstream_clock::Halves;
 pub struct Outcome {
     pub counts: Counts,
     pub recordings: Recordings,
-    /// The accuracy of the halves of traced requests' latencies.
     pub halves: Halves,
     /// The outcome of each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
@@ -123,7 +122,6 @@ impl Outcome {
         self.workers.extend(other.workers);
     }
 
-    /// Adds one interval of one worker to the figures of the whole load.
     pub fn add(&mut self, worker: usize, interval: &Interval) {
         self.counts.add(&interval.counts);
         self.halves.add(&interval.halves);

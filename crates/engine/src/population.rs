@@ -101,7 +101,6 @@ impl Population {
         })
     }
 
-    /// Returns the maximum number of connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
         let numbers = self.legs.iter().map(|leg| leg.to);
         self.share(numbers.fold(self.first, u32::max))
@@ -134,15 +133,14 @@ enum Law {
 }
 
 impl ThinkTimes {
-    /// Creates the think times of one worker. If `think` is `None`, all are 0.
+    /// If `think` is `None`, all think times are 0.
     pub fn new(think: Option<&Think>, seed: u64, worker: usize) -> Self {
         let law = match think {
             None => Law::Constant(0),
             Some(Think::Constant(span)) => Law::Constant(span.as_nanos()),
             Some(Think::Drawn(DrawnThink::Uniform(between))) => {
                 let (min, max) = (between.min.as_nanos(), between.max.as_nanos());
-                // This fails only if the minimum exceeds the maximum, which the validation of a
-                // load file rejects.
+                // This fails only if the minimum exceeds the maximum.
                 Uniform::new_inclusive(min, max).map_or(Law::Constant(min), Law::Uniform)
             }
             Some(Think::Drawn(DrawnThink::Exponential(of))) => {

@@ -19,7 +19,6 @@ pub(crate) enum Use {
     Mix,
 }
 
-/// Returns a worker's generator for one use.
 pub(crate) fn generator(seed: u64, purpose: Use, worker: usize) -> Random {
     Random::seed_from_u64(derive(derive(seed, purpose as u64), worker as u64))
 }

@@ -27,11 +27,11 @@ pub struct Interval {
     pub counts: Counts,
     /// The number of requests in flight at the end of the second.
     pub busy: u64,
-    /// The accuracy of the halves of traced requests' latencies.
     pub halves: Halves,
     /// Responses by status, 100 to 599.
     statuses: Vec<u64>,
-    /// Histograms by class, created when the class first occurs.
+    /// Histograms by class. All except those of successful responses are created when the class
+    /// first occurs.
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
     /// The recordings of the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
@@ -166,7 +166,6 @@ impl Interval {
         }
     }
 
-    /// Adds a recording, such as one from another load generator.
     pub fn add_recording(&mut self, metric: Metric, class: Class, recording: &Recording) {
         self.recording(class, metric).add(recording);
     }

@@ -39,7 +39,6 @@ pub(crate) struct Kept {
     /// The time from the start of a connection until requests could be sent. Connections made
     /// before the measurement are included.
     pub(crate) connects: Recording,
-    /// The number of connections that resumed an earlier TLS session.
     pub(crate) resumed: u64,
     /// The times of the requests due outside the measurement.
     pub(crate) unmeasured: Recordings,
@@ -71,8 +70,8 @@ impl Kept {
         }
     }
 
-    /// Records a request due outside the measurement. Its times are used only to check the
-    /// gateway's own metrics, which cover the whole load.
+    /// Records a request due outside the measurement. Its times serve to check the gateway's own
+    /// metrics, which cover the whole load.
     #[cold]
     fn unmeasured(&mut self, class: Class, clocks: Option<Clocks>, exchange: &Exchange, now: u64) {
         let service_ns = now.saturating_sub(exchange.sent_ns);
@@ -171,7 +170,6 @@ impl Recorder {
         }
     }
 
-    /// Records a request that gets no complete response.
     pub(crate) fn fail(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
         self.busy -= 1;
         self.failed += 1;
@@ -193,7 +191,7 @@ impl Recorder {
 }
 
 impl Interval {
-    /// Counts a response. `clocks` is `Some` if the request was traced.
+    /// `clocks` is `Some` if the request was traced.
     fn count(
         &mut self,
         exchange: &Exchange,

@@ -113,7 +113,6 @@ impl<C: Counter> Recording<C> {
         rest
     }
 
-    /// Adds the recording of another worker or second.
     pub fn add(&mut self, other: &Self) {
         self.histogram
             .add(&other.histogram)

@@ -168,7 +168,6 @@ impl Rendered {
         }
     }
 
-    /// Draws the values of the next request.
     pub(crate) fn draw(&self, sampler: &mut Sampler) {
         sampler.advance(&self.sources);
     }

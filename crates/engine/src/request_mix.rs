@@ -9,9 +9,9 @@ use rand_distr::{Distribution, StandardUniform};
 
 use crate::random::{Random, Use, generator};
 
-/// Chooses requests by their weights. Requests sent in turn are spread evenly: equal weights result
+/// Chooses requests by their weights. Requests sent in turn are spread evenly. Equal weights result
 /// in a plain rotation, others in a stride schedule (Waldspurger and Weihl, 1995, "Stride
-/// Scheduling") whose first strides begin at offsets drawn from the seed. Requests sent at random
+/// Scheduling"). Its first strides begin at offsets drawn from the seed. Requests sent at random
 /// are drawn from a table (Walker's alias method) in constant time.
 #[derive(Clone, Debug)]
 pub struct Mix {
@@ -41,8 +41,7 @@ struct Stride {
 }
 
 impl Mix {
-    /// Creates the mix of one worker. There must be at least one weight, and all must be above
-    /// zero.
+    /// There must be at least one weight, and all must be above zero.
     pub fn new(weights: &[f64], order: Order, seed: u64, worker: usize) -> Self {
         let count = weights.len().max(1);
         if order == Order::Random

@@ -68,7 +68,7 @@ impl Response {
         self.is_gzip = false;
     }
 
-    /// Handles the head. `field` returns the value of the first field with the given name.
+    /// `field` returns the value of the first field with the given name.
     pub(crate) fn head<'h>(
         &mut self,
         status: u16,

@@ -18,12 +18,11 @@ use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
 use crate::worker::{Ended, Outlet, Work};
 
-/// The pause between two collections of finished intervals.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 /// The number of finished intervals by which a worker may be ahead of the collector.
 const INTERVALS_AHEAD: usize = 64;
-/// The time from the readiness of the last worker to the start of the load, so that all workers
-/// begin together.
+/// The time between setting the start of the load and the start itself. It is long enough for all
+/// workers to notice the start and begin together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
 /// The collector's end of each queue of an [`Outlet`].

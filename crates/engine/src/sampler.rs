@@ -10,8 +10,8 @@ use crate::data::{Choice, DataSet, Slot, Values};
 use crate::random::{Random, Use, generator};
 
 /// A worker's position in the data. Rows drawn in turn are distributed among W workers: worker w
-/// gets the rows `w`, `w+W`, `w+2·W` and so on, so no two workers use the same row if there are
-/// enough rows. The numbers of a sequence are distributed in the same way, so each is used once.
+/// gets the rows `w`, `w+W`, `w+2·W` and so on. No two workers use the same row if there are enough
+/// rows. The numbers of a sequence are distributed in the same way, so each is used once.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     data: Arc<DataSet>,

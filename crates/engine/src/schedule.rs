@@ -2,9 +2,9 @@
 //!
 //! The rate is piecewise linear in time; the area Λ(t) under it is the expected number of arrivals
 //! due by t. Evenly spread arrivals are Λ⁻¹ of the whole numbers plus a constant phase. The
-//! arrivals of a Poisson process are Λ⁻¹ of the arrivals of a Poisson process with rate 1
-//! (time-rescaling: Çinlar, Introduction to Stochastic Processes, 1975, section 4.7), which is
-//! exact for any rate.
+//! arrivals of a Poisson process are Λ⁻¹ of the arrivals of a Poisson process with rate 1, which is
+//! exact for any rate (time-rescaling: Çinlar, Introduction to Stochastic Processes, 1975, section
+//! 4.7).
 
 use std::sync::Arc;
 
@@ -34,8 +34,7 @@ struct Segment {
 }
 
 impl Schedule {
-    /// Creates the schedule of an open load. The warm-up has the initial rate, and stages are cut
-    /// off at the end of the measurement.
+    /// The warm-up has the initial rate, and stages are cut off at the end of the measurement.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
         let mut line = Line {
             end_ns: warm_up_ns.saturating_add(measure_ns) as f64,
@@ -129,7 +128,6 @@ impl Segment {
     }
 }
 
-/// Builds the segments of a schedule one after another.
 #[derive(Default)]
 struct Line {
     segments: Vec<Segment>,
@@ -203,8 +201,8 @@ enum Next {
 
 impl Arrivals {
     /// Continues with another schedule, which must be the same up to now. Returns the last arrival
-    /// again, at its time in the new schedule (`None` if it is not due before the end), because it
-    /// may lie after the point where the two schedules begin to differ.
+    /// again, at its time in the new schedule, because it may lie after the point where the two
+    /// schedules begin to differ. Returns `None` if it is not due before the end.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {

@@ -1,13 +1,13 @@
 //! Relates this process's clock to that of an upstream on another machine, with bounds from the
 //! requests themselves.
 //!
-//! A traced request has four times: t0 when it is sent and t3 when its response has arrived, by
-//! this process's clock; t1 when the upstream has the request and t2 when the response leaves, by
-//! the upstream's clock. They bound the amount θ by which the upstream's clock is ahead: the
-//! request arrives after it is sent, and so does the response, so t2 − t3 ≤ θ ≤ t1 − t0. The
-//! intersection of all bounds in a second is no wider than the shortest round trip without the time
-//! at the upstream. Clocks drift, so each second has its own bounds, which are applied only to the
-//! requests of the next second.
+//! A traced request has four times. By this process's clock, it is sent at t0 and its response has
+//! arrived at t3. By the upstream's clock, the upstream has the request at t1 and the response
+//! leaves at t2. They bound the amount θ by which the upstream's clock is ahead. Requests and
+//! responses arrive after they are sent, so t2 − t3 ≤ θ ≤ t1 − t0. The intersection of all bounds
+//! in a second is no wider than the shortest round trip without the time at the upstream. Clocks
+//! drift, so each second has its own bounds, which are applied only to the requests of the next
+//! second.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,6 @@ pub(crate) struct Ahead {
     pub(crate) uncertainty_ns: u64,
 }
 
-/// The comparison of the two clocks.
 #[derive(Clone, Debug)]
 pub(crate) struct UpstreamClock {
     began_ns: u64,

@@ -33,7 +33,7 @@ pub struct Figures {
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// The numbers of times that a check passed and failed.
+/// The results of one check, as counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
     /// `None` if the number is unknown.

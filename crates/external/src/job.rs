@@ -12,7 +12,7 @@ use gatebench_model::{Body, Phase, Request, Scenario, Shape};
 pub(crate) const ONLY_OURS: &str =
     "response times by status class, lateness, added latency, and results per second";
 
-/// A part of a phase.
+/// The warm-up or the measurement of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The warm-up, whose results are discarded.
@@ -60,10 +60,9 @@ pub struct Order {
     pub limits: Limits,
 }
 
-/// A file that an external load generator reads.
+/// A file that is written for a load generator before it starts, such as a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFile {
-    /// The name that the command uses for the file.
     pub name: &'static str,
     pub bytes: Vec<u8>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An external load generator.
+/// A load generator that is a separate program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generator {
     /// <https://github.com/wg/wrk>: closed loads over HTTP/1.1, scripts in Lua.
@@ -43,8 +43,8 @@ impl Generator {
     }
 
     /// Finds the version in the generator's output: the second word of the first line without a
-    /// prefix such as `nghttp2/` or `v`, as in `wrk 4.1.0 [epoll]`, `h2load nghttp2/1.52.0` and `k6
-    /// v1.8.1 (go1.26, linux/amd64)`.
+    /// prefix such as `nghttp2/` or `v`. Examples of first lines are `wrk 4.1.0 [epoll]`, `h2load
+    /// nghttp2/1.52.0` and `k6 v1.8.1 (go1.26, linux/amd64)`.
     pub fn version_in(self, output: &str) -> Option<String> {
         let mut words = output.lines().next()?.split_whitespace();
         (words.next()? == self.as_str()).then_some(())?;
@@ -72,7 +72,7 @@ impl fmt::Display for Generator {
     }
 }
 
-/// A word that does not name a [`Generator`].
+/// The error for a word that names no supported load generator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the load generator '{0}' is not one of wrk, h2load and k6")]
 pub struct UnknownGenerator(String);

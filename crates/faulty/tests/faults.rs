@@ -39,7 +39,6 @@ impl Serving {
         Self { child, address }
     }
 
-    /// Returns the status of the response to a request for this path.
     fn status(&self, path: &str) -> String {
         let mut client = TcpStream::connect(&self.address).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");

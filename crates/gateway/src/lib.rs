@@ -27,8 +27,8 @@
 //! Content-Encodings if a JSON edit or an OpenAPI check depends on them, and a request with
 //! compressed JSON that a policy would edit. Stylesheets transform XML responses under the same
 //! conditions. If a route edits or checks the bodies of responses, Accept-Encoding is not passed
-//! on; if it processes SOAP and XML in them, the gateway accepts only gzip. Entity tags and digests
-//! pass unchanged.
+//! on; if it processes SOAP or XML in them, the gateway asks for no coding other than gzip. Entity
+//! tags and digests pass unchanged.
 //!
 //! A rate limit that is not counted in Redis is a token bucket that all workers share. The gateway
 //! recognizes a verified token by its bytes for at most a minute, and not after the token expires.

@@ -1,7 +1,7 @@
 //! The null gateway: opens a connection to the target for each client connection, and copies bytes
 //! in both directions as they arrive. It parses no HTTP, so it adds only the costs that every proxy
-//! on this machine has: two more sockets per connection, the wake-ups of its core, and the delays
-//! that it causes for other processes.
+//! on this machine has, such as two more sockets per connection, the wake-ups of its core, and the
+//! delays that it causes for other processes.
 
 use std::io;
 use std::net::SocketAddr;

@@ -33,7 +33,6 @@ pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scena
     }
 }
 
-/// Returns a suite that runs these scenarios under one load in three blocks.
 pub(crate) fn suite(
     options: &Options,
     title: &str,
@@ -49,7 +48,6 @@ pub(crate) fn suite(
     }
 }
 
-/// Returns the gateways with these names, configured by their folders.
 pub(crate) fn gateways(names: &[&str]) -> Vec<SuiteGateway> {
     names.iter().map(|name| (*name).to_owned().into()).collect()
 }

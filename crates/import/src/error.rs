@@ -9,13 +9,11 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The input has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Box<Diagnostics>),
     /// The input contains nothing that can be imported.
     #[error("{file}: {message}")]
     Nothing {
-        /// The name of the input.
         file: String,
         /// The reason, as a clause such as "it has no route".
         message: String,
@@ -24,7 +22,6 @@ pub enum ImportError {
     /// At least 1 % of the lines of a log are not in the log's format.
     #[error("{file}: {malformed} of {lines} lines are not in the format {format}{}", listed(.examples))]
     Malformed {
-        /// The name of the log.
         file: String,
         /// The format that was detected in the first lines, as text.
         format: &'static str,
@@ -33,14 +30,8 @@ pub enum ImportError {
         /// The first malformed lines: for each, its position and what was expected there.
         examples: Vec<String>,
     },
-    /// The input cannot be read.
     #[error("{file}: cannot be read: {source}")]
-    Io {
-        /// The name of the input.
-        file: String,
-        /// The error of the operating system or of the decompression.
-        source: io::Error,
-    },
+    Io { file: String, source: io::Error },
 }
 
 fn listed(examples: &[String]) -> String {

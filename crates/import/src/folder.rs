@@ -15,7 +15,6 @@ use crate::omitted::without_defaults;
 /// The suite file, which `gatebench run FOLDER` runs.
 pub(crate) const SUITE_FILE: &str = "suite.yaml";
 
-/// The maximum width of a comment in characters.
 const COMMENT_CHARS_MAX: usize = 98;
 
 /// A file of the folder.
@@ -51,7 +50,6 @@ impl Folder {
         });
     }
 
-    /// Adds a scenario, whose file may contain secrets.
     pub(crate) fn add_scenario(
         &mut self,
         path: &str,

@@ -104,7 +104,7 @@ fn host_of(url: &str) -> &str {
 }
 
 /// Returns the host with the most requests, and adds the number of requests to other hosts to the
-/// facts. The import leaves these out, because they belong to other gateways.
+/// facts. The import omits requests to other hosts, because they belong to other gateways.
 fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries {

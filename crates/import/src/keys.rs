@@ -49,7 +49,6 @@ impl<'n> Keys<'n> {
         log.text_of(node, &format!("`{key}` of {}", self.what))
     }
 
-    /// Takes the value of a required key as text.
     pub(crate) fn required(&mut self, key: &str, log: &mut Log<'_>) -> Option<String> {
         if self.rest.iter().all(|entry| entry.key != key) {
             let message = format!("{} has no `{key}`", self.what);
@@ -98,13 +97,11 @@ impl<'n> Keys<'n> {
         items.filter_map(|item| log.text_of(item, &what)).collect()
     }
 
-    /// Takes a mapping from names to strings.
     pub(crate) fn named_texts(&mut self, key: &str, log: &mut Log<'_>) -> BTreeMap<String, String> {
         let entries = self.node(key).map(Node::entries).unwrap_or_default();
         log.texts_of(entries)
     }
 
-    /// Takes the required `name` and `value` of the mapping.
     pub(crate) fn name_and_value(&mut self, log: &mut Log<'_>) -> Option<(String, String)> {
         let (name, value) = (self.required("name", log), self.required("value", log));
         Some((name?, value?))
@@ -116,12 +113,11 @@ impl<'n> Keys<'n> {
         Some(Keys::of(node, what, log))
     }
 
-    /// Drops keys that are read elsewhere or do not affect requests.
+    /// Drops keys, so that they are not reported as unread.
     pub(crate) fn ignore(&mut self, keys: &[&str]) {
         self.rest.retain(|it| !keys.contains(&it.key.as_str()));
     }
 
-    /// Drops a key if its value is the default.
     pub(crate) fn ignore_default(&mut self, key: &str, default: &str, log: &mut Log<'_>) {
         self.rest.retain(|entry| {
             entry.key != key || log.text_of(&entry.value, key).as_deref() != Some(default)

@@ -1,11 +1,11 @@
 //! Converts existing files to gatebench files. A gateway's configuration becomes a scenario, a
-//! suite and a configuration that gatebench can run. Recorded traffic becomes a scenario and load
-//! profiles.
+//! suite and a configuration that gatebench can run. Recorded traffic becomes a scenario, load
+//! profiles and a suite.
 //!
 //! ```text
 //! kong, apisix, kubernetes, openapi ── Api ────┐
-//!                                              ├──> Folder: scenario, load, suite, configuration
-//! access log, HAR, k6 ── Mix, curve, think ────┘
+//! access log, HAR ── Mix, curve, think ────────┼──> Folder: scenario, load, suite, configuration
+//! k6, testrun ── Script, Load ─────────────────┘
 //!
 //! nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml ── wire ──> OwnConfig
 //! ```

@@ -35,7 +35,6 @@ impl fmt::Display for Note {
     }
 }
 
-/// A document, and the mistakes and notes found in it.
 pub(crate) struct Log<'t> {
     file: &'t str,
     text: &'t str,
@@ -110,7 +109,6 @@ impl<'t> Log<'t> {
         None
     }
 
-    /// Returns the values of entries as text, by key.
     pub(crate) fn texts_of(&mut self, entries: &[Entry]) -> BTreeMap<String, String> {
         let text = |entry: &Entry| {
             let text = self.text_of(&entry.value, &format!("`{}`", entry.key))?;

@@ -8,7 +8,6 @@ use crate::log::Log;
 /// The maximum length of a name that is derived from a string.
 const CHARS_MAX: usize = 60;
 
-/// Derives a valid name from a string.
 pub(crate) fn slug(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
@@ -35,7 +34,6 @@ fn is_user_name(text: &str) -> bool {
     !text.is_empty() && characters.all(plain)
 }
 
-/// Adds a mistake if a scenario cannot have a client with this user name.
 pub(crate) fn check_user_name(name: &str, span: &Range<usize>, log: &mut Log<'_>) {
     if is_user_name(name) {
         return;

@@ -16,7 +16,6 @@ const EMPTY_IS_DEFAULT: [&str; 10] = [
     "default",
 ];
 
-/// Members with their default values.
 const DEFAULTS: [(&str, &str); 14] = [
     ("method", "GET"),
     ("cache_ttl", "1h"),

@@ -22,7 +22,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the default settings for importing this file.
     pub fn new(file: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             file: file.into(),
@@ -38,7 +37,7 @@ impl Options {
 pub struct Replay {
     /// The factor by which the rate is multiplied.
     pub times: f64,
-    /// The duration to which the replay compresses the log's curve. The default is a minute, or the
+    /// The duration to which the replay scales the log's curve. The default is a minute, or the
     /// duration of the replayed part of the log if that is shorter.
     pub over: Option<HumanDuration>,
     /// The hour of the log to replay; `None` for the whole log.

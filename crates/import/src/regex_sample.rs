@@ -7,7 +7,6 @@ use std::str::Chars;
 
 use crate::log::Log;
 
-/// The maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
 /// The maximum number of repetitions that a quantifier may require.
@@ -16,7 +15,8 @@ const REPEAT_MAX: usize = 64;
 /// The maximum size of a sample in bytes. Nested quantifiers multiply the size.
 const BYTES_MAX: usize = 4096;
 
-/// Returns a string that the expression matches, or `None` if it contains an unsupported construct.
+/// Returns a string that the expression matches, or `None` if the expression contains an
+/// unsupported construct or exceeds a limit.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),

@@ -50,7 +50,7 @@ pub struct KnownSuite {
 pub struct TestRuns {
     /// The suite, with its scenarios, loads and scripts.
     pub folder: Folder,
-    /// The options of `gatebench run` that set the agents' number, nodes and limits.
+    /// The options of `gatebench run` that set the number of agents, their nodes and their limits.
     pub words: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct TestRun {
 
 /// Converts TestRuns. `read` returns the text of a script by its file name. If a suite is given,
 /// each script stands for one of the suite's scenarios: the one that a label names, or else the one
-/// whose first request is the same as the script's.
+/// whose first request matches the script's.
 ///
 /// # Errors
 /// Returns all mistakes in a file, each with its line. Also fails if there is no TestRun, if a
@@ -184,8 +184,8 @@ impl KnownSuite {
         })
     }
 
-    /// Returns the name or path by which a suite can refer to the scenario whose first request is
-    /// the same as that of `own`.
+    /// Returns the name or path by which a suite can refer to the scenario whose first request
+    /// matches that of `own` (see [`is_same`]).
     fn sending(&self, own: &Scenario, file: &str) -> Result<String, ImportError> {
         let own = first_request(own);
         let is_it = |it: &Scenario| {

@@ -1,5 +1,5 @@
-//! The calls that a scenario makes to a gateway's admin interface, and the HTTP requests of the
-//! gateway folder that carry them out.
+//! The calls of a scenario to a gateway's admin interface, and the HTTP requests with which a
+//! gateway folder implements them.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;

@@ -30,7 +30,7 @@ impl Body {
         }
     }
 
-    /// A body that repeats [`FILLER`] up to this length in bytes.
+    /// A body of `length` bytes, each of which is [`FILLER`].
     pub fn filler(length: usize) -> Self {
         Self {
             bytes: vec![FILLER as u8; length].into(),
@@ -48,7 +48,7 @@ impl Body {
         &self.bytes
     }
 
-    /// Returns the body as text, or `None` if it is not text or is a filler.
+    /// Returns the body as text, or `None` if it is not UTF-8 or is a filler.
     pub fn text(&self) -> Option<&str> {
         if self.is_filler {
             return None;

@@ -114,7 +114,6 @@ impl Bound {
         }
     }
 
-    /// Reports whether the bound is on the number or share of responses that passed all checks.
     pub fn is_about_checks(&self) -> bool {
         matches!(
             self.quantity,
@@ -123,7 +122,7 @@ impl Bound {
     }
 }
 
-/// Writes the bound as the user did, without spaces.
+/// Writes the bound as the user wrote it, with white space removed.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -164,13 +163,13 @@ pub(crate) struct Placed<'a> {
     pub(crate) bound: Bound,
 }
 
-/// A part of a string, without surrounding spaces.
+/// A part of a string, without surrounding white space.
 pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,
     column: usize,
 }
 
-/// Returns the bounds in a string, without surrounding spaces.
+/// Splits a list of bounds at its commas, and trims the parts.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     let mut column = 1;
     text.split(',').map(move |text| {
@@ -189,7 +188,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the part without its first `bytes` bytes.
+    /// Returns the part without its first `bytes` bytes, trimmed.
     fn behind(&self, bytes: usize) -> Self {
         let (before, text) = self.text.split_at(bytes);
         let column = self.column + before.chars().count();

@@ -16,7 +16,7 @@ pub const UPSTREAM: &str = "upstream";
 pub const REDIS: &str = "redis";
 pub const ENGINE: &str = "engine";
 
-/// A namespace of a cluster.
+/// A Kubernetes namespace, and the kubectl context of its cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Namespace {
     /// The context of kubectl's configuration [default: the current one].
@@ -25,14 +25,14 @@ pub struct Namespace {
     pub name: String,
 }
 
-/// The pods of a run.
+/// The namespace and the pods of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Cluster {
     pub namespace: Namespace,
     /// The number of pods that send the load.
     pub agents: u32,
-    /// The number of upstream pods, which serve the targets of a scenario in turn; 0 in older runs,
-    /// which had one.
+    /// The number of upstream pods, among which the targets of a scenario are distributed in turn;
+    /// 0 in older runs, which had one pod.
     #[serde(default)]
     pub upstreams: u32,
     /// The pods of the gateways, one for each gateway and size.
@@ -47,7 +47,7 @@ pub struct Cluster {
     pub seccomp_profile: Option<String>,
     /// The time that a pod may wait for a node, in seconds.
     pub schedule_seconds: u32,
-    /// The time after which a pod ends itself if no part of the run is active in it, in seconds.
+    /// The time after which a pod in which nothing runs ends itself, in seconds.
     pub alone_seconds: u32,
 }
 

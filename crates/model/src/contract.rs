@@ -6,8 +6,8 @@ use crate::load::{CONFIGURE, WEIGHTS};
 use crate::needs::ACCESS_LOG;
 use crate::policy::SAXON;
 
-/// Replaces the keys of contract 1, seven of which stated features, with those of contract 2. A
-/// feature that was stated twice remains duplicated, and the rules report it.
+/// Replaces the seven keys in which contract 1 stated features with the key `features` of contract
+/// 2. A feature that was stated twice remains duplicated, and the rules report it.
 pub(crate) fn upgrade(root: &mut Node) {
     match root.get_mut("contract").map(|node| &mut node.data) {
         Some(Data::Integer(version @ 1)) => *version = 2,
@@ -43,8 +43,8 @@ pub(crate) fn upgrade(root: &mut Node) {
     root.push(Entry::new("features", &start, Data::Map(features)));
 }
 
-/// Returns the stated policies, and Saxon if it is among the extras, as features. Each has its
-/// missing parts and the extra that it needs.
+/// Returns the stated policies, and Saxon if it is among the extras, as features. Each feature
+/// states its missing parts and the extra that it needs, if there are any.
 fn claims(root: &mut Node) -> Vec<Entry> {
     let extras = entries_of(root.take("extras"));
     let mut claims = entries_of(root.take("policies"));

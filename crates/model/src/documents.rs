@@ -19,7 +19,7 @@ impl Document for Scenario {
     const TITLE: &'static str = FileKind::Scenario.title();
     const WORD: &'static str = FileKind::Scenario.as_str();
 
-    /// Rows that were read from files, each with the name of its source.
+    /// The rows that were read from files, by the name of their source.
     type Attachments = Vec<(String, Rows)>;
 
     fn expand(root: Node, _: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {

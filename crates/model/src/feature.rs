@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Support {
     /// The gateway has a built-in function or a directive for the feature.
     Native,
-    /// A script provides the feature, in a language that the gateway's vendor ships.
+    /// A script provides the feature, in a language that the gateway ships with.
     Script,
     /// The gateway has the feature, but this folder does not use it.
     Unused,
@@ -60,8 +60,8 @@ pub enum Statement {
 #[serde(deny_unknown_fields)]
 pub struct Extra {
     /// A path that exists if the part is installed: an absolute path, as in `{{ prefix
-    /// }}/lib/module.so`, or a path in the data folder of gatebench. If the gateway runs from an
-    /// image, the path must be absolute and exist in the image.
+    /// }}/lib/module.so`, or a path in gatebench's data folder. If the gateway runs from an image,
+    /// the path must be absolute and exist in the image.
     pub path: String,
     /// A command that fails if the part is present but unusable, and prints the reason as its last
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.
@@ -88,7 +88,7 @@ impl Feature {
 
     pub fn explanation(&self) -> Option<&str> {
         let (_, text) = self.explained()?.statement.parts();
-        // Folders of contract 1 have no explanations.
+        // In a folder of contract 1, a supported feature has no explanation.
         Some(text).filter(|text| !text.is_empty())
     }
 

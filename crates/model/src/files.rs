@@ -15,7 +15,7 @@ use crate::soap::SoapChain;
 /// file.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
-/// Rows that were read for the source with this name.
+/// The name of a source, and the rows that were read for it.
 pub(crate) type Attachment = (String, Rows);
 
 /// Adds the contents of the named files to the tree. Rows are returned separately. The tree gets

@@ -69,7 +69,7 @@ pub struct GatewayFolder {
     /// The conditions under which the gateway counts as ready.
     #[serde(default)]
     pub ready: Ready,
-    /// The warm-up before a measurement, if it takes longer than usual.
+    /// The warm-up before each load, if the gateway needs a longer one than usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
     /// How to stop the gateway.
@@ -80,12 +80,12 @@ pub struct GatewayFolder {
     /// `actions`) is *not supported*.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub features: BTreeMap<String, Feature>,
-    /// The destination of the access log, whose lines are counted: a file of the working folder, or
+    /// The destination of the access log, whose lines are counted: a file in the working folder, or
     /// `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
-    /// The prefix of the files that the gateway's own profiler writes stacks to in the working
-    /// folder, if the templates start one. This is for code that perf cannot name, such as Lua.
+    /// If the templates start the gateway's own profiler, the prefix of the files in the working
+    /// folder to which it writes stacks. This is for code that perf cannot name, such as Lua.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The gateway's own metrics, if it has them.
@@ -116,8 +116,8 @@ pub struct GatewayFolder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Binary {
-    /// Names that are looked up on PATH, or absolute paths. The first one that exists is used.
-    /// `gatebench` means the running program itself.
+    /// Names that are looked up on PATH, or absolute paths. The first one that exists is used,
+    /// unless the user requests a version. `gatebench` means the running program itself.
     #[schemars(length(min = 1))]
     pub names: Vec<String>,
     /// The arguments that make the program print its version.
@@ -125,17 +125,18 @@ pub struct Binary {
     /// A regular expression for the output of the program with these arguments; group 1 is the
     /// version.
     pub version_pattern: String,
-    /// The first version that the templates work with, as in `2.4`.
+    /// The first version that the templates work with, such as `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_min: Option<String>,
-    /// The first later version that the templates do not work with, as in `4`.
+    /// The first later version that the templates do not work with, such as `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
-    /// Other files that must exist, as absolute paths or as in `{{ prefix }}/lib/module.so`.
+    /// Other files that must exist: absolute paths, or templates such as `{{ prefix
+    /// }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// Environment variables that the program gets whenever it runs, even to print its version.
-    /// Their values are templates of `binary` and `prefix`.
+    /// Their values are templates that can use `binary` and `prefix`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }
@@ -145,7 +146,7 @@ pub struct Binary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Container {
-    /// The image's name and tag, as in `docker.io/library/kong:3.9`. It must already be present;
+    /// The image's name and tag, such as `docker.io/library/kong:3.9`. It must already be present;
     /// nothing is pulled.
     pub image: String,
     /// The program in the image, which is `binary` in templates. The image's entrypoint is not run.
@@ -190,7 +191,7 @@ pub struct VendorPackages {
     pub systems: Vec<VendorSystem>,
 }
 
-/// A system and the steps for it.
+/// An operating system, and the installation steps for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorSystem {

@@ -44,8 +44,8 @@ impl Group {
     }
 }
 
-/// The order of requests. In both orders, requests are sent in proportion to their weights, and
-/// random numbers are drawn from the run's seed.
+/// The order of requests. In both orders, requests are sent in proportion to their weights. Random
+/// choices depend on the run's seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -78,7 +78,7 @@ pub struct TooFewConnections {
 /// Returns each group's load in a phase of this shape, in the order of the groups. Rates are
 /// divided in exact proportion to the shares. Connections and other whole numbers are divided by
 /// the largest remainder method, so they add up to those of the phase. Each group that shares the
-/// phase's load begins with at least one connection.
+/// phase's load gets at least one connection, but stages may give it none later.
 ///
 /// # Errors
 ///

@@ -13,8 +13,8 @@ use thiserror::Error;
 /// The output that contains an inventory.
 const OWN_OUTPUT: &str = "gatebench";
 
-/// The outputs of Kong's framework: the addresses of the gateway's machine, and those of the
-/// machine for everything else.
+/// The Terraform outputs of Kong's testing framework: the public and the internal address of the
+/// gateway's machine, then those of the machine for everything else.
 const KONG: [&str; 4] = [
     "kong-ip",
     "kong-internal-ip",
@@ -22,7 +22,7 @@ const KONG: [&str; 4] = [
     "worker-internal-ip",
 ];
 
-/// The user that Kong's framework connects as, and the file of the user's private key.
+/// The user that Kong's testing framework connects as, and the file of the user's private key.
 const KONG_USER: &str = "root";
 const KONG_KEY: &str = "id_rsa";
 
@@ -66,7 +66,7 @@ impl Host {
     }
 }
 
-/// The reason why a file or a set of outputs names no hosts.
+/// The reason why no hosts can be read from a file or a set of outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostsError {
     #[error("this is neither YAML nor JSON: {0}")]
@@ -99,7 +99,8 @@ impl Hosts {
     /// keys are relative to `folder`. Outputs that name no hosts are ignored.
     ///
     /// # Errors
-    /// The text is neither an inventory nor a complete set of outputs that name the hosts.
+    /// The text is neither an inventory nor a complete and valid set of outputs that name the
+    /// hosts.
     pub fn read(text: &str, folder: &Path) -> Result<Self, HostsError> {
         let value = yaml_value(text).map_err(|error| HostsError::NotRead(error.to_string()))?;
         let mut hosts = match outputs(&value) {

@@ -33,7 +33,7 @@ pub struct GatewayInput {
     pub cores: Vec<usize>,
     /// The addresses that clients connect to.
     pub listeners: Vec<Listener>,
-    /// The routes, in order of their path prefixes, longest first.
+    /// The routes, sorted by the length of their path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
     /// the start; equal to `routes` if there is no change. A route that `configure` replaces occurs

@@ -9,7 +9,7 @@ pub fn is_direct(label: &str) -> bool {
     matches!(label, DIRECT | "floor")
 }
 
-/// Deserializes the label of a variant, and renames the label of earlier versions.
+/// Deserializes the label of a variant, and replaces `floor` with `direct`.
 pub(crate) fn required<'de, D: Deserializer<'de>>(label: D) -> Result<String, D::Error> {
     String::deserialize(label).map(current)
 }

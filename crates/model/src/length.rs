@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Shape};
 use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 
-/// The only phase of the shortest length, unless a phase of the load has a change or a failure.
+/// The name of the only phase of the shortest length, unless a phase of the load has a change or a
+/// failure.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The time limit of the shortest length, which normally ends when all requests are completed.
+/// The time limit of the single phase of the shortest length, which normally ends once each request
+/// has been sent.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// In the shortest length: the time before a change or a failure, the duration of the failure, and
@@ -42,7 +44,7 @@ pub enum Length {
 }
 
 impl Length {
-    /// The name on the command line, without the dashes.
+    /// The option on the command line, without the dashes; there is no option for `full`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -83,7 +85,7 @@ impl Phase {
         self.change.is_some() || self.failure.is_some()
     }
 
-    /// Returns the phase with the shortest duration that its change or failure permits.
+    /// Returns the phase without its warm-up and sweep, and with the times of the shortest length.
     fn in_seconds(&self) -> Self {
         let mut phase = self.clone();
         phase.warm_up = HumanDuration::default();
@@ -106,7 +108,7 @@ impl Phase {
     }
 }
 
-/// A phase that ends when one connection has sent this many requests.
+/// A phase that ends when one connection has sent this many requests, or after [`SMOKE_MAX`].
 fn each_once(phase: &Phase, requests: usize) -> Phase {
     Phase {
         name: SMOKE_PHASE.into(),
@@ -126,8 +128,9 @@ fn once(requests: usize) -> Closed {
 }
 
 impl Scenario {
-    /// Returns the scenario in which every group sends each of its requests once, in turn. Returns
-    /// it unchanged if the load has a change or a failure (`is_disturbed`).
+    /// Returns the scenario with one round of admin calls, in which every group sends each of its
+    /// requests once, in turn. Returns it unchanged if the load has a change or a failure
+    /// (`is_disturbed`).
     #[must_use]
     pub fn smoke(mut self, is_disturbed: bool) -> Self {
         if is_disturbed {

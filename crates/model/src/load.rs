@@ -215,10 +215,10 @@ impl Phase {
         }
     }
 
-    /// This phase, shortened to at most these times. Stages are shortened in proportion, so the
-    /// load still reaches every level. A phase with a change or a failure keeps its measurement,
-    /// because it needs the time before and after. The warm-up covers the longest think time,
-    /// unless the phase's own warm-up is shorter.
+    /// This phase with a measurement of at most `measure`, and a warm-up of at most `warm_up` or,
+    /// if that is longer, the longest think time. Stages are shortened in proportion, so the load
+    /// still reaches every level. A phase with a change or a failure keeps its measurement, because
+    /// it needs the time before and after.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));

@@ -1,4 +1,5 @@
-//! `matrix:` in a scenario file, which describes several scenarios that differ in listed values.
+//! The key `matrix`, with which a scenario file describes several scenarios that differ in listed
+//! values.
 //!
 //! Each axis has a name and values. Each combination of values defines a scenario, in which `{{
 //! axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
@@ -27,9 +28,9 @@ const VALUE_BYTES_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Family {
-    /// The name that the members share, as in `routes`.
+    /// The name that the members share, such as `routes`.
     pub name: String,
-    /// The value of this member on each axis, as in `routes: 100`.
+    /// The value of this member on each axis, such as `routes: 100`.
     pub values: BTreeMap<String, AxisValue>,
 }
 
@@ -167,7 +168,7 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
         if values.iter().any(|known| known.name == name) {
             return Err(node.problem("the axis has this value twice", "remove one of them"));
         }
-        // A string without placeholders can be inserted into others without further replacements.
+        // Values must not contain placeholders, so the order of the axes does not matter.
         let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
         if !node.all().filter_map(Node::text).all(is_plain) {
             let message = format!(

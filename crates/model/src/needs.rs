@@ -29,14 +29,15 @@ pub const PARTS: [&str; 17] = [
     SOAP_GZIP,
 ];
 
-/// Windows that all gateways with fixed windows support: a second, a minute, an hour, a day.
+/// The windows that a gateway supports even if it lacks `rate_limit.any_window`: a second, a
+/// minute, an hour, a day.
 const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
 /// At or above this number of requests per minute, a fraction of a request makes no measurable
 /// difference.
 const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The features that a folder states in addition to policies and transports.
+/// The features other than policies and transports that a folder can state.
 pub(crate) const OTHER_FEATURES: [&str; 10] = [
     FAILOVER,
     RELOAD,
@@ -95,7 +96,7 @@ impl Scenario {
         })
     }
 
-    /// Reports whether a chain processes responses that clients request in compressed form.
+    /// Reports whether a request accepts gzip and a `soap` policy processes responses.
     fn processes_gzip(&self) -> bool {
         let requests_gzip = self.load_requests().any(|request| {
             let mut headers = request.headers.iter();
@@ -117,7 +118,6 @@ impl GatewayFolder {
             .map(|(word, feature)| (word.as_str(), feature))
     }
 
-    /// Returns the statement about a feature, if the folder declares it as `native` or `script`.
     pub fn claim(&self, word: &str) -> Option<&Feature> {
         let mut claimed = self.claimed();
         claimed.find(|(known, _)| *known == word).map(|it| it.1)
@@ -153,13 +153,11 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// Returns the gateway's control plane, if the scenario uses it.
     pub fn control_plane_in(&self, scenario: &Scenario) -> Option<&ControlPlane> {
         let control_plane = self.control_plane.as_ref();
         control_plane.filter(|_| scenario.control_plane)
     }
 
-    /// Reports whether a scenario uses a feature that needs PostgreSQL.
     pub fn needs_postgres(&self, scenario: &Scenario) -> bool {
         let actions = [
             scenario.later.as_ref().map(|_| CONFIGURE),
@@ -171,7 +169,8 @@ impl GatewayFolder {
         named.into_iter().any(|it| used.contains(it.as_str()))
     }
 
-    /// Returns the actions that change the running gateway in a scenario, by name.
+    /// Returns the actions that change the running gateway in a scenario, by name. If the scenario
+    /// uses the control plane, its actions replace those of the gateway with the same name.
     pub fn all_actions(&self, scenario: &Scenario) -> BTreeMap<&str, &Action> {
         let names = self.actions.keys().map(String::as_str);
         let names = names.chain([CONFIGURE, WEIGHTS]);

@@ -111,7 +111,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The pods of a cluster. Redis gets a pod only if a scenario needs it.
+    /// The places of a run in a cluster. `redis` is set even if no scenario needs Redis.
     pub fn in_cluster(cluster: &Cluster) -> Self {
         let engine = |number| Place::Pod(format!("{ENGINE}-{number}"));
         Self {

@@ -24,7 +24,7 @@ pub struct Placement {
     /// True if the gateway's cores are on another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gateway_is_elsewhere: bool,
-    /// The CPUs of each multi-threaded core that contains one of the CPUs above.
+    /// The CPUs of each multi-threaded core of this machine that contains one of the CPUs above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Vec<usize>>,
 }
@@ -53,8 +53,9 @@ pub const SHARED_CORE_REMEDY: &str =
     "use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores)";
 
 impl Placement {
-    /// Returns a placement on the CPUs that this process may use, with one core for the gateway and
-    /// as many of the others as needed for the load generator and the upstream.
+    /// Returns a placement on the CPUs of the topology, with one core for the gateway, and at most
+    /// two each for the load generator and the upstream. A single CPU is shared by all three. If
+    /// there are no CPUs, nothing is pinned.
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
@@ -107,7 +108,6 @@ impl Placement {
             && !ends.any(|end| gateway.contains(end))
     }
 
-    /// The gateway's cores, if they are on this machine.
     fn gateway_here(&self) -> &[usize] {
         match self.gateway_is_elsewhere {
             true => &[],
@@ -120,8 +120,8 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// Returns a placement with `count` cores for the gateway, and as many of the others as needed
-    /// for the load generator and the upstream.
+    /// Returns a placement with `count` cores for the gateway, and at most twice as many each for
+    /// the load generator and the upstream.
     ///
     /// # Errors
     /// `count` is 0 or leaves no core for the load generator and the upstream. It may be 1 on a
@@ -177,7 +177,6 @@ impl Placement {
         })
     }
 
-    /// Reports whether no part runs on this machine.
     pub fn is_all_elsewhere(&self) -> bool {
         self.gateway_is_elsewhere && self.engine.is_empty() && self.upstream.is_empty()
     }

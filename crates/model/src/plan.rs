@@ -17,11 +17,10 @@ use crate::{
 };
 
 /// The estimated time that a trial takes in addition to its phases: the startup of the upstream and
-/// the gateway, two parity proofs, drains, and shutdown. It is part of the predicted duration of a
-/// run. Once trials have ended, the prediction uses their measured durations instead.
+/// the gateway, two parity proofs, drains, and shutdown. It is part of [`Plan::expected_duration`].
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
-/// The plan of a run. The manifest contains it, and `--dry-run` prints it.
+/// The plan of a run. The manifest contains it, and `--dry-run` describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The suite's name.
@@ -60,7 +59,7 @@ pub struct Plan {
     /// of connections and without TLS or HTTP/2.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// The purpose of the run, with its settings.
+    /// The study of the run, with the study's settings.
     #[serde(flatten)]
     pub study: Study,
 }
@@ -172,10 +171,10 @@ pub struct Trial {
 impl Plan {
     /// Plans every scenario with every variant once per block, shuffled within the block.
     ///
-    /// The direct variant comes first if the suite requests it. It is omitted from scenarios in
-    /// which the gateway itself responds to a request. Sweeps in the load are expanded. Each block
-    /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so a plan with
-    /// more blocks begins with the same trials.
+    /// If the suite requests the direct variant, it becomes the first variant. It has no trials in
+    /// scenarios in which the gateway itself responds to a request. Sweeps in the load are
+    /// expanded. Each block is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with
+    /// `seed`, so a plan with more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
         scenarios: Vec<Scenario>,
@@ -259,7 +258,7 @@ impl Plan {
         u32::try_from(blocks.len()).unwrap_or(u32::MAX)
     }
 
-    /// The number of blocks in the plan. Their numbers have gaps after
+    /// The number of blocks in the plan. Their numbers may have gaps after
     /// [`cut_deciding_after_block`](Self::cut_deciding_after_block).
     pub fn blocks_kept(&self) -> u32 {
         self.blocks_until(u32::MAX)
@@ -290,7 +289,6 @@ impl Plan {
         phases.filter(move |phase| self.study.has_phase(block, phase))
     }
 
-    /// The load of a scenario: its separate load, or the common load if it has none.
     pub fn load_of(&self, scenario: &str) -> &LoadProfile {
         self.scenario_loads.get(scenario).unwrap_or(&self.load)
     }

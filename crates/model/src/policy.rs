@@ -25,7 +25,8 @@ pub enum Policy {
     BasicAuth(BasicAuthPolicy),
     /// A request without a valid signed token (RFC 7519, RFC 6750) is rejected with 401.
     Jwt(JwtPolicy),
-    /// Sends the upstream the name of the consumer that an earlier policy identified.
+    /// Adds a header for the upstream with the name of the consumer that an earlier policy
+    /// identified.
     ConsumerHeader(ConsumerHeaderPolicy),
     /// Limits the requests in a time window; further requests are rejected with 429.
     RateLimit(RateLimitPolicy),
@@ -146,8 +147,8 @@ fn realm() -> String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JwtPolicy {
-    /// The keys that may have signed the token: those for its algorithm, except keys whose `id`
-    /// differs from the `kid` of the token.
+    /// The keys that may sign tokens. A token is verified with the keys for its algorithm, except
+    /// keys whose `id` differs from the token's `kid`.
     pub keys: Vec<JwtKey>,
     /// More keys, as a JSON Web Key Set (RFC 7517). Only its `oct` and `RSA` keys are used.
     pub jwks: Option<BTreeMap<String, Value>>,
@@ -354,8 +355,8 @@ pub struct JsonEdits {
 }
 
 impl JsonEdits {
-    /// Reports whether an edit has the position of an array item, or adds an array or an object.
-    /// Some gateways can edit only scalar members of objects.
+    /// Reports whether an edit may refer to an array item, or adds an array or an object. Some
+    /// gateways can edit only scalar members of objects.
     pub fn has_items(&self) -> bool {
         let values = || self.add.iter().chain(&self.default);
         let places = self.remove.iter().chain(self.rename.keys());

@@ -42,7 +42,8 @@ pub struct Published {
     pub groups: Vec<ColumnGroup>,
     #[schemars(length(min = 1))]
     pub tables: Vec<PublishedTable>,
-    /// The differences from the document, each with an effect that a run can show.
+    /// The differences between gatebench's measurements and the document's, each with an effect
+    /// that a run can show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<StatedCorrection>,
 }
@@ -61,7 +62,7 @@ pub struct PublishedTable {
     /// The subject of a row.
     pub row: RowKind,
     /// True if figures were published for several numbers of CPUs. The table shows those for the
-    /// number that is nearest to the gateway's.
+    /// number whose ratio to the gateway's is nearest to 1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
     /// True if the table shows rows that the run lacks. Otherwise, a note lists them.
@@ -322,7 +323,7 @@ impl JsonSchema for Figures {
     }
 }
 
-/// A difference from the document.
+/// A difference between gatebench's measurements and the document's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatedCorrection {

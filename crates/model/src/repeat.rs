@@ -1,4 +1,4 @@
-//! `repeat:` multiplies an item in a list of a scenario.
+//! The key `repeat`, which multiplies an item in a list of a scenario.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use gatebench_config::{Data, Entry, Node, Problem};
 use schemars::{Schema, json_schema};
 
 const REPEAT_MAX: u64 = 10_000;
-/// The maximum number of values in all copies of a file, so that a few lines cannot expand to
+/// The maximum total number of values in the copies, so that a few lines cannot expand to
 /// gigabytes.
 const NODES_MAX: usize = 1_000_000;
 /// The lists whose items can be repeated.
@@ -14,8 +14,8 @@ const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"]
 /// The name that templates use for the number of a copy.
 pub(crate) const INDEX: &str = "index";
 
-/// Adds `repeat` to the keys of an item in the schema. The type lacks this key, because reading a
-/// file replaces a repeated item with its copies.
+/// Adds `repeat`, and `normal` if the item has a `weight`, to the keys of an item in the schema.
+/// The type lacks these keys, because reading a file replaces a repeated item with its copies.
 pub(crate) fn describe(schema: &mut Schema) {
     let repeat = json_schema!({
         "type": "integer",

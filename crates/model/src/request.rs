@@ -107,7 +107,6 @@ impl Request {
         Some(value)
     }
 
-    /// Returns the headers other than Host.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = self.headers.iter().filter(|(name, _)| !is_host(name));
         all.map(|(name, value)| (name.as_str(), value.as_str()))
@@ -156,7 +155,8 @@ pub enum Check {
     HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
-    /// The body has this many bytes as received, before gzip is decoded. The body is not kept.
+    /// The body has this many bytes as received, before gzip is decoded. The bytes are counted, but
+    /// not stored.
     BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),
@@ -198,7 +198,7 @@ fn shortened(text: &str) -> String {
     shown
 }
 
-/// A header and its value.
+/// A header, and the value that it must have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderCheck {

@@ -27,8 +27,6 @@ pub enum NoRsaKey {
 }
 
 impl JwtPublicKey {
-    /// Decodes the modulus and exponent of this key.
-    ///
     /// # Errors
     /// The text is not PEM, or the key is not an RSA key.
     pub fn numbers(&self) -> Result<RsaNumbers, NoRsaKey> {

@@ -144,7 +144,6 @@ fn is_one(count: &u32) -> bool {
 }
 
 impl Scenario {
-    /// The names of all policies that the routes use.
     pub fn policies(&self) -> BTreeSet<&'static str> {
         self.all_policies().map(Policy::kind).collect()
     }

@@ -21,12 +21,11 @@ pub enum FileKind {
     Gateway,
     /// The input of a gateway folder's templates.
     GatewayInput,
-    /// The plan of a run, as `--dry-run` and the manifest show it.
+    /// The plan of a run, as the manifest contains it.
     Plan,
 }
 
 impl FileKind {
-    /// All kinds, in listing order.
     pub const ALL: [Self; 8] = [
         Self::Scenario,
         Self::Load,

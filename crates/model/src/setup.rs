@@ -11,7 +11,7 @@ use crate::{Limits, Place, Placement};
 /// The user's settings in addition to the gateway's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// The requested version, or a prefix of it, as in `1.22`.
+    /// The requested version, or a prefix of it, such as `1.22`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The absolute path of the user's configuration, which replaces the one that the folder

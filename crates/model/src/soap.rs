@@ -146,7 +146,7 @@ pub enum SoapAction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XPathTarget {
-    /// The expression.
+    /// The XPath expression that selects nodes of the request.
     pub xpath: String,
     /// The required text of the first selected node.
     pub condition: String,

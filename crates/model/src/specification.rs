@@ -44,7 +44,6 @@ pub struct NoRoute {
     pub path: String,
 }
 
-/// A step that a specification can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
     /// The step's position in the order. Steps with the same position may come in any order.
@@ -226,8 +225,8 @@ impl Specification {
         if scenario.route_of(path).is_none() {
             return Err(NoRoute { path: path.clone() });
         }
-        // If the scenario has the same request, its checks are used, because they are stricter than
-        // a check of the status.
+        // If the scenario has the same request, its checks are used, because they are usually
+        // stricter than a check of the status.
         let written = scenario
             .load_requests()
             .find(|it| it.path == *path && it.method == "GET");
@@ -240,7 +239,7 @@ impl Specification {
         Ok(())
     }
 
-    /// Returns the parts that a plan keeps.
+    /// Returns the parts that a plan keeps in addition to its suite and its load.
     pub fn specified(&self) -> Specified {
         Specified {
             name: self.specification.clone(),

@@ -1,6 +1,6 @@
 //! Templates: text with values of `data`, written `{{ name }}` or `{{ name.column }}`.
 //!
-//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside a template is
+//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` that closes no `{{` is
 //! plain text, because many JSON bodies end with it.
 
 use std::ops::Range;
@@ -18,11 +18,10 @@ pub struct Template {
 pub enum Piece {
     /// Literal text; never empty, and never followed by more literal text.
     Text(String),
-    /// A value of a source.
     Value(Reference),
 }
 
-/// The name of a value.
+/// A reference to a value, written `source` or `source.column`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The source under `data`.
@@ -47,8 +46,6 @@ const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
 impl Template {
-    /// Parses a string.
-    ///
     /// # Errors
     /// The braces are not closed, or contain something other than a name or a string in quotes.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
@@ -66,7 +63,7 @@ impl Template {
         &self.pieces
     }
 
-    /// The names of the values that the template inserts, in the order of the text.
+    /// The references to the values that the template inserts, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,

@@ -1,4 +1,4 @@
-//! The cores and NUMA nodes of logical CPUs, and their speed.
+//! The logical CPUs of a machine, with their cores, NUMA nodes and speeds.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The minimum speed of a CPU as a share of the speed of the fastest CPU of the same kind. Favored
-/// cores are a few percent faster than the others, and efficiency cores reach about three quarters
-/// of the others' speed.
+/// cores are only a few percent faster than the others, but efficiency cores are much slower.
 const SAME_KIND_MIN: f64 = 0.85;
 
 /// A logical CPU, with its core, socket and NUMA node. Facts that cannot be read are absent.

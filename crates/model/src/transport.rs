@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Transport {
     /// True if clients connect to the gateway with TLS.
     pub tls: bool,
-    /// Clients use HTTP/2 (over TLS, by ALPN), with up to this many concurrent requests on a
-    /// connection.
+    /// If set, clients use HTTP/2 (over TLS, by ALPN), with up to this many concurrent requests on
+    /// each connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub http2_streams: Option<u32>,
@@ -24,7 +24,6 @@ impl Transport {
     /// The names of transports in a gateway's features.
     pub const KINDS: [&str; 3] = ["tls", "http2", "upstream_tls"];
 
-    /// Reports whether the transport is plain HTTP/1.1 on both sides.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }

@@ -20,7 +20,8 @@ pub(crate) fn expand(
         match base_of(name, &place.span, read_file) {
             Ok(mut base) => {
                 if let Some(Data::Map(features)) = base.get_mut("features").map(|it| &mut it.data) {
-                    // The variant may have a section for something that its base lacks.
+                    // A section of the variant replaces the statement of its base about the same
+                    // feature.
                     features.retain(|it| root.get(&it.key).is_none());
                 }
                 add_missing(&mut root, base, true);

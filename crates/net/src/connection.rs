@@ -49,7 +49,6 @@ impl<T> ConnMap<T> {
         }
     }
 
-    /// Returns the value of a connection, or `None` if it has no value or its slot has been reused.
     pub fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         let (generation, value) = self.slots.get_mut(conn.slot as usize)?.as_mut()?;
         (*generation == conn.generation).then_some(value)

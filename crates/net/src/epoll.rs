@@ -62,7 +62,7 @@ enum State {
 
 impl Epoll {
     /// # Errors
-    /// The kernel grants no epoll descriptor.
+    /// The kernel refuses to create an epoll instance.
     pub fn new(config: IoConfig) -> io::Result<Self> {
         Ok(Self {
             poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,

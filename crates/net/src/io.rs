@@ -164,6 +164,5 @@ impl Default for IoConfig {
 /// Work that runs on the chosen backend, compiled once for each backend.
 pub trait IoTask {
     type Output;
-    /// Runs the work to completion on this thread.
     fn run<I: Io>(self, io: I) -> Self::Output;
 }

@@ -1,7 +1,7 @@
 //! The nonce in a request and the times in its response, from which added latency is computed.
 //!
-//! Both values have a fixed width, so an engine writes a nonce over a placeholder and reads times
-//! at fixed positions, and an upstream writes the times into a prepared response.
+//! Both values have a fixed width, so a load generator writes a nonce over a placeholder and reads
+//! times at fixed positions, and an upstream writes the times into a prepared response.
 
 /// The request field that contains a [`Nonce`], as written on the wire.
 pub const NONCE_HEADER: &str = "gatebench-nonce";
@@ -18,8 +18,9 @@ pub const TIMES_BYTES: usize = 3 * HEX_BYTES + 2;
 const SEQUENCE_BITS: u32 = 40;
 const WORKER_BITS: u32 = 8;
 
-/// Identifies one request: a tag of the run (16 bits, highest), the engine's worker (8 bits) and
-/// the worker's sequence number (40 bits, enough for twelve days at a million requests per second).
+/// Identifies one request: a tag (the highest 16 bits), the worker of the load generator (8 bits)
+/// and the worker's sequence number (40 bits, enough for twelve days at a million requests per
+/// second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Nonce(pub u64);
 
@@ -49,7 +50,7 @@ impl Nonce {
         workers.div_ceil(1 << WORKER_BITS)
     }
 
-    /// The run's tag, or a later one for workers above 255 (see [`Nonce::of_worker`]).
+    /// The given tag, or a later one for workers above 255 (see [`Nonce::of_worker`]).
     pub const fn tag(self) -> u16 {
         (self.0 >> (SEQUENCE_BITS + WORKER_BITS)) as u16
     }

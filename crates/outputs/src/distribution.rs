@@ -46,7 +46,6 @@ impl Distribution {
         &self.values
     }
 
-    /// The sum of the counts.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -15,7 +15,7 @@ use crate::points::{Point, Value};
 /// The unit of durations: milliseconds, as in k6.
 const UNIT_NS: f64 = 1e6;
 /// The target number of points per second and measurement. At lower rates, each request has a
-/// separate point. The number is small because a request contributes to a dozen measurements, and
+/// separate point. The number is small because a request contributes to many measurements, and
 /// InfluxDB often shares the machine with the run.
 const POINTS_PER_SECOND: u64 = 500;
 /// The number of requests per point is raised if a second would have more than this multiple of the

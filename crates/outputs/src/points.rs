@@ -10,8 +10,8 @@ pub(crate) struct Point<'a> {
     pub(crate) metric: &'static Metric,
     pub(crate) labels: &'a BTreeMap<String, String>,
     pub(crate) at: At,
-    /// True if this is the first point of the series, except for a counter that may have started
-    /// before the load. Before the first point, the value of any other counter was 0.
+    /// True for the first point of a series; the value of a counter was 0 before it. Always false
+    /// for a counter that may have started before the load.
     pub(crate) begins: bool,
     pub(crate) value: Value<'a>,
 }

@@ -15,7 +15,7 @@ use messages::{BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries,
 const UNIT_NS: f64 = 1e9;
 /// The bits of the NaN that marks the end of a series.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
-/// The width of the zero bucket, as in Prometheus's Go client.
+/// The upper bound of the zero bucket, as in Prometheus's Go client.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
 #[derive(Debug)]
@@ -145,7 +145,7 @@ pub(crate) fn compressed(body: &[u8]) -> Vec<u8> {
         .expect("a body is much smaller than 4 GiB")
 }
 
-/// The labels, sorted by name. Prometheus requires this order but does not check it.
+/// The labels, sorted by name as remote write requires.
 fn labels(name: String, labels: &BTreeMap<String, String>) -> Vec<Label> {
     let mut labels = labels.clone();
     labels.insert("__name__".into(), name);
@@ -257,7 +257,8 @@ pub mod messages {
         pub timestamp: i64,
     }
 
-    /// A run of `length` consecutive buckets, `offset` buckets after the previous run.
+    /// A run of `length` consecutive buckets, `offset` buckets after the previous run or, for the
+    /// first run, after index 0.
     #[derive(Clone, Copy, PartialEq, prost::Message)]
     pub struct BucketSpan {
         #[prost(sint32, tag = "1")]

@@ -124,7 +124,8 @@ impl Axis {
     }
 
     /// Returns the tick values: multiples of the step or, on a wide logarithmic axis, 1, 2 and 5
-    /// times each power of ten. If that makes more than eight ticks, only the powers of ten remain.
+    /// times each power of ten. If a wide logarithmic axis would have more than eight ticks, only
+    /// the powers of ten remain.
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
             return self.log_ticks();
@@ -135,7 +136,6 @@ impl Axis {
         (first..=last).map(|index| index as f64 * step).collect()
     }
 
-    /// Returns the smallest and largest values on the axis.
     pub fn domain(&self) -> (f64, f64) {
         self.domain
     }

@@ -14,7 +14,7 @@ struct Document<'a, T> {
     findings: &'a T,
 }
 
-/// Writes the findings of a run, a comparison or a history as indented JSON with a final newline.
+/// Writes findings as indented JSON with a final newline.
 pub fn render(findings: &impl Serialize) -> String {
     let document = Document {
         schema: SCHEMA,

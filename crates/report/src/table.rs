@@ -41,7 +41,7 @@ pub struct Lane {
     pub cells: Vec<Cell>,
 }
 
-/// Columns that belong together.
+/// A group of columns whose cells are not yet distributed among the rows.
 pub struct Lanes {
     /// The name of the phase, or of another property that the columns share.
     pub phase: String,
@@ -53,7 +53,6 @@ pub struct Lanes {
 /// The row of a variant or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The name of the variant or of the part.
     pub name: String,
     /// The label of the variant, which determines the color.
     pub variant: String,

@@ -39,7 +39,7 @@ impl Validity {
     }
 }
 
-/// Returns the estimate over the usable values, and their worst validity.
+/// Returns the estimate over the usable values, and [`Validity::worst_usable`] of all values.
 pub fn estimate_of(
     values: impl IntoIterator<Item = (Validity, f64)>,
 ) -> (Option<Estimate>, Option<Validity>) {

@@ -12,13 +12,10 @@ pub(crate) const READ_LOGS: &str = "read its logs in the trial's folder";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
-    /// The user stopped the run.
     Interrupted,
-    /// The trial cannot be completed.
     Failed(Failure),
 }
 
-/// A failure that ends a trial, with its culprit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) culprit: Culprit,
@@ -45,7 +42,6 @@ impl Failure {
         Self::new(Culprit::Environment, reason, remedy)
     }
 
-    /// Returns a failure if a part of the testbed has died.
     pub(crate) fn of_death(running: &mut Running) -> Option<Self> {
         running.death().as_ref().map(Self::from)
     }
@@ -67,7 +63,6 @@ impl Failure {
         Self::new(culprit, error.to_string(), "start a new run")
     }
 
-    /// The failure of a scenario whose transport requires a gateway that gatebench starts.
     pub(crate) fn not_attachable(scenario: &str) -> Self {
         Self::environment(
             format!("scenario '{scenario}' needs TLS, but --attach supports only http://"),
@@ -82,13 +77,12 @@ impl Failure {
         )
     }
 
-    /// The failure of a load that lost an agent. The other agents were stopped.
     pub(crate) fn of_agent(lost: &AgentFailure) -> Self {
         let reason = format!("agent {} was {lost}", lost.agent);
         Self::environment(reason, lost.error.remedy())
     }
 
-    /// A failure of the load generator. If it could not connect, the culprit is `target`.
+    /// The culprit is `target` if the load generator could not connect to it.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();
         match error {

@@ -45,8 +45,9 @@ const REUSE_REQUESTS: u64 = 20;
 /// because each of several workers may open one.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
-/// The number of requests that show the effect of weights, and the tolerance for each target's
-/// share, which is inexact because each worker distributes its requests independently.
+/// The number of requests that show the effect of weights, and the tolerance for the share of the
+/// heaviest targets. The share is inexact, because each worker distributes its requests
+/// independently.
 const WEIGHED_REQUESTS: u64 = 220;
 const WEIGHED_TOLERANCE: f64 = 0.1;
 
@@ -73,13 +74,12 @@ pub struct CheckRequest<'a> {
 /// The result of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The name of the scenario.
     pub scenario: String,
     pub title: String,
     pub outcome: CheckOutcome,
-    /// The last part of the gateway's standard error, if a case fails.
+    /// The end of the gateway's standard error if a case failed; otherwise empty.
     pub stderr: String,
-    /// The problem that occurred when the gateway was stopped, if there was one.
+    /// The crash or the warning that was found when the gateway was stopped.
     pub stopped_badly: Option<String>,
     /// The folder of the rendered files and logs.
     pub work: PathBuf,
@@ -92,13 +92,11 @@ pub enum CheckOutcome {
     NotSupported(Vec<String>),
     /// The cases were sent; some may have failed.
     Asked(ParityRecord),
-    /// The check could not be completed.
     Failed {
         culprit: Culprit,
         reason: String,
         remedy: String,
     },
-    /// The user ended the check.
     Interrupted,
 }
 
@@ -119,7 +117,7 @@ impl Checked {
 /// scenarios that have cases, except those with more than 100 routes or 1,000 consumers.
 ///
 /// # Errors
-/// A file has mistakes.
+/// A file cannot be read or has mistakes.
 pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, RunnerError> {
     let contract =
         parse("contract.yaml", CONTRACT).map_err(|it| RunnerError::Mistakes(vec![it]))?;
@@ -133,8 +131,8 @@ pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, RunnerError> 
     Ok([contract].into_iter().chain(with_cases).collect())
 }
 
-/// Finds a gateway by name or folder, with its program. `NAME@VERSION` and `NAME@PATH` choose among
-/// several programs.
+/// Finds a gateway by name or folder, with its program. `NAME@VERSION` and `NAME@PATH` select the
+/// program.
 ///
 /// # Errors
 /// The name is unknown, the folder has mistakes, or the program is missing.
@@ -243,8 +241,7 @@ fn check_one(
     Ok(checked)
 }
 
-/// Removes the files of an earlier check from a scenario's folder, because a program could append
-/// to them or copy them.
+/// Removes the rendered files and logs of an earlier check from a scenario's folder.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -340,7 +337,6 @@ fn ask(
     Ok(record)
 }
 
-/// Converts the record of a round of admin calls to a parity case, which fails if the round failed.
 fn proof_of_rounds(record: AdminRecord) -> ParityCaseRecord {
     let name = "a route is created, read, updated and deleted through the admin interface";
     let failure = record.failure.map(|failure| {
@@ -430,7 +426,6 @@ fn prove_later(
     Ok(())
 }
 
-/// Checks that the gateway keeps and reuses connections to the upstream.
 fn reuse(
     request: &Request,
     target: &Wire,

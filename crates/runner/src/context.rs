@@ -62,7 +62,6 @@ pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize
 }
 
 impl<'a> TrialContext<'a> {
-    /// Returns the culprit to name if the load's target does not respond.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
             Variant::Direct => Culprit::Upstream,

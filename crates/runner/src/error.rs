@@ -40,10 +40,10 @@ pub enum RunnerError {
     /// The run directory cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The machine does not meet the requirements of the plan.
+    /// The machine does not meet a requirement of the command.
     #[error("{message}")]
     Environment {
-        /// The requirement that is not met.
+        /// The requirement, without the remedy.
         message: String,
         remedy: String,
     },
@@ -73,7 +73,7 @@ impl RunnerError {
         }
     }
 
-    /// Returns culprit, message and remedy in one line.
+    /// Returns the culprit, the message and the remedy in one line.
     pub(crate) fn one_line(&self) -> String {
         let culprit = self.culprit().map(|culprit| format!("{culprit}: "));
         let culprit = culprit.unwrap_or_default();

@@ -18,8 +18,8 @@ use gatebench_net::http1::{
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_testbed::{Interrupt, Wire};
 
-/// The timeout for a response. Each byte of the body that arrives extends it (see
-/// [`BODY_BYTES_PER_MS`]). On a busy machine, some responses have taken seven seconds.
+/// The timeout for a response. The bytes of the body extend it (see [`BODY_BYTES_PER_MS`]). On a
+/// busy machine, some responses have taken seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// If the head of a response is incomplete after this time, and the process has printed a fatal
 /// line, the wait ends.
@@ -31,8 +31,8 @@ const SLICE: Duration = Duration::from_millis(50);
 /// The maximum number of body bytes that are kept, and of decompressed body bytes that are checked,
 /// as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
-/// The maximum number of body bytes that are read: twice the upstream's largest response. Each byte
-/// extends the deadline, so this also limits the time, to about a minute at [`BODY_BYTES_PER_MS`].
+/// The maximum number of body bytes that are read. They extend the deadline, so this limit also
+/// bounds the time, to about 80 s.
 const READ_BYTES_MAX: usize = 256 << 20;
 
 #[derive(Clone, Debug, Default)]
@@ -87,7 +87,7 @@ pub(crate) fn send(
 /// # Errors
 /// The system's error; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
 /// [`io::ErrorKind::UnexpectedEof`] if the connection is closed before the response begins,
-/// [`io::ErrorKind::InvalidData`] if the response is truncated or is not HTTP/1.1,
+/// [`io::ErrorKind::InvalidData`] if the response is truncated or violates the protocol,
 /// [`io::ErrorKind::FileTooLarge`] if its body is too large, [`io::ErrorKind::Interrupted`] if the
 /// run was interrupted, [`io::ErrorKind::Other`] if the process printed why it does not respond.
 pub(crate) fn exchange(
@@ -155,7 +155,7 @@ impl Response {
         (self.status, self.times) = read.unwrap_or_default();
     }
 
-    /// Applies a function to the head; `None` if the head is not HTTP/1.1.
+    /// Applies a function to the head; `None` if the head cannot be parsed.
     fn with_head<T>(&self, read: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
         let mut decoder = Decoder::responses(Limits::default());
         decoder.expect(self.is_head);
@@ -165,7 +165,6 @@ impl Response {
         }
     }
 
-    /// Keeps a piece of the body, up to the limit.
     fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.body_bytes += bytes.len();
         if self.body_bytes > READ_BYTES_MAX {
@@ -177,7 +176,6 @@ impl Response {
         Ok(())
     }
 
-    /// Describes the checks that the response fails.
     pub(crate) fn failed_checks(&self, checks: &[gatebench_model::Check]) -> Vec<String> {
         let failed = self.with_head(|head| {
             let coding = head.field("content-encoding");
@@ -188,7 +186,7 @@ impl Response {
             };
             gatebench_engine::failed_checks(checks, head, &body, self.body_bytes as u64)
         });
-        // The head has already been parsed, so there is always a result.
+        // A complete response has a head that can be parsed, so there is always a result.
         failed.unwrap_or_else(|| vec!["the response is HTTP/1.1".into()])
     }
 

@@ -27,7 +27,6 @@ pub(crate) fn begun(targets: &[Wire], interrupt: &Interrupt) -> Result<Vec<u64>,
     targets.iter().map(of).collect()
 }
 
-/// Returns the increase in each target's number of requests.
 pub(crate) fn gained(from: &[u64], to: &[u64]) -> Vec<u64> {
     let pairs = from.iter().zip(to);
     pairs.map(|(from, to)| to.saturating_sub(*from)).collect()

@@ -1,8 +1,8 @@
 //! The runner turns the user's choice into a plan, and a plan into a run directory.
 //!
 //! [`prepare`] resolves scenarios, loads and gateways before the first trial; [`run`] executes the
-//! plan trial by trial. The crate prints nothing, except an output to standard output (`jsonl=-`);
-//! an [`Observer`] receives typed events.
+//! plan. The crate prints nothing, except an output to standard output (`jsonl=-`); an [`Observer`]
+//! receives typed events.
 //!
 //! # Modules
 //! `plan` makes the plan, `trial` runs one trial, `phase` runs one load and the activities during

@@ -17,7 +17,6 @@ use crate::abort::Abort;
 /// The interval at which a waiting trial checks for an interrupt.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The trials of a block.
 #[derive(Debug)]
 pub(crate) struct Lockstep {
     state: Mutex<State>,
@@ -86,7 +85,6 @@ impl Lockstep {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the state meets a condition.
     fn until(
         &self,
         interrupt: &Interrupt,
@@ -110,7 +108,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Waits until all members that are still running have called this method, too.
+    /// Waits until all members that are still running have also called this method.
     ///
     /// # Errors
     /// The run was interrupted.

@@ -53,10 +53,9 @@ pub enum Progress {
     Live {
         /// Responses per second since the previous event of this kind.
         completed_per_second: f64,
-        /// The number of requests without a response so far.
+        /// The number of requests so far that ended without a complete response.
         failed: u64,
     },
-    /// A second of the running load is complete.
     Second(LiveSecond),
     /// A trial is on disk.
     TrialFinished {
@@ -82,7 +81,7 @@ pub enum Step {
     ParityBefore,
     /// The trial waits for an idle machine before a load.
     Settling,
-    /// A route is changed repeatedly through the gateway's admin interface.
+    /// A route is created, read, updated and deleted through the gateway's admin interface.
     Admin,
     ParityAfter,
     Down,

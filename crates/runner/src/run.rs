@@ -1,4 +1,4 @@
-//! Executes the plan trial by trial, beginning with the first trial or where the run was
+//! Executes the trials of the plan, beginning with the first trial or where the run was
 //! interrupted.
 //!
 //! This module decides which trial comes next, which trials run together, and when the run is over.
@@ -140,11 +140,10 @@ struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,
     backend: Option<Backend>,
-    /// The differences from the start of a resumed run.
+    /// For a resumed run, what has changed since it began.
     changes: Vec<Warning>,
 }
 
-/// Creates the run directory, or resumes it with its records.
 fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     if request.resume {
         return open_again(request);
@@ -359,7 +358,6 @@ impl<'a> RunLoop<'a> {
         trials.map(|trial| trial.number).max().unwrap_or(0)
     }
 
-    /// Adds another attempt at a failed trial to the plan.
     fn plan_again(&mut self, failed: &Trial) -> Result<Trial, RunnerError> {
         let again = self.writer.manifest().plan.again(failed);
         self.writer
@@ -477,7 +475,7 @@ impl<'a> RunLoop<'a> {
         let prepared = &self.request.prepared;
         let gateway = prepared.gateways.get(&trial.variant);
         let variant = prepared.plan.variant(&trial.variant);
-        // Every variant with a folder has already been resolved.
+        // Every variant with a folder was resolved when the plan was made.
         let is_resolved =
             |it: &&Variant| gateway.is_some() || !matches!(it, Variant::Gateway { .. });
         let scenario = prepared.plan.scenario(&trial.scenario);
@@ -562,7 +560,6 @@ impl<'a> RunLoop<'a> {
         Ok(false)
     }
 
-    /// Writes the status of the run, and returns its summary.
     fn conclude(mut self, ended: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
         // A stopped segment of a soak counts as completed, but the run was still interrupted.

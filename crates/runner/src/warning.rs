@@ -3,7 +3,7 @@
 use crate::outputs::Refusal;
 use gatebench_report::format::counted;
 
-/// A warning. Its text states the problem and, in most cases after a semicolon, the remedy.
+/// The text of a warning states the problem and, in most cases, a remedy after a semicolon.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
@@ -21,7 +21,6 @@ pub enum Warning {
         /// The installed version and the tested versions.
         what: String,
     },
-    /// Unavailable sizes of the suite are omitted.
     #[error("{}", sizes_missing(sizes, *cores, host.as_deref()))]
     SizesMissing {
         sizes: Vec<String>,
@@ -39,7 +38,6 @@ pub enum Warning {
         /// The scheduler's message, a sentence.
         said: String,
     },
-    /// A sweep has fewer connections than requested, because the file descriptor limit is too low.
     #[error(
         "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} file descriptors, \
          but the limit is {allowed}; raise the limit (as root: ulimit -Hn {needed}; \
@@ -56,10 +54,8 @@ pub enum Warning {
         /// The maximum number of file descriptors of a process.
         allowed: u64,
     },
-    /// The cluster refused an object that the run does not need.
     #[error("{refusal}; the run does not need it")]
     ObjectRefused { refusal: String },
-    /// Another program uses a core of the run.
     #[error(
         "core {core} was {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
         busy * 100.0
@@ -69,18 +65,15 @@ pub enum Warning {
         /// The core's busy share before the run, 0 to 1.
         busy: f64,
     },
-    /// A gateway is limited only by its number of cores, because no control group could be created.
     #[error(
         "{gateway} is limited to {limits} only by its cores, so it is never throttled: {why}; {remedy}"
     )]
     LimitsByCores {
         gateway: String,
         limits: String,
-        /// The reason why no group could be created.
         why: String,
         remedy: &'static str,
     },
-    /// The user's configuration runs with the ports, addresses and paths of a trial.
     #[error(
         "{file} runs with the ports, addresses and paths of a trial: {lines} changed; `--dry-run` shows the difference"
     )]
@@ -89,7 +82,6 @@ pub enum Warning {
         /// The number of differing lines, as text.
         lines: String,
     },
-    /// The gateway of a resumed run has changed.
     #[error(
         "gateway {gateway} has changed since the run began: {what}; start a new run for comparable results"
     )]
@@ -98,26 +90,22 @@ pub enum Warning {
         /// The change, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
-    /// The external load generator deviates from the plan, or does not report everything.
     #[error("{engine} {how}: {what}; omit --engine to use the built-in load generator")]
     ExternalGenerator {
         engine: String,
         how: &'static str,
         what: String,
     },
-    /// The command line names gateways, but the specification starts none of them.
     #[error(
         "the specification '{specification}' starts no gateway, so --gateway has no effect; add the step \
          `start_gateway` to measure one"
     )]
     GatewaysUnused { specification: String },
-    /// A specification sets threads, but the load generator sets its own number.
     #[error(
         "the specification requests {asked} threads, but {engine} chooses its own number; use --engine \
          wrk to set it"
     )]
     ThreadsOfItsOwn { asked: u32, engine: String },
-    /// A resumed run uses instruments that differ from those at its start.
     #[error(
         "the run began with different settings: {what}; start a new run for comparable results"
     )]
@@ -125,23 +113,19 @@ pub enum Warning {
         /// The change, as in `backend epoll instead of io_uring`.
         what: String,
     },
-    /// An output does not accept data. The run is not affected.
     #[error("{0}; {remedy}", remedy = .0.remedy)]
     Output(Refusal),
-    /// The load generator is external and reports no figures per second, so outputs receive
-    /// nothing.
     #[error(
         "outputs receive nothing, because {engine} does not report figures per second; omit --engine to use the built-in load generator"
     )]
     OutputsWithoutRequests { engine: String },
-    /// The trial continues after this error.
+    /// A problem in a trial that did not end the trial.
     #[error("trial {number}: {text}")]
     Trial {
         number: u32,
         /// The problem and the remedy.
         text: String,
     },
-    /// A trial could not be written.
     #[error("trial {number} could not be stored: {reason}; {remedy}")]
     TrialLost {
         number: u32,

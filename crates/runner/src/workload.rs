@@ -14,7 +14,7 @@ use crate::error::RunnerError;
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     /// The groups, at least one. The direct variant and the null gateway strip no prefixes, so
-    /// paths are stripped here.
+    /// their paths are already stripped.
     groups: Vec<Group>,
     data: Arc<DataSet>,
     /// A rendered sample of each request of each group, for requests outside of loads.
@@ -132,7 +132,7 @@ pub(crate) fn check(
     RunnerError::unless_none(mistakes)
 }
 
-/// Returns the reason why a scenario cannot be run, and the remedy.
+/// Returns the reason why a scenario cannot be run, and the remedy; `None` if it can.
 fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
     if let Err(error) = Workload::of(scenario, &Variant::Direct) {
         let remedy = "correct the scenario's `data`, or the template that names it";

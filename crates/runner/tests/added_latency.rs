@@ -223,8 +223,8 @@ fn group(address: SocketAddr, route: &str, pace: Pace) -> Group {
     }
 }
 
-/// Loads the plain route and another one at the same time. The tag distinguishes the nonces of one
-/// load from the nonces of another load.
+/// Loads the plain route and another one at the same time. Each load needs a different tag for its
+/// nonces.
 fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
     let load = Load {
         groups: vec![group(address, "plain", pace), group(address, route, pace)],

@@ -23,7 +23,7 @@ const SEALED_REPORT: &str = "default-src 'none'; style-src 'unsafe-inline'; sand
 const SEALED_GRAPH: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                             script-src 'unsafe-inline'; sandbox allow-scripts";
 
-/// The report of a run as a download, with the same bytes as `gatebench report DIR --format html`.
+/// The report of a run as an HTML download.
 pub(crate) fn report(app: &App, run: &str) -> Result<Response, Problem> {
     let page = html::render(&*app.findings(run)?);
     let name = format!("{}.html", safe_file_part(run));

@@ -61,7 +61,6 @@ pub(crate) struct Launcher {
     started: Mutex<HashMap<String, Arc<Started>>>,
 }
 
-/// A run that a page started.
 #[derive(Debug, Default)]
 struct Started {
     output: Mutex<Vec<u8>>,
@@ -214,7 +213,7 @@ impl Launcher {
 }
 
 impl Started {
-    /// Keeps the end of the run's output until the run ends.
+    /// Reads the run's standard error, of which it keeps the end, until the run ends.
     fn watch(&self, mut child: Child) {
         if let Some(output) = child.stderr.take() {
             self.read(output);

@@ -56,7 +56,6 @@ pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Co
     judge_all(cells, smallest_effect, Apart::of_runs)
 }
 
-/// A difference of logarithms with its standard error.
 struct Apart {
     effect: f64,
     /// `None` if there are too few values for a verdict.

@@ -6,22 +6,22 @@
 //! by the ratio of the normal quantile to that of Student's t. The expanded interval uses
 //! percentiles that correct both. Unlike Student's t, it reflects the skewness of the values.
 //!
-//! Resamples do not determine an end that lies beyond almost all of them: the most extreme of
-//! 100,000 means of 20 values is 4.4 standard errors from the mean, but 552 simultaneous
+//! Resamples do not determine an end that lies beyond almost all of them. The most extreme of
+//! 100,000 means of 20 values is about 4.4 standard errors from the mean, but 552 simultaneous
 //! comparisons require 5.1. [`mean_interval`] then also considers Student's t.
 
 use crate::random::Random;
 use crate::spread::Spread;
 use crate::student;
 
-/// The number of resamples. With 20 values at a confidence of 99.8 %, twelve resamples are beyond
-/// each end.
+/// With 20 values at a confidence of 99.8 %, twelve resamples are beyond each end.
 const RESAMPLES: usize = 100_000;
 
 /// The minimum number of resamples beyond an end that is computed from the resamples alone.
 const BEYOND_MIN: f64 = 10.0;
 
-/// The degrees of freedom at which Student's t equals the normal distribution to six digits.
+/// The degrees of freedom at which Student's t equals the normal distribution to six decimal
+/// places.
 const NORMAL: f64 = 1e6;
 
 /// Returns the interval of the mean of at least two values at `confidence` (such as 0.95). If fewer

@@ -148,7 +148,6 @@ struct Hypotheses {
     logs: Vec<f64>,
     p_value: Option<f64>,
     spoiled: Spoiled,
-    /// The result of [`Spoiled::p_value`].
     spoiled_p: Option<f64>,
 }
 

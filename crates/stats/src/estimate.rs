@@ -34,7 +34,7 @@ impl Interval {
 }
 
 impl Estimate {
-    /// Summarizes the values of blocks. Returns `None` if there are no values or one is not finite.
+    /// Returns `None` if there are no values or one is not finite.
     pub fn of_blocks(values: &[f64]) -> Option<Self> {
         if values.iter().any(|value| !value.is_finite()) {
             return None;

@@ -15,7 +15,6 @@ const FRACTION_FROM: f64 = 2.5;
 /// The number of terms of the fraction. At [`FRACTION_FROM`], the relative error is below 1e-13.
 const FRACTION_TERMS: u32 = 120;
 
-/// Returns the standard normal density at `z`.
 pub fn density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * PI).sqrt()
 }

@@ -1,7 +1,8 @@
 //! Determines which percentiles a number of samples supports.
 
-/// The minimum number of samples beyond a percentile that is printed. With ten, the relative error
-/// of their number is about a third (√10 ÷ 10); with one, the percentile is an anecdote.
+/// The minimum number of samples that must lie beyond a percentile for it to be reported. With ten,
+/// the relative error of their number is about a third (√10 ÷ 10); with one, the percentile is an
+/// anecdote.
 pub const SAMPLES_BEYOND: u64 = 10;
 
 /// Returns the highest percentile, from 0 to 100, that has [`SAMPLES_BEYOND`] of `count` samples

@@ -7,7 +7,7 @@ use crate::normal;
 const Z: f64 = 1.959_963_984_540_054;
 
 /// Returns the 95 % interval of the probability of an event that occurred in `found` of `trials`
-/// independent trials, or `None` if there are no trials or `found` exceeds `trials`.
+/// independent trials. Returns `None` if there are no trials or `found` exceeds `trials`.
 ///
 /// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*,
 /// Journal of the American Statistical Association 22(158), 1927.

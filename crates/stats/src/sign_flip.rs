@@ -6,10 +6,10 @@
 /// The maximum number of pairs for which the 2ⁿ sign patterns are enumerated.
 pub const PAIRS_MAX: usize = 20;
 
-/// Returns the two-sided p-value of the hypothesis that the differences are symmetric around zero:
-/// the share of all 2ⁿ sign patterns whose sum is at least as far from zero as the observed sum.
-/// Returns `None` if there are no pairs or more than [`PAIRS_MAX`]. The smallest possible p-value
-/// is 2 ÷ 2ⁿ, which is 0.25 for 3 pairs and 0.06 for 5.
+/// Returns the two-sided p-value of the hypothesis that the differences are symmetric around zero.
+/// It is the share of all 2ⁿ sign patterns whose sum is at least as far from zero as the observed
+/// sum. Returns `None` if there are no pairs or more than [`PAIRS_MAX`]. The smallest possible
+/// p-value is 2 ÷ 2ⁿ, which is 0.25 for 3 pairs and 0.06 for 5.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || differences.len() > PAIRS_MAX {
         return None;

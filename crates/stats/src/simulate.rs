@@ -22,8 +22,6 @@ impl Noise {
         self.random.uniform()
     }
 
-    /// Draws a standard normal value.
-    ///
     /// Source: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*,
     /// Annals of Mathematical Statistics 29(2), 1958.
     pub fn normal(&mut self) -> f64 {

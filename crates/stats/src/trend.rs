@@ -11,8 +11,8 @@ use crate::median;
 /// the smallest p-value is 0.08.
 pub const POINTS_MIN: usize = 5;
 
-/// The maximum number of points without ties for which the exact distribution is used. Otherwise,
-/// the normal approximation is used.
+/// The maximum number of points for which the exact distribution is used. For more points, or if
+/// some values are equal, the normal approximation is used.
 const EXACT_POINTS_MAX: usize = 30;
 
 /// The trend of a series over its length.
@@ -81,8 +81,8 @@ fn tie_sizes(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the exact p-value. S is the number of pairs minus twice the number of inversions, and
-/// the number of orders with k inversions follows from the numbers for one point fewer.
+/// S is the number of pairs minus twice the number of inversions, and the number of orders with k
+/// inversions follows from the numbers for one point fewer.
 fn exact_p(points: usize, s: f64) -> f64 {
     let pairs = points * (points - 1) / 2;
     let mut share = vec![0.0; pairs + 1];
@@ -107,7 +107,8 @@ fn normal_p(points: usize, s: f64, ties: &[f64]) -> f64 {
         return 1.0;
     }
     let z = (s.abs() - 1.0) / variance.sqrt();
-    // With a million degrees of freedom, Student's t equals the normal distribution to six digits.
+    // With a million degrees of freedom, Student's t equals the normal distribution to six decimal
+    // places.
     2.0 * (1.0 - crate::student::cdf(z, 1e6))
 }
 

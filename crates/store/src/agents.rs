@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 /// The agents that sent a load, and the spread of their start times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentsRecord {
-    /// The spread of the delays with which the agents sent their first requests, compared with the
-    /// schedule: the largest delay minus the smallest. `None` if nothing was sent.
+    /// The spread of the agents' start times: the longest delay of an agent's first request behind
+    /// the schedule, minus the shortest. `None` if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
     /// The maximum error of `start_spread_ns`: the sum of the two largest clock uncertainties of
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
-    /// In the order of the command line.
+    /// The agents, in the order of the command line.
     pub each: Vec<AgentRecord>,
 }
 
@@ -40,8 +40,8 @@ pub struct AgentRecord {
     pub response_p99_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_p99_ns: Option<u64>,
-    /// The time from the confirmation of the start to the end of the load, over which `steal_ns`
-    /// and `throttled_ns` were counted.
+    /// The time from the confirmation of the start until the results were fetched, shortly after
+    /// the end of the load. `steal_ns` and `throttled_ns` were counted over this time.
     pub window_ns: u64,
     /// The time that the hypervisor took from the workers' cores.
     pub steal_ns: u64,
@@ -59,9 +59,9 @@ pub struct AgentRecord {
     pub record_bytes: u64,
 }
 
-/// The uncertainty of the two halves of the added latency, which are the times before and after the
-/// upstream had a request. Each half is the difference between a time on the agent's clock and a
-/// time on the upstream's clock.
+/// The uncertainty of the two halves of the added latency: the time from sending a request until
+/// the upstream has received it, and the time from the upstream's response until it has arrived.
+/// Each half is the difference between a time on the agent's clock and one on the upstream's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HalvesRecord {
     pub clock_is_shared: bool,

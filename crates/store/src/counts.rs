@@ -19,7 +19,8 @@ pub struct Counts {
     /// Responses completed within the measurement. This number divided by `measure_ns` is the
     /// throughput.
     pub completed_in_window: u64,
-    /// Completed requests by status class: `2xx`, `3xx`, `4xx`, `5xx`.
+    /// Completed requests by status class: `2xx`, `3xx`, `4xx`, `5xx`, or `failed` for any other
+    /// status.
     #[serde(default)]
     pub by_class: BTreeMap<String, u64>,
     /// Requests without a response, and failed attempts to connect, by kind: `connect`, `reset`,
@@ -96,8 +97,8 @@ pub struct RouteRecord {
     pub completed: u64,
     pub failed: u64,
     pub failing_checks: u64,
-    /// The response times of all requests that were sent, with 2 significant digits. A request
-    /// without a response counts with the time that it waited.
+    /// The response times of the requests in `sent` that ended, with 2 significant digits. A
+    /// request without a response counts with the time that it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }

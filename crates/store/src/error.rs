@@ -16,13 +16,10 @@ pub enum StoreError {
         path: PathBuf,
         source: io::Error,
     },
-    /// Another process is writing a run into the directory.
     #[error("another gatebench run is writing to {}", dir.display())]
     Locked { dir: PathBuf },
-    /// The directory already contains a run.
     #[error("{} already contains a run", dir.display())]
     AlreadyARun { dir: PathBuf },
-    /// The directory has no manifest.
     #[error("{} is not a run directory: it has no manifest.json", dir.display())]
     NotARun { dir: PathBuf },
     /// A newer gatebench wrote the document.
@@ -36,20 +33,17 @@ pub enum StoreError {
         /// The newest version that this program reads.
         known: u32,
     },
-    /// A file is damaged.
     #[error("{} is damaged: {reason}", path.display())]
     Corrupt {
         path: PathBuf,
         /// The damage, with its location if known.
         reason: String,
     },
-    /// A run directory contains a symbolic link where a file or folder should be.
     #[error(
         "{} is a symbolic link, which gatebench does not follow inside a run directory",
         path.display()
     )]
     Link { path: PathBuf },
-    /// The index of a folder of runs cannot be used.
     #[error("cannot use the index {}: {reason}", path.display())]
     Index {
         path: PathBuf,

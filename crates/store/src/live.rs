@@ -120,9 +120,9 @@ impl LiveReader {
         Self { file, offset: 0 }
     }
 
-    /// Returns the events since the last call; empty if the file does not exist. If the file has
-    /// become shorter because the trial is being repeated, reading starts again at its beginning.
-    /// Lines that are not events of a known kind are left out.
+    /// Returns the events since the last call, from at most `READ_MAX` bytes; empty if the file
+    /// does not exist. If the file has become shorter because the trial is being repeated, reading
+    /// starts again at its beginning. Lines that are not events of a known kind are left out.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if the file is not a regular file; [`StoreError::Link`],

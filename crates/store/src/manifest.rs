@@ -22,8 +22,7 @@ pub struct Manifest {
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
-    /// The external load generator that sends the loads; `None` if gatebench's own engine sends
-    /// them.
+    /// The external load generator that sends the loads; `None` for the built-in one.
     #[serde(
         default,
         alias = "foreign_engine",
@@ -36,7 +35,8 @@ pub struct Manifest {
     /// The facts about the machine and the libraries, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
-    /// Warnings about the run, and the time and the command line of each resumption.
+    /// Warnings about the run, the time and the command line of each resumption, and the reason for
+    /// an early end.
     #[serde(default)]
     pub notes: Vec<String>,
 }

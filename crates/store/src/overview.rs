@@ -43,8 +43,8 @@ pub struct TrialFolder {
 }
 
 impl RunOverview {
-    /// Reads the manifest of the run in `dir`. If its status is running, checks whether the process
-    /// is alive.
+    /// Reads the manifest of the run in `dir`. If its status is running, checks whether a process
+    /// holds the run's lock.
     ///
     /// # Errors
     /// See [`crate::Run::open`].

@@ -16,7 +16,7 @@ pub struct OwnMetricsRecord {
     pub took_ns_max: u64,
     /// The growth of the gateway's own request count from the first to the last successful fetch.
     pub requests: u64,
-    /// The number of responses that the engine counted between these fetches.
+    /// The number of responses that the load generator counted between these fetches.
     #[serde(rename = "answers")]
     pub responses: u64,
     /// The comparison with the load generator over the whole load. `None` in runs of earlier
@@ -44,8 +44,8 @@ pub struct OwnAuditRecord {
     pub late_ns: Option<u64>,
     /// The time from the end of the load to the last fetch.
     pub waited_ns: u64,
-    /// The wait before the fetch that precedes the load, in which the metrics should have counted
-    /// every earlier request.
+    /// The wait before the fetch that precedes the load. It gives the metrics time to count every
+    /// earlier request.
     pub settled_ns: u64,
     /// The metrics that time requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -45,7 +45,6 @@ pub struct PhaseRecord {
     pub trace: TraceCounts,
     #[serde(default)]
     pub engine: EngineFacts,
-    /// The agents, if agents sent the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsRecord>,
     /// The usage of each component: `gateway`, `upstream`, `engine`.
@@ -59,7 +58,6 @@ pub struct PhaseRecord {
     /// The counts of requests and connections on the wire; `None` in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireFacts>,
-    /// The change to the gateway during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeRecord>,
     /// The failure of a target or of the control plane during the load; `None` if there was no
@@ -82,7 +80,7 @@ pub struct PhaseRecord {
     /// The maximum rate of the bare network just before the load, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<CeilingRecord>,
-    /// The figures of an external load generator; `None` if gatebench's own engine sent the load.
+    /// The figures of an external load generator; `None` if the built-in one sent the load.
     #[serde(default, alias = "foreign", skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,8 +89,8 @@ pub struct PhaseRecord {
     /// `None` if the length of the warm-up was fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_warm_up: Option<WarmUpRecord>,
-    /// The measurement in bins of a tenth of a second; `None` for measurements over ten minutes,
-    /// and in runs that did not record bins.
+    /// The measurement in bins of a tenth of a second; `None` for measurements longer than ten
+    /// minutes, and in runs that did not record bins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
     /// The role and outcome of the phase in a capacity search, if it is part of one.
@@ -144,7 +142,8 @@ pub struct ChangeRecord {
     /// The times of the change's repetitions, counted from the start of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again_ns: Vec<u64>,
-    /// The periods between changes of the targets' weights, if the action changes weights.
+    /// The periods in which the targets' weights did not change, in order; empty if the action does
+    /// not change weights.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weighed: Vec<WeighedRecord>,
 }
@@ -179,16 +178,15 @@ pub struct SettleRecord {
     pub settled: bool,
 }
 
-/// The maximum rate of the bare network: event loops on the engine's cores and on the upstream's
-/// cores exchange messages without parsing them. The messages are as large as the load's first
-/// request and the response to it.
+/// The maximum rate of the bare network: event loops on the load generator's cores and on the
+/// upstream's cores exchange messages without parsing them. The messages are as large as the load's
+/// first request and the response to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,
-    /// The size of each message to the upstream's cores, in bytes. It is the size of the load's
-    /// first request.
+    /// The size of each message to the upstream's cores, in bytes.
     pub asked_bytes: u64,
-    /// The size of each message back, in bytes. It is the size of the response to that request.
+    /// The size of each message back, in bytes.
     pub answered_bytes: u64,
     /// The number of messages that came back.
     pub exchanges: u64,
@@ -208,13 +206,13 @@ pub struct FailureRecord {
     pub by_ns: Option<u64>,
     pub began_ns: u64,
     pub over_ns: u64,
-    /// The numbers of requests that each target received. The failing target, if any, is the first.
-    /// `before` includes the warm-up.
+    /// The requests that each target received. The failing target, if any, is the first. `before`
+    /// includes the warm-up.
     pub targets: Vec<TargetShare>,
     /// The number of the gateway's retries: the requests that the targets received beyond those
     /// that got a response or failed at the load generator. Each request that never reached a
-    /// target hides one retry. Requests that a killed target received after its last report (for
-    /// about a millisecond) are not included.
+    /// target hides one retry. Requests that a killed target received after its last report are not
+    /// included.
     pub sent_again: u64,
 }
 
@@ -224,7 +222,7 @@ fn is_target(part: &FailingPart) -> bool {
     *part == FailingPart::Target
 }
 
-/// The numbers of requests that one target received.
+/// The requests that one target received before, during and after the failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetShare {
     pub before: u64,
@@ -238,7 +236,8 @@ fn is_zero(count: &u64) -> bool {
 
 /// The numbers of responses that came from the upstream and of those that did not, according to the
 /// nonces and the upstream's ledger. The kinds are mutually exclusive, except `meant_for_gateway`
-/// and `repeated_at_upstream`. Repetitions in the warm-up are included.
+/// and `repeated_at_upstream`. Repetitions in the warm-up are included. If requests carry no nonce,
+/// only `never_reached_upstream` and `meant_for_gateway` are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
     /// Responses with their own nonce and the upstream's times, from which `added` is computed.
@@ -277,11 +276,11 @@ pub struct EngineFacts {
 /// The resource usage of a component's process tree during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The CPU time between the first and the last sample. For gatebench's own engine, it is the
-    /// CPU time of the workers during the measurement.
+    /// The CPU time between the first and the last sample. For the built-in load generator, it is
+    /// the CPU time of the workers during the measurement.
     pub cpu_ns: u64,
-    /// The time between these two samples. For gatebench's own engine, and for the gateway and the
-    /// upstream under an external load generator, it is the length of the measurement.
+    /// The time between these two samples. For the built-in load generator, and for the gateway and
+    /// the upstream under an external one, it is the length of the measurement.
     pub window_ns: u64,
     /// The largest anonymous resident memory at any sample.
     pub rss_anon_bytes_max: u64,
@@ -340,12 +339,11 @@ pub struct MachineFacts {
     pub gateway_frequency: Option<CoreFrequency>,
 }
 
-/// The frequency of some cores at the start of a measurement, after each second, and at its end.
+/// The frequency of some cores over the samples of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreFrequency {
     /// The mean over cores and samples.
     pub mean_khz: u64,
-    /// The range of each core.
     pub cores: Vec<FrequencyRange>,
 }
 
@@ -374,7 +372,6 @@ pub struct CoreUsage {
 /// The growth of the upstream's ledger over one load, including the warm-up and the drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
-    /// The number of requests that were received.
     pub requests: u64,
     /// The number of nonces that were received for the first time, as far as the ledger remembers.
     pub unique: u64,
@@ -419,7 +416,7 @@ pub enum StepOutcome {
 }
 
 /// The figures that an external load generator printed for a phase. A figure that it does not print
-/// is `None` or empty. Only the rate is computed from other figures.
+/// is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExternalFigures {
     pub engine: String,
@@ -448,7 +445,7 @@ pub struct ExternalFigures {
     /// The parts of the load that the load generator cannot express exactly, or at all.
     #[serde(default)]
     pub not_expressed: Vec<String>,
-    /// The figures that gatebench's own engine measures but this load generator does not report.
+    /// The figures that the built-in load generator measures but this one does not report.
     #[serde(default)]
     pub not_measured: Vec<String>,
 }
@@ -464,10 +461,10 @@ pub struct ExternalCheck {
 /// The counts of one load, including the warm-up and the drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireFacts {
-    /// The number of responses that the engine received.
+    /// The number of responses that the load generator received.
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// The number of connections that the engine opened.
+    /// The number of connections that the load generator opened.
     pub client_connections: u64,
     /// The upstream's counts; `None` if the upstream is not gatebench's own.
     pub upstream: Option<UpstreamWire>,

@@ -17,7 +17,6 @@ pub struct TrialRecord {
     pub schema: u32,
     /// The number, block, scenario and variant label of the trial.
     pub trial: Trial,
-    /// The time at which the trial began.
     pub started: Timestamp,
     /// The time at which everything that the trial started had ended; in a checkpoint, the time at
     /// which the checkpoint was written.
@@ -69,7 +68,6 @@ pub enum Outcome {
         policies: Vec<String>,
     },
     Failed {
-        /// The cause of the failure.
         culprit: Culprit,
         /// The reason, including the standard error and exit status of the process at fault, if
         /// any.
@@ -207,8 +205,8 @@ pub struct ParityCaseRecord {
 /// requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffering {
-    /// True if the upstream receives the beginning of a request before its last byte is sent;
-    /// `None` if the load's requests have no body, if none of them reaches an upstream of
+    /// True if the upstream receives the beginning of the request before its last byte is sent;
+    /// `None` if the request has no body, if no request of the load reaches an upstream of
     /// gatebench, or if the test failed.
     pub passes_requests: Option<bool>,
     /// True if the client receives the beginning of a response's body before its last byte is sent;

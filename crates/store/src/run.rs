@@ -44,17 +44,15 @@ impl Run {
         })
     }
 
-    /// The run directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Everything that is needed to repeat the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The trials that are on disk, ordered by number.
+    /// The trials whose records are on disk, ordered by number.
     pub fn trials(&self) -> &[StoredTrial] {
         &self.trials
     }
@@ -102,7 +100,6 @@ impl StoredTrial {
         })
     }
 
-    /// The path of the trial's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -121,8 +118,8 @@ impl StoredTrial {
         histograms::read_merged(&self.place)
     }
 
-    /// The histograms of each second of a phase, with one entry per second, metric and class. Empty
-    /// for a phase that was never measured.
+    /// The histograms of a phase, with one entry per interval, metric and class. Empty for a phase
+    /// that was never measured.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Link`], [`StoreError::Io`].

@@ -113,7 +113,7 @@ impl RunWriter {
         self.update_manifest(|manifest| manifest.status = status)
     }
 
-    /// Begins a trial with an empty folder. Removes the folder of an earlier attempt.
+    /// Begins a trial in a new folder. Removes the folder of an earlier attempt.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -171,7 +171,7 @@ impl TrialWriter {
         Ok(file)
     }
 
-    /// Writes the numbers of requests in each second, by outcome.
+    /// Writes the numbers of requests in each second and in the drain, by outcome.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -248,8 +248,8 @@ pub fn safe_file_part(text: &str) -> String {
         .collect()
 }
 
-/// The name of a trial's folder, such as `0001-proxy-json-nginx-b1`. A variant's label may be a
-/// path or contain a version.
+/// The name of a trial's folder, such as `0001-proxy-json-nginx-b1`. Special characters are
+/// replaced, because a variant's label may be a path.
 fn folder_name(trial: &Trial) -> String {
     let [scenario, variant] = [&trial.scenario, &trial.variant].map(|it| safe_file_part(it));
     format!("{:04}-{scenario}-{variant}-b{}", trial.number, trial.block)

@@ -33,7 +33,6 @@ pub(crate) fn sections(context: &Context) -> Vec<Section> {
     calls.into_iter().chain(losses(context)).collect()
 }
 
-/// A variant in a scenario.
 #[derive(Clone, Copy, Default)]
 struct Place<'a> {
     variant: &'a str,
@@ -197,8 +196,8 @@ fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     [median, of_all(90.0), of_all(99.0), longest]
 }
 
-/// Returns the smallest value that is greater than or equal to at least this percentage of the
-/// values; none if there are no values.
+/// Returns a percentile by the nearest-rank method: the smallest value that at least this
+/// percentage of the values do not exceed. None if there are no values.
 fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|it| *it as f64)

@@ -30,7 +30,7 @@ pub trait StudyChoice: Debug {
     /// isolation.
     ///
     /// # Errors
-    /// Fails if the scenario has only one group, or no group with the requested name.
+    /// Fails if the scenario has fewer than two groups, or no group with the requested name.
     fn isolated(&self, _of: &Scenario) -> Result<Option<(Isolation, [Scenario; 3])>, PlanError> {
         Ok(None)
     }
@@ -77,13 +77,12 @@ pub enum PlanError {
          for which gateways wait for each other"
     )]
     ColdSideBySide { profile: String },
-    /// A scenario has only one group, or no group with the requested name.
+    /// A scenario has fewer than two groups, or no group with the requested name.
     #[error(transparent)]
     NotIsolable(#[from] NotIsolable),
 }
 
 impl PlanError {
-    /// Returns the remedy, which names the options or keys to change.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::SharesSideBySide { .. } => {

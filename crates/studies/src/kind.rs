@@ -113,7 +113,6 @@ pub fn resume(plan: &mut Plan, records: &[&TrialRecord]) {
 
 /// The next step after the loads and blocks measured so far.
 pub enum Next {
-    /// The plan continues.
     Continue,
     /// Another load on the same gateway process.
     Load(FurtherLoad),
@@ -122,9 +121,8 @@ pub enum Next {
     Stop(String),
 }
 
-/// A load that the study adds because of the results of the previous loads.
+/// A load that the study adds to those of the plan.
 pub struct FurtherLoad {
-    /// The phase to run.
     pub phase: Box<Phase>,
     /// True if the load is a step of a search, in which each step determines the next one.
     pub is_step: bool,
@@ -176,7 +174,6 @@ pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Ne
 #[derive(Default)]
 pub(crate) struct StudyFindings {
     pub(crate) headlines: Vec<Sentence>,
-    /// The typed result, if the study has one.
     pub(crate) result: StudyResult,
     /// Tables and graphs that need no separate type.
     pub(crate) sections: Vec<Section>,
@@ -202,7 +199,6 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
         None
     }
 
-    /// Returns the decision, if the study makes one.
     fn decision(&self) -> Option<Decision> {
         None
     }
@@ -227,7 +223,7 @@ const ISOLATION: &str = "isolation";
 pub struct StudyResult(Option<(Arc<dyn StudyFacts>, Value)>);
 
 impl StudyResult {
-    /// Wraps a result.
+    /// Stores a result together with its JSON.
     ///
     /// # Panics
     /// Panics if the result has keys that are not strings.

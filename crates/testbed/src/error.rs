@@ -22,8 +22,8 @@ pub struct Unsupported {
     pub policies: Vec<String>,
 }
 
-/// An error in starting, changing or stopping a part of a trial. Its message describes the failure,
-/// [`DriverError::culprit`] names the cause, and [`DriverError::remedy`] states the remedy.
+/// An error in preparing, starting, changing or stopping a part of a trial, or in installing a
+/// program for it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -41,7 +41,6 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// The path is not a folder.
     #[error("there is no folder {}", path.display())]
     NoFolder { path: PathBuf },
     #[error(transparent)]
@@ -66,7 +65,6 @@ pub enum DriverError {
         gateway: String,
         binary: PathBuf,
         version: String,
-        /// The versions that the folder was written for, as text.
         wanted: String,
         remedy: String,
     },
@@ -99,7 +97,6 @@ pub enum DriverError {
         how: String,
         output: String,
     },
-    /// The process ended before it was ready.
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
         gateway: String,
@@ -149,7 +146,6 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// The trial's certificate cannot be created or used.
     #[error("the trial's certificate cannot be used: {0}")]
     Certificate(#[from] SettingsError),
     #[error("cannot limit {gateway} to {limits}: {why}")]
@@ -206,9 +202,8 @@ impl DriverError {
         Self::io(format!("{verb} {}", path.display()))
     }
 
-    /// Reports whether the gateway is not installed: no program, container engine or image was
-    /// found, or the program does not print its version. A run that does not name the gateway
-    /// continues without it.
+    /// Reports whether a program, a container engine or an image is missing, or the program does
+    /// not print its version. A run that does not name the gateway continues without it.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {
@@ -225,7 +220,6 @@ impl DriverError {
 #[error("{message}")]
 pub struct RemoteError {
     pub culprit: Culprit,
-    /// A description of the failure and of where it happened.
     pub message: String,
     pub remedy: String,
     /// The result of [`DriverError::is_missing`].
@@ -233,7 +227,6 @@ pub struct RemoteError {
 }
 
 impl RemoteError {
-    /// Returns an error whose cause is a host or the network between the hosts.
     pub fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             culprit: Culprit::Environment,
@@ -317,7 +310,7 @@ impl Blame for DriverError {
                 binary.display()
             ),
             Self::Refused { command, .. } => {
-                format!("correct the template that the message names; to repeat the check, run: {command}")
+                format!("correct the template of the file that the message names; to repeat the check, run: {command}")
             }
             Self::Unchecked { command, .. } => {
                 format!("try again when the machine is less busy; to repeat the check, run: {command}")

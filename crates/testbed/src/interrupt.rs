@@ -12,7 +12,7 @@ use crate::process::end_supervisors;
 /// kills its processes on the second signal.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// The urgency of ending a run.
+/// The way in which a run must end, from the least to the most urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     None,
@@ -22,7 +22,7 @@ pub enum Urgency {
     Now,
 }
 
-/// The run was interrupted.
+/// The error of [`Interrupt::check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
@@ -66,8 +66,8 @@ impl Interrupt {
         }
     }
 
-    /// Runs blocking work that starts or stops processes. If an interrupt of at least this urgency
-    /// is raised before or during the work, all supervised processes are ended.
+    /// Runs blocking work that starts or stops processes. During the work, an interrupt of at least
+    /// this urgency ends all supervised processes, even if it was raised before.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();
         thread::scope(|scope| {

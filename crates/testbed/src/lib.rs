@@ -1,9 +1,9 @@
 //! The testbed: starts, watches and stops the parts of a trial (gateways, upstreams, Redis,
 //! PostgreSQL and load generators) as processes, in containers, in pods or on other hosts.
 //!
-//! [`Testbed::open`] connects to the machines that the parts run on, and [`Testbed::start`] starts
-//! the parts of a trial: first the upstreams, then the servers that the scenario or the gateway
-//! needs (Redis, PostgreSQL), and then the gateway. Each part starts only when the previous part is
+//! [`Testbed::open`] connects to the machines that the parts run on. [`Testbed::start`] starts the
+//! parts of a trial: first the upstreams, then the servers that the scenario or the gateway needs
+//! (Redis, PostgreSQL), and then the gateway. Each part starts only when the previous part is
 //! ready. Dropping the [`Running`] parts ends the gateway first. A gateway is a [`gateway::Folder`]
 //! of data from the [`gateway::Catalogue`], so a gateway can be added without changes to this
 //! crate. [`probe`] reads the counters of processes and of the machine.

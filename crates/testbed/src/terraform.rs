@@ -18,29 +18,27 @@ const CHANGES: i32 = 2;
 
 const PLAN: &str = "plan";
 
-/// Terraform or OpenTofu, run in the folder of a configuration.
+/// Terraform or OpenTofu, with the folder of a configuration.
 #[derive(Clone, Debug)]
 pub struct Terraform {
     program: &'static str,
     folder: PathBuf,
 }
 
-/// The purpose of a plan.
+/// The reason for a plan: to create the hosts of a run, or to destroy them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Create,
     Destroy,
 }
 
-/// A saved plan. Its folder is private, because the plan may contain secrets.
+/// The folder is private, because a plan may contain secrets.
 #[derive(Debug)]
 pub struct SavedPlan {
     private: TempDir,
 }
 
 impl Terraform {
-    /// Finds the program. The folder must exist.
-    ///
     /// # Errors
     /// The program or the folder is missing.
     pub fn find(folder: &Path) -> Result<Self, DriverError> {
@@ -150,7 +148,7 @@ impl Terraform {
         let shown = self.shown();
         RemoteError::environment(
             format!("`{shown} {what}` failed: {said}"),
-            format!("correct what the message reports; to try again, run: {shown} {what}"),
+            format!("fix the problem that the message reports; to try again, run: {shown} {what}"),
         )
     }
 }

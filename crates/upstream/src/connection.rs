@@ -23,7 +23,6 @@ pub(crate) trait Origin<I: Io>: Sized {
     }
 }
 
-/// A connection over either protocol.
 pub(crate) enum Connection<H, E> {
     /// The bytes received so far may be the beginning of the HTTP/2 preface.
     Undecided(ConnId, Vec<u8>),
@@ -93,7 +92,7 @@ where
 }
 
 impl<H, E> Connection<H, E> {
-    /// Handles the first bytes. ALPN determines the protocol; without ALPN, the bytes do.
+    /// ALPN determines the protocol; without ALPN, the bytes do.
     fn begin<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: ConnId, bytes: &[u8]) -> Fate
     where
         H: Conversation<I, O>,

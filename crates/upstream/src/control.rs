@@ -16,14 +16,12 @@ pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
 /// `slow/200` for a delay of 200 ms. The pathology origin ignores its state.
 pub const HEALTH_PATH: &str = "/.gatebench/health/";
 
-/// The prefix of all control paths.
 const RESERVED: &str = "/.gatebench/";
 
 pub(crate) fn is_reserved(path: &str) -> bool {
     path.starts_with(RESERVED)
 }
 
-/// Handles a request for a control path, and returns the response.
 pub(crate) fn response(
     method: &str,
     path: &str,

@@ -9,7 +9,7 @@ use crate::asked::{Asked, Head};
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
-    /// Adds to the counter. Only the thread that owns the worker may call this.
+    /// Only the thread that owns the worker may call this.
     pub(crate) fn add(&self, amount: u64) {
         self.0.store(
             self.0.load(Ordering::Relaxed).wrapping_add(amount),

@@ -12,12 +12,11 @@ use crate::http2::{PIECE_BYTES, Reply, Responding, Step};
 use crate::pattern::{self, BLOCK_BYTES};
 use crate::response::{Body, HeadOptions, Response};
 
-/// A request header that causes a pause in the middle of the response's body, over HTTP/1.1 only.
+/// A request header that causes a pause in the middle of the response's body, except over HTTP/2.
 /// Its value is the length of the pause, in milliseconds. The pause shows whether a gateway
 /// forwards bytes as they arrive.
 pub const PAUSE_HEADER: &str = "gatebench-pause";
 
-/// The maximum length of the pause, in milliseconds.
 const PAUSE_MS_MAX: u64 = 1_000;
 
 fn pause_ns(value: &[u8]) -> u64 {
@@ -78,7 +77,7 @@ enum Source {
 }
 
 impl Exchange {
-    /// Handles a piece of the request's body. Returns how many of its bytes are kept.
+    /// Returns how many bytes of the piece are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
         if !self.response.needs_request_body() {
@@ -105,7 +104,7 @@ impl Exchange {
         self.response.delay_ns
     }
 
-    /// Composes the body. If `chunked` is true, a streamed body is split into chunks.
+    /// If `chunked` is true, a streamed body is split into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
         self.composed.clear();
         let (source, bytes) = match self.response.body {
@@ -146,7 +145,7 @@ impl Exchange {
         };
     }
 
-    /// Returns the head of the response. The body must already have been composed.
+    /// The body must already have been composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
         let response = &self.response;
         let is_echo = response.body == Body::Echo;
@@ -215,7 +214,7 @@ impl Exchange {
         self.rest.end - self.rest.at
     }
 
-    /// Returns the next bytes of the body, at most `bytes_max`; empty during the pause.
+    /// Returns the next bytes of the body, at most `bytes_max`; none if the pause holds them back.
     pub(crate) fn piece(&self, bytes_max: usize) -> &[u8] {
         let until = self.rest.held_at.unwrap_or(self.rest.end);
         let wanted = (until - self.rest.at).min(bytes_max as u64) as usize;

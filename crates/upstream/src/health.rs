@@ -1,4 +1,4 @@
-//! A deliberate fault of an origin, which lasts until the control path ends it: the origin responds
+//! A deliberate fault of an origin, which lasts until the control path ends it. The origin responds
 //! late, or resets the connection that a request arrives on (over HTTP/2, only its stream). The
 //! ledger still counts the requests.
 
@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The value of the state `resetting`. Any other value is a delay in nanoseconds.
 const RESETTING: u64 = u64::MAX;
 
-/// The maximum delay of responses, in milliseconds.
 const DELAY_MS_MAX: u64 = 60_000;
 
 /// The fault of an origin, if any, which its workers share.

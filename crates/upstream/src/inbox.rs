@@ -47,7 +47,7 @@ impl Inbox {
         }
     }
 
-    /// Keeps received bytes of which only the beginning has been read.
+    /// Keeps the received bytes that follow those that have been read.
     pub(crate) fn put_back(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

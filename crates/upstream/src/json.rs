@@ -7,7 +7,7 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// Writes bytes as a string. Bytes that are not UTF-8 become U+FFFD.
+/// Bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_string(out, &String::from_utf8_lossy(bytes));
 }

@@ -10,8 +10,8 @@ use crate::counters::Counters;
 use crate::health::Health;
 use crate::window::{Sighting, Windows};
 
-/// The ledger of an upstream, which its workers share. Counting takes no lock; reading the sums and
-/// resetting them do.
+/// The ledger of an upstream, which its workers share. Only reading and resetting the sums take a
+/// lock.
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
@@ -54,12 +54,13 @@ pub struct Snapshot {
     /// The number of requests whose nonce had been seen before, because they were retried or
     /// replayed.
     pub repeated: u64,
-    /// The number of requests whose nonce is older than the window of its stream (see `untracked`),
-    /// which covers 2²⁶ numbers if the upstream was started for 64 streams, and fewer for more
+    /// The number of requests whose nonce is older than the window of its stream (see `untracked`).
+    /// The window covers 2²⁶ numbers if the upstream was started for 64 streams, and fewer for more
     /// streams.
     pub too_old: u64,
-    /// The number of requests whose nonce is not remembered, because there are more streams (each a
-    /// pair of a load and a worker of the load generator) than the upstream was started for.
+    /// The number of requests whose nonce is not remembered, because there are more streams than
+    /// the upstream was started for. A stream is a pair of a load and a worker of the load
+    /// generator.
     pub untracked: u64,
     /// The number of requests without a nonce or with an invalid nonce.
     pub without_nonce: u64,
@@ -137,7 +138,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the counters of one worker. No other worker may add to them.
+    /// No other worker may add to the returned counters.
     pub(crate) fn of_worker(&self, index: usize) -> &Counters {
         &self.workers[index]
     }

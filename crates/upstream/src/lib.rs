@@ -1,15 +1,15 @@
 //! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, which are built not
 //! to limit the gateway, and `pathology`, whose faults are known by construction. All of them are
-//! instrumented: they return a request's nonce with the times at which the request arrived and the
-//! response left, and they keep a ledger of the nonces that they saw. The response to a repeated
-//! nonce contains no times.
+//! instrumented. They return a request's nonce with the times at which the request arrived and the
+//! response left, and keep a ledger of the nonces that they saw. The response to a repeated nonce
+//! contains no times.
 //!
 //! # Precision of the times
 //! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
 //! last byte. It is later than the arrival of that byte by the time that the worker took to wake up
-//! and receive the batch, and it is the same for all requests in the batch. A pipelined request
-//! that has to wait for an earlier response is stamped when it is read. The time of the response,
-//! t2, is read immediately before the first bytes of the response are passed to the kernel with
+//! and receive the batch. It is the same for all requests in the batch. A pipelined request that
+//! has to wait for an earlier response is stamped when it is read. The time of the response, t2, is
+//! read immediately before the first bytes of the response are passed to the kernel with
 //! [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time that a
 //! request waited behind others in its batch. If a client pipelines, responses that are sent
 //! together have the same t2. A response that is queued behind an unfinished send is stamped when
@@ -24,7 +24,7 @@
 //!
 //! # Limits
 //! An upstream never closes a connection while it waits for a request or sends a response, no
-//! matter how long that takes, so timeouts in a trial are those of the gateway. Bodies over
+//! matter how long that takes. Timeouts in a trial are therefore those of the gateway. Bodies over
 //! HTTP/1.1 are limited to [`BODY_BYTES_MAX`], as are the request bodies that an HTTP/2 connection
 //! keeps for its responses. The pending output per connection is limited to about 128 KiB,
 //! regardless of what the client does; only `pathology` queues each piece of a response when it is
@@ -164,8 +164,7 @@ pub struct UpstreamConfig {
     pub listen: SocketAddr,
     /// One pinned worker runs on each core. If there are no cores, one worker runs unpinned.
     pub cores: Vec<usize>,
-    /// The event loop. If it is `None`, io_uring is used if the kernel permits it, and otherwise
-    /// epoll.
+    /// With `None`, io_uring is used if the kernel permits it, and otherwise epoll.
     pub backend: Option<Backend>,
     /// The TLS settings, if connections must use TLS. If they name no ALPN protocols, HTTP/2 and
     /// HTTP/1.1 are offered.
@@ -189,7 +188,7 @@ pub enum UpstreamError {
 /// address once every worker accepts connections on it.
 ///
 /// # Errors
-/// The address, a core, the event loop or the TLS settings cannot be used.
+/// Fails if the address, a core, the event loop or the TLS settings cannot be used.
 pub fn serve(
     config: UpstreamConfig,
     stop: Arc<AtomicBool>,

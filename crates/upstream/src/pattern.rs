@@ -7,7 +7,7 @@ use crate::random::Random;
 /// The size of the block that longer bodies repeat, in bytes.
 pub(crate) const BLOCK_BYTES: usize = 64 * 1024;
 
-/// Lines of letters and digits. Each line has 64 bytes.
+/// Lines of 64 bytes, including the line feed.
 pub(crate) static TEXT: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let line = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-\n";
     line.iter().copied().cycle().take(BLOCK_BYTES).collect()

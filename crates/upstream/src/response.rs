@@ -159,9 +159,8 @@ impl HeadOptions<'_> {
 /// The placeholder for the times, which are filled in when the response is sent.
 pub(crate) const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
 
-/// Writes an HTTP/1.1 head by copying pieces, without formatting. If the head has room for the
-/// times, returns the position of the value of [`TIMES_HEADER`], which is filled in just before the
-/// head is sent.
+/// Writes an HTTP/1.1 head. If the head has room for the times, returns the position of the value
+/// of [`TIMES_HEADER`], which is filled in just before the head is sent.
 pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<usize> {
     let start = out.len();
     let fields = [

@@ -11,7 +11,6 @@ const REFRESH_NS: u64 = 100_000_000;
 /// The size of the valid body in bytes, which never varies.
 const VALID_BYTES: usize = 65;
 
-/// The current bodies, valid and invalid.
 pub(crate) struct TimeBodies {
     valid: Vec<u8>,
     invalid: Vec<u8>,

@@ -31,10 +31,10 @@ pub(crate) enum Sighting {
     Untracked,
 }
 
-/// The windows of all streams. A stream is a pair of a load's tag and a worker of the load
-/// generator. The memory grows with the numbers seen, in chunks of 32 KiB for 131,072 numbers. For
-/// up to 32,768 streams, the windows in use take at most 1 GiB in total; with more streams, they
-/// take at most one chunk per stream. A reset does not free memory.
+/// A stream is a pair of a load's tag and a worker of the load generator. The memory grows with the
+/// numbers seen, in chunks of 32 KiB for 131,072 numbers. For up to 32,768 streams, the windows in
+/// use take at most 1 GiB in total; with more streams, they take at most one chunk per stream. A
+/// reset does not free memory.
 pub(crate) struct Windows {
     /// A hash table of streams. Each place contains the stream's number (tag and worker) plus 1, or
     /// 0 if it is free. At least half of the places stay free, so that a search ends soon.
@@ -79,8 +79,8 @@ impl Windows {
         }
     }
 
-    /// Forgets everything. Call this only between loads, because a nonce that is noted at the same
-    /// time may be forgotten or kept.
+    /// Call this only between loads, because a nonce that is noted at the same time may be
+    /// forgotten or kept.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         for stream in &self.streams {
@@ -119,10 +119,9 @@ impl Windows {
     }
 }
 
-/// The window of one stream. Each of its words has a bit for each of 32 sequence numbers, the epoch
-/// (16 bits), which counts how often the window has wrapped around, and the generation (16 bits).
-/// The first number of a later epoch replaces the word of an earlier one, so words need not be
-/// cleared.
+/// Each word has a bit for each of 32 sequence numbers, the epoch (16 bits) and the generation (16
+/// bits). The epoch counts how often the window has wrapped around. The first number of a later
+/// epoch replaces the word of an earlier one, so words need not be cleared.
 struct Window {
     sequences: u64,
     chunks: Box<[OnceLock<Box<[AtomicU64]>>]>,

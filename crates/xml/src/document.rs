@@ -28,7 +28,7 @@ impl Document {
     ///
     /// # Errors
     /// Fails if the text is not well-formed, exceeds a limit, is in an unsupported encoding, or has
-    /// a document type, which SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid.
+    /// a document type. SOAP 1.1 (section 3) and SOAP 1.2 (section 5) forbid document types.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
         precheck::message(bytes, limits)?;
         Self::read(bytes, limits, None, true)
@@ -235,7 +235,6 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Returns a pointer to the beginning of a string, or null.
 fn pointer_to(text: Option<&CStr>) -> *const c_char {
     text.map_or(std::ptr::null(), CStr::as_ptr)
 }

@@ -44,8 +44,8 @@ impl Entities {
         }
     }
 
-    /// Records a declaration. As in XML, the first declaration of a name counts. Returns false if
-    /// the text itself, with its references unexpanded, is larger than the remaining budget.
+    /// As in XML, the first declaration of a name counts. Returns false if the text itself, with
+    /// its references unexpanded, is larger than the remaining budget.
     pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) -> bool {
         if content.len() > self.bytes_left {
             return false;

@@ -16,7 +16,7 @@ pub const NOT_PARSED: i32 = 3067;
 /// The maximum number of messages kept per call. Further ones are dropped.
 const MESSAGES_MAX: usize = 64;
 
-/// A library's message.
+/// A message of a library or of this crate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
     /// libxml2's error code; 0 if the message has none, as from libxslt.
@@ -25,7 +25,7 @@ pub struct Complaint {
     pub line: u32,
     /// The local name of the element or attribute at fault, if known.
     pub node: Option<String>,
-    /// Without its final newline.
+    /// The text, without a final newline.
     pub message: String,
     /// True if the message is about the element to be validated, not about a descendant of it.
     pub at_root: bool,
@@ -42,8 +42,8 @@ impl Complaint {
     }
 }
 
-/// Writes `Error Node: X, Error code: N, Line: L, Message: ...`, or only the text if there is no
-/// code.
+/// Writes `Error Node: X, Error code: N, Line: L, Message: ...`, without the node if it is unknown,
+/// or only the text if there is no code.
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.code == 0 {

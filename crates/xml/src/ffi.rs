@@ -47,7 +47,6 @@ pub(crate) struct Message {
 
 pub(crate) type Sink = extern "C" fn(data: *mut c_void, message: *const Message);
 
-/// The destination of messages.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Report {

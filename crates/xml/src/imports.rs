@@ -13,8 +13,6 @@ use crate::precheck::REFUSED;
 /// A source of definitions by location, which is a path from the configuration or the address in an
 /// import.
 pub trait Files {
-    /// Reads the bytes at a location.
-    ///
     /// # Errors
     /// Returns the reason why the bytes cannot be read.
     fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable>;
@@ -44,7 +42,6 @@ impl Files for NoFiles {
     }
 }
 
-/// Documents by location.
 impl Files for HashMap<String, String> {
     fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
         self.get(location)
@@ -62,8 +59,7 @@ pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<
     loader::lend(Rc::new(|location: &str| read(files, location)), compile)
 }
 
-/// Reads an import. The error is the limit that the import exceeds, or `None` if there is nothing
-/// to read.
+/// The error is the limit that the import exceeds, or `None` if there is nothing to read.
 fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>> {
     let bytes = files.read(location).map_err(|_| None)?;
     match refusal(location, &bytes) {

@@ -1,7 +1,6 @@
 //! Limits on documents and on the work on them.
 
-/// Limits on parsing and evaluation. Exceeding a limit ends the work with a message that names the
-/// limit.
+/// Exceeding a limit ends the work with a message that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The size of a message's body, after decompression.

@@ -1,9 +1,8 @@
 //! The only loader of both libraries, which returns documents that are lent to a thread while it
 //! compiles.
 //!
-//! libxml2 and libxslt have one loader per process. This one returns only documents that are lent
-//! to the calling thread. If a message refers to a file or a URL, nothing is loaded, because
-//! nothing is lent while requests are served.
+//! libxml2 and libxslt have one loader per process. If a message refers to a file or a URL, nothing
+//! is loaded, because nothing is lent to the threads that process messages.
 
 #![allow(unsafe_code)]
 

@@ -26,7 +26,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Finishes writing. Returns an error if the result was too long or could not be written.
+    /// Returns an error if the result was too long or could not be written.
     pub fn end(self, is_written: bool, complaints: Complaints) -> Result<(), Complaints> {
         if self.is_full {
             let message = format!("The result has more than {} bytes", self.bytes_max);

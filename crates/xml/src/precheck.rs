@@ -30,14 +30,14 @@ const TOKENS_MAX: usize = 256;
 pub(crate) const REFUSED: i32 = 111;
 
 /// Refuses messages that are too large. Above [`SMALL_BYTES`], also refuses messages that could
-/// hide markup in a rare encoding, or that have a start tag with too many attributes: the parser
+/// hide markup in a rare encoding, or that have a start tag with too many attributes. The parser
 /// compares each attribute with every other, which may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// Refuses a definition for the same reasons for which [`message`] refuses a message, and also if
-/// it contains an enumeration in a document type that would take the parser equally long.
+/// Refuses a definition for the same reasons for which [`message`] refuses a message. Also refuses
+/// it if it contains an enumeration in a document type that would take the parser equally long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
         let message =
@@ -134,9 +134,9 @@ fn declared_encoding(text: &[u8]) -> Option<String> {
 
 /// Returns the largest number of attributes in a start tag.
 ///
-/// Each `<` before a name counts as a tag, even in comments and entities, because the parser
-/// continues after a mistake and then finds tags where a well-formed document has none. A tag ends
-/// at the first `>` outside quotes, or at the next `<`.
+/// Each `<` before a name counts as a tag, even in comments and entities. The parser continues
+/// after a mistake and then finds tags where a well-formed document has none. A tag ends at the
+/// first `>` outside quotes, or at the next `<`.
 fn most_attributes(text: &[u8]) -> usize {
     let tags = text.split(|&byte| byte == b'<').skip(1);
     let named = tags.filter(|tag| !matches!(tag.first(), Some(b'!' | b'?' | b'/')));

@@ -15,7 +15,7 @@ use crate::{ffi, loader};
 ///
 /// # Panics
 /// Panics if the libraries cannot be set up, for example because the system's libxml2 was built
-/// without threads or schemas, which no distribution does.
+/// without threads or schemas.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock admits one thread, and blocks the others until it is done.
@@ -147,7 +147,6 @@ impl Drop for Budget {
     }
 }
 
-/// Gives this thread the lowest priority.
 pub(crate) fn in_background() {
     // SAFETY: the call only sets the priority of this thread.
     unsafe { ffi::shim_in_background() }

@@ -80,8 +80,6 @@ impl Schema {
         }
     }
 
-    /// Compiles a document.
-    ///
     /// # Errors
     /// See [`parse`](Self::parse).
     pub fn compile(document: Document, files: &dyn Files) -> Result<Self, Complaints> {

@@ -22,7 +22,7 @@ pub struct Stylesheet {
 /// The settings of `xsl:output`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// True if the method is `text` or `html`, so that the result is not XML.
+    /// True if the method is `text` or `html`, so the result is not XML.
     pub is_text_or_html: bool,
     /// The declaration at the beginning of an XML result; empty if it is omitted.
     pub declaration: String,
@@ -206,8 +206,6 @@ pub struct NulCharacter {
 }
 
 impl Parameters {
-    /// Creates parameters from pairs of name and value.
-    ///
     /// # Errors
     /// Fails if a string contains a NUL character.
     pub fn new<'a>(

@@ -49,13 +49,8 @@ pub enum TransformError {
     Refused(#[from] Complaints),
     #[error("the stylesheet produces no output")]
     Empty,
-    /// The work on the message reached a limit.
     #[error("{}", .spent.words(.limits))]
-    Spent {
-        spent: Spent,
-        /// The limits that applied to the work.
-        limits: Limits,
-    },
+    Spent { spent: Spent, limits: Limits },
 }
 
 impl Transform {
@@ -88,8 +83,6 @@ impl Transform {
         })
     }
 
-    /// Transforms a message.
-    ///
     /// # Errors
     /// See [`apply_all`](Self::apply_all).
     pub fn apply(&self, message: &[u8]) -> Result<Transformed, TransformError> {

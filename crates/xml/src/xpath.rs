@@ -65,8 +65,7 @@ pub enum Unevaluated {
 }
 
 impl XPath {
-    /// Compiles an expression. `namespaces` contains pairs of a prefix and the name of its
-    /// namespace.
+    /// `namespaces` contains pairs of a prefix and the name of its namespace.
     ///
     /// # Errors
     /// Fails if the expression is malformed, too long or too deeply nested. An unknown prefix is
@@ -96,7 +95,8 @@ impl XPath {
     /// `None` if it selects none.
     ///
     /// # Errors
-    /// Fails if the evaluation fails or exceeds a limit.
+    /// Fails if the expression cannot be evaluated, or if the document or the evaluation exceeds a
+    /// limit.
     pub fn first_text(
         &self,
         document: &Document,

@@ -32,7 +32,6 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     findings.collect()
 }
 
-/// Returns the message about the cycles of a crate, if it has any.
 fn complaint(cycles: &[Vec<&str>]) -> Option<String> {
     let listed: Vec<String> = cycles.iter().map(|cycle| cycle.join(", ")).collect();
     (!listed.is_empty()).then(|| {
@@ -155,8 +154,8 @@ mod tests {
         );
     }
 
-    /// Three modules in a cycle, in which one uses the next only through a name that the root
-    /// exports again, and a fourth module that uses the cycle but is not part of it.
+    /// Three modules in a cycle, one of which uses the next only through a name that the root
+    /// exports again. A fourth module uses the cycle but is not part of it.
     fn knotted() -> Vec<SourceFile> {
         vec![
             file(

@@ -1,4 +1,4 @@
-//! Checks that scripts pin the packages that they install by digests, not only by versions.
+//! Checks that scripts pin the packages that they install, by digests and not only by versions.
 
 use super::{Finding, SourceFile};
 

@@ -3,10 +3,8 @@
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};
 
-/// Crates that may contain `unsafe`.
 const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 
-/// Crates that may print.
 const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
 /// Files that run in separate processes, which print to their own logs.

@@ -23,7 +23,6 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Reports whether the file is Rust code.
     pub fn is_rust(&self) -> bool {
         self.path.extension().is_some_and(|ending| ending == "rs")
     }

@@ -65,7 +65,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 }
 
 fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
-    // Allow for rounding to the usual number of digits.
+    // The values may be rounded by up to 0.5 % of the bound.
     let slack = bound * 0.005;
     let range = quantile * bound - slack..=bound + slack;
     values.iter().all(|it| range.contains(it))

@@ -6,8 +6,8 @@ use super::{Judge, digits, median, ratio};
 use crate::finding::Severity;
 use crate::table::Row;
 
-/// The maximum relative deviation of a row's number of requests in flight from the median if the
-/// rows have the same number of users, each of whom always has a request in flight.
+/// The maximum relative deviation of a row's number of requests in flight from the median. Rows
+/// within it are taken to have the same number of users, each always with a request in flight.
 const SAME: f64 = 0.08;
 
 /// The smallest ratio between rows' rates that makes equal numbers of requests in flight

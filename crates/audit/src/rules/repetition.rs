@@ -1,4 +1,5 @@
-//! Checks that a measurement was repeated and that the repetitions agree.
+//! Checks that measurements were repeated, that the rates of repetitions do not drift, and that
+//! they are not written with far more digits than the repetitions justify.
 
 use std::sync::LazyLock;
 

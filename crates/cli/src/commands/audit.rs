@@ -53,7 +53,7 @@ const FORMS: [Named<Form>; 3] = [
     ("json", "JSON with arrays of objects", Form::Json),
     (
         "markdown",
-        "Text with tables, or the output of a load generator",
+        "Text with tables, or the output of wrk or siege",
         Form::Markdown,
     ),
 ];

@@ -27,7 +27,8 @@ Examples:
 The command reads new and changed runs into DIR/history.sqlite. You can delete this index at any
 time: everything in it comes from the run directories. `gatebench run` and `ab` do not write to
 it. A change is reported if there are at least {HISTORY_RUNS_MIN} runs under the same conditions
-(machine, load, scenario, size) and {LOOKS} consecutive analyses have found the change."
+(machine, load generator, load, scenario, size of the gateway) and {LOOKS} consecutive analyses have
+found the change."
     )
 }
 

@@ -27,8 +27,9 @@ Examples:
   zcat access.log.gz | gatebench import access-log - --over 5m --times 2
   gatebench import access-log access.log --hour 2025-10-10T14 --over 60m
 
-The folder contains a suite, scenarios and load profiles, which you can change; docs/guide/IMPORT.md
-describes them. `gatebench run --config FILE` measures a gateway's own file without importing it.";
+The resulting folder contains a suite, scenarios and load profiles, which you can change;
+docs/guide/IMPORT.md describes them. `gatebench run --config FILE` measures a gateway's own file
+without importing it.";
 
 /// Turn a gateway's configuration or recorded traffic into a folder that can be run
 #[derive(Debug, Args)]
@@ -168,8 +169,11 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// Returns the folder to write, which must not exist yet, and the default options. Without
-    /// --dir, the folder is named after the input, without extensions.
+    /// Returns the folder to write and the default options. The default folder is named after the
+    /// input, without extensions.
+    ///
+    /// # Errors
+    /// The folder exists.
     fn options(&self, file: &Path) -> Result<(PathBuf, Options), Failure> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let mut parts = name.split('.');

@@ -63,7 +63,6 @@ pub struct RemoteEnd {
 }
 
 impl RemoteEnd {
-    /// Serves, relays or holds a connection until the other end closes it or falls silent.
     pub fn run(self) -> Result<(), Failure> {
         let launcher = launcher()?;
         let served = match (self.line, self.hold) {

@@ -1,4 +1,4 @@
-//! The options for outputs, which all measuring commands share.
+//! The options for outputs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -139,8 +139,8 @@ impl Serve {
     }
 }
 
-/// Stops the server after the process that started it has ended and open pages have had time to
-/// show the report.
+/// Stops the server [`PAGES_TURN`] after standard input is closed, which happens when the process
+/// that started the server ends.
 fn end_with_standard_input(stop: Stop) -> Result<(), Failure> {
     let wait = move || {
         let mut nothing = Vec::new();
@@ -162,8 +162,8 @@ fn cannot(error: &ServeError) -> Failure {
     Failure::environment(error.to_string(), remedy)
 }
 
-/// Returns the arguments that start a server next to the run in `dir`; none if the path is not
-/// UTF-8.
+/// Returns the arguments that start a server next to the run in `dir`; none if the path has no last
+/// component or is not UTF-8.
 pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
     let name = dir.file_name()?.to_str()?;
     let folder = match dir.parent() {

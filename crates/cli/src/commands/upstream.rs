@@ -93,7 +93,6 @@ impl Tls {
     }
 }
 
-/// Returns the text that `--help` prints after the options.
 fn paths_and_examples() -> String {
     let paths = Kind::NAMES.map(|(name, kind)| {
         let paths = terminal::column(kind.paths(), terminal::WIDTH, PATHS_INDENT);

@@ -140,7 +140,7 @@ pub const ENGINES: [Named<Engine>; 4] = [
     ),
     (
         "k6",
-        "k6, for closed loads and fixed rates",
+        "k6, for closed loads, and open loads with uniform arrivals",
         Some(Generator::K6),
     ),
 ];

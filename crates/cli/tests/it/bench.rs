@@ -26,7 +26,6 @@ pub const MARK: &str = "GATEBENCH_TEST_MARK";
 pub struct Bench {
     dir: tempfile::TempDir,
     mark: String,
-    /// Held until the bench is dropped.
     _slot: Slot,
 }
 

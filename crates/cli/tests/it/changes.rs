@@ -44,7 +44,7 @@ fn a_new_route_responds_after_the_change_and_the_others_all_the_time() {
     );
 }
 
-/// The gateway ignores the signal to reload.
+/// The gateway ignores the signal that should make it reload.
 #[test]
 fn a_change_without_effect_is_detected() {
     let bench = Bench::new();

@@ -103,7 +103,7 @@ fn a_scenario_without_failing_groups_is_refused() {
     assert!(said.contains("no second group"), "{said}");
 }
 
-/// Returns the verdict on memory after five minutes at full rate.
+/// Returns the verdict on memory after five minutes under a closed load of 64 connections.
 fn five_minutes(folder: &TempDir, gateway: &str) -> Value {
     let words = format!("soak {gateway} --connections 64 --duration 5m --dir run");
     let output = gatebench(folder.path(), &words);

@@ -15,7 +15,6 @@ use crate::serving::Serving;
 
 const PATH: &str = "/json/valid";
 
-/// An upstream and the loads that are sent to it.
 pub struct Loads {
     pub bench: Bench,
     upstream: Serving,
@@ -39,7 +38,7 @@ impl Loads {
             .gatebench(&format!("load {flags} {}", self.url(PATH)))
     }
 
-    /// Runs `gatebench load FLAGS URL --json`.
+    /// Runs `gatebench load --json FLAGS URL`, and asserts the exit code.
     #[track_caller]
     fn json(&self, flags: &str, code: i32) -> Value {
         json(&self.load(&format!("--json {flags}")), code)
@@ -320,7 +319,7 @@ fn thresholds_and_checks_determine_the_exit_code() {
 #[test]
 fn a_threshold_without_measurements_is_missed() {
     let loads = Loads::new();
-    // The only request arrives during the warm-up.
+    // The only request is due during the warm-up.
     let nothing = "--rate 1 --warm-up 100ms -d 100ms";
     let found = loads.json(nothing, 4);
     assert_eq!(number(&found, "/requests"), 0);

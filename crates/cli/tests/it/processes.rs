@@ -12,8 +12,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Reports whether the process is a gateway: neither gatebench, nor a supervisor, nor an
-    /// upstream.
+    /// Reports whether the process is a gateway. Its first argument shows that it is neither a
+    /// supervisor, nor an upstream, nor the `gatebench` of a test.
     pub fn is_gateway(&self) -> bool {
         let second = self.command.get(1).map_or("", String::as_str);
         !matches!(second, "run" | "supervise" | "upstream" | "report")
@@ -37,9 +37,9 @@ impl Process {
     }
 }
 
-/// Returns every process that has `NAME=VALUE` in its environment or whose working directory is
-/// below a folder. The directory identifies processes that have overwritten their environment by
-/// renaming themselves.
+/// Returns every process that has `mark` (`NAME=VALUE`) in its environment or whose working
+/// directory is within `folder`. The directory identifies processes that have overwritten their
+/// environment by renaming themselves.
 pub fn marked(mark: &str, folder: &Path) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

@@ -13,11 +13,10 @@ pub(super) struct Keys<'s> {
     /// The tags of an externally tagged enum, exactly one of which must be present, each with the
     /// schema of its value and its description.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
-    /// Keys of `own` that must be present.
     pub(super) required: Vec<&'s str>,
-    /// The schema for the values of all other keys, if there is one.
+    /// The schema for the values of undeclared keys, if there is one.
     pub(super) other: Option<&'s Value>,
-    /// True if other keys are mistakes.
+    /// True if undeclared keys are mistakes.
     pub(super) closed: bool,
 }
 
@@ -64,8 +63,8 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// Reports whether a schema forbids other keys. A choice of tagged settings also forbids them if
-/// every branch does.
+/// Reports whether a schema forbids undeclared keys. A choice of tagged settings also forbids them
+/// if every branch does.
 fn is_closed(schema: &Value) -> bool {
     let refuses = |schema: &Value| {
         ["additionalProperties", "unevaluatedProperties"]

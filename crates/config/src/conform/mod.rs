@@ -38,7 +38,6 @@ struct Place<'s> {
     name: String,
     /// The byte range to underline if the value is empty or incomplete.
     head: Range<usize>,
-    /// The description in the schema.
     description: &'s str,
 }
 
@@ -79,7 +78,8 @@ impl<'s> Walker<'s> {
         found.unwrap_or(schema)
     }
 
-    /// The first line of a schema's description, or of the definition that it refers to.
+    /// The first line of the description of a schema or, if it has none, of the definition that it
+    /// refers to.
     fn description(&self, schema: &'s Value) -> &'s str {
         match description(schema) {
             "" => description(self.resolve(schema)),
@@ -141,7 +141,6 @@ impl<'s> Walker<'s> {
     }
 }
 
-/// The allowed words, if the schema is a set of words.
 fn words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return words.iter().map(Value::as_str).collect();

@@ -93,7 +93,7 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Checks the format of a string: its pattern, then the formats that only code can check.
+    /// Checks a string against its pattern, and a duration against its maximum.
     pub(super) fn text_form(
         &mut self,
         text: &str,

@@ -9,7 +9,6 @@ fn data(sources: serde_json::Value) -> Arc<DataSet> {
     Arc::new(DataSet::new(&sources).unwrap())
 }
 
-/// Takes the next values of the only source.
 fn take(sampler: &mut Sampler, count: usize) -> Vec<String> {
     let next = |_| {
         sampler.advance(&[0]);

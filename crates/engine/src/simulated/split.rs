@@ -16,7 +16,6 @@ use crate::load::Part;
 /// The requests of one worker, each with its send time and bytes.
 type Sent = Vec<(u64, Vec<u8>)>;
 
-/// Simulates all workers of a load generator.
 fn sent_by_all(load: &Load) -> Vec<Sent> {
     let control = Control::new(load.cores.len());
     let compiled = compile(load, &control).unwrap();
@@ -38,7 +37,6 @@ fn sent_by_all(load: &Load) -> Vec<Sent> {
     workers.map(run).collect()
 }
 
-/// Simulates several load generators with these numbers of workers.
 fn sent_by_parts(load: &Load, sizes: &[usize]) -> Vec<Sent> {
     let workers = sizes.iter().sum();
     let mut first_worker = 0;

@@ -24,7 +24,8 @@ impl<I: Io> Worker<'_, I> {
         self.seal(now);
     }
 
-    /// Waits until no response is pending and no arrival is queued, or until the drain ends.
+    /// Waits until no response is pending and no queued arrival can be sent, until the drain ends,
+    /// or until the load is stopped.
     pub(super) fn drain(mut self) -> Result<Ended, EngineError> {
         let mut limit = self.end_ns + nanos(self.compiled.load.drain);
         let mut events = Vec::new();

@@ -55,12 +55,11 @@ pub(super) struct GroupState<'a> {
     pub(super) refused: bool,
     /// The number of initial connections that are not up yet.
     pub(super) missing: u32,
-    /// The times at which to connect, one for each missing connection. In a load of connections,
-    /// the times at which places become free.
+    /// The times at which to open connections. In a load of connections, the times at which places
+    /// become free.
     pub(super) connects: VecDeque<u64>,
     /// The TLS context of this worker's connections; `None` for plain text.
     pub(super) tls: Option<ClientContext>,
-    /// The number of requests after which a connection ends.
     pub(super) requests_per_connection: Option<u64>,
     next_source: usize,
     next_port: u16,
@@ -155,8 +154,7 @@ impl<'a> GroupState<'a> {
         (0..self.wanted).map(move |number| (f64::from(number) * gap_ns) as u64)
     }
 
-    /// Begins the load. Users with think times start at different points within their first think
-    /// time.
+    /// Users with think times start at different points within their first think time.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.advance(start_ns);
         self.next_change_ns = self.change_after(0).map(|at| start_ns + at);
@@ -241,7 +239,8 @@ impl<'a> GroupState<'a> {
         self.up == 0 && self.refused && !self.handshakes
     }
 
-    /// Reports whether the group has had no connection for longer than the timeout of a request.
+    /// Reports whether the group is cut off and has had no connection for longer than the timeout
+    /// of a request.
     fn is_given_up(&self, now: u64) -> bool {
         let timeout_ns = nanos(self.settings.timeout);
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
@@ -348,7 +347,6 @@ impl<'a> GroupState<'a> {
 
 struct Limits {
     connections: u32,
-    /// The maximum number of connections at any time.
     peak: u32,
     queue: u32,
     requests: Option<u64>,

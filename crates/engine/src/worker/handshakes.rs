@@ -58,8 +58,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Handles a failed attempt to connect. The place becomes free only after a pause, so that the
-    /// worker does not connect in a tight loop.
+    /// The place becomes free only after a pause, so that the worker does not connect in a tight
+    /// loop.
     pub(super) fn handshake_failed(
         &mut self,
         group: usize,

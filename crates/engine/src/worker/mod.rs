@@ -50,7 +50,6 @@ pub(crate) struct Outlet {
     pub(crate) empty: Consumer<Box<Interval>>,
 }
 
-/// The result of a worker.
 pub(crate) struct Ended {
     pub(crate) start_ns: u64,
     pub(crate) window_ns: (u64, u64),

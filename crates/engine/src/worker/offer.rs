@@ -63,8 +63,8 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Adopts a start of the measurement that was set from outside. No request that is due after
-    /// this start has been sent: the start was in the future when it was set, and each round reads
-    /// the clock first, then this start, and only then sends the requests that are due.
+    /// this start has been sent, because the start was in the future when it was set. Each round
+    /// reads the clock, then this start, and only then sends the requests that are due.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;

@@ -252,8 +252,8 @@ impl<I: Io> Worker<'_, I> {
             return;
         }
         // Keep the due times in order: a connection that is due now comes before one that must
-        // wait. If the server closed the connection before its first request, the next attempt
-        // waits, to avoid a tight loop.
+        // wait. After a connection that carried no request, such as a failed attempt, the next
+        // attempt waits, to avoid a tight loop.
         if connection.requests == 0 {
             group.connects.push_back(now + RECONNECT_PAUSE_NS);
         } else {

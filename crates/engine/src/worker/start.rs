@@ -12,7 +12,8 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The maximum number of seconds in which none of the initial connections becomes ready.
+/// The start fails if, for this number of seconds, none of the missing initial connections becomes
+/// ready.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 

@@ -43,9 +43,9 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Returns the number of requests that may begin on a connection that is now ready: 1 or, over
-    /// HTTP/2, one for each stream that the load uses and the server allows, up to the number of
-    /// requests per connection.
+    /// Returns the number of requests that may begin on a connection that is now ready. Over
+    /// HTTP/1.1, it is 1. Over HTTP/2, it is the number of streams that the load uses and the
+    /// server allows, up to the number of requests per connection.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
             return 0;
@@ -220,8 +220,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Resumes the parked streams of a connection without requests in flight, whose responses would
-    /// otherwise resume them.
+    /// Resumes the parked streams of a connection on which no response is pending. On other
+    /// connections, the next response resumes them.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

@@ -14,7 +14,8 @@ use crate::response::Exchange;
 use super::group::GroupState;
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
-/// The number of searches for timed-out requests per shortest timeout, within the two bounds below.
+/// The number of searches for timed-out requests within the shortest timeout. The two bounds below
+/// limit the time between searches.
 const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
@@ -25,10 +26,10 @@ const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
-    /// Returns the time for which the worker did not run before it woke at `now`; 0 if that is no
-    /// stall. The next search for timed-out requests is postponed by this time, but by at most a
-    /// second. Responses that have already arrived, or that come from a server paused at the same
-    /// time, are therefore still read. Their latency includes the stall.
+    /// Returns the time since the last round, or 0 if it is too short to be a stall. After a stall,
+    /// the next search for timed-out requests waits for as long as the stall lasted, but for at
+    /// most a second. Responses that have already arrived, or that come from a server paused at the
+    /// same time, are therefore still read. Their latency includes the stall.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -188,7 +189,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Returns the number of the second that ends at the next boundary or, after the last second,
-    /// the number of the drain.
+    /// the number of the interval that contains the drain.
     fn second_under_way(&self) -> u32 {
         let whole_ns = self.end_ns - self.measure_ns;
         let number = match self.seal_at_ns {
@@ -207,7 +208,7 @@ impl<I: Io> Worker<'_, I> {
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
         let mut full = std::mem::replace(&mut self.recorder.interval, next);
-        // The queue is full only if the collector has slept for a minute.
+        // The queue is full only if the collector has not run for a minute.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;
             std::thread::yield_now();

@@ -32,8 +32,8 @@ impl Watch {
         self.is_allowed && self.left_seconds == 0
     }
 
-    /// Ends a second in which the thread waited this long for its core, and returns the CPU time
-    /// that polling took.
+    /// Ends a second in which the thread waited this long for its core, and returns the CPU time of
+    /// the polls that found nothing.
     pub(super) fn end_second(&mut self, run_queue_wait_ns: u64) -> u64 {
         if !self.is_on() {
             self.left_seconds = self.left_seconds.saturating_sub(1);

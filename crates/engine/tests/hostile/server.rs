@@ -54,7 +54,7 @@ impl Connection {
         false
     }
 
-    /// Writes all bytes. Returns false if the client is gone.
+    /// Returns false if the client is gone.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }

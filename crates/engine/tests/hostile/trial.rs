@@ -178,7 +178,7 @@ pub fn keep_body(load: &mut Load) {
     load.groups[0].requests[0].checks = vec![check];
 }
 
-/// Runs a load. The caller must hold the lock of [`alone`].
+/// The caller must hold the lock of [`alone`].
 pub fn watched(load: &Load) -> Outcome {
     let watchdog = Watchdog::start();
     let before = resident_kib("VmRSS:");

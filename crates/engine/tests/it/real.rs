@@ -166,7 +166,7 @@ fn a_response_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
         for (response, kind) in cases {
             let server = Server::start(response);
             let counts = run_quietly(&load(server.address, backend, open(200.0))).counts;
-            // A reset may overtake the bytes that state the reason.
+            // A reset may overtake the bytes that were sent before it.
             let found = counts.errors[kind as usize] + counts.errors[ErrorKind::Reset as usize];
             assert_eq!((counts.completed, found), (0, 60), "{counts:?}");
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// The load that a script defines.
+/// The maximum size and duration of a script's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The maximum number of users, at least 1.
@@ -13,7 +13,7 @@ pub struct Execution {
     pub takes: Duration,
 }
 
-/// The output of `k6 inspect` cannot be read.
+/// The output of `k6 inspect` has an unknown form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read the output of k6 inspect: {0}")]
 pub struct ScriptError(String);

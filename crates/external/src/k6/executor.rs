@@ -214,7 +214,7 @@ fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mu
 }
 
 /// Returns the stages as JavaScript. If the stages are shorter than the part, a further stage keeps
-/// the last value until its end.
+/// the last value until the end of the part.
 fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     let taken: Duration = stages.iter().map(|(_, over)| *over).sum();
     let rest = length.saturating_sub(taken);
@@ -227,7 +227,7 @@ fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     format!("[{}]", stages.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a duration in k6's format, cut off to milliseconds.
+/// Returns a duration in k6's format, truncated to milliseconds.
 pub(super) fn written(duration: Duration) -> String {
     js(&match duration.as_millis() {
         ms if ms.is_multiple_of(1000) => format!("{}s", ms / 1000),

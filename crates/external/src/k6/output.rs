@@ -122,9 +122,9 @@ fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     counted.into_iter().partition(is_class)
 }
 
-/// Returns the statistics of the response time, or none if no request was completed. In k6, a
-/// request without a response has a time of 0. A generated script declares every status as
-/// expected, so k6's metric for expected responses contains only the times of responses.
+/// Returns the statistics of the response time; empty if no request was completed. In k6, a request
+/// without a response has a time of 0. A generated script declares every status as expected, so
+/// k6's metric for expected responses contains only the times of responses.
 fn times(metrics: &BTreeMap<String, Metric>, completed: bool) -> Result<Metric, ParseError> {
     let ours = metrics.keys().any(|name| name.starts_with(COUNTED));
     let name = if ours { EXPECTED } else { "http_req_duration" };

@@ -1,5 +1,5 @@
-//! Compares the arguments and scripts for each load generator literally. `BLESS=1` rewrites the
-//! scripts.
+//! Compares the arguments and scripts for each load generator with the expected text. `BLESS=1`
+//! rewrites the expected scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

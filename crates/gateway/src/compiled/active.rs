@@ -13,7 +13,7 @@ use crate::policy::jwt;
 use crate::redis::Counts;
 
 /// The configuration as one worker sees it. A request uses the configuration that it began with
-/// until it ends, except for the limits of the worker.
+/// until it ends; only new [`super::Limits`] apply at once.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,
@@ -89,8 +89,8 @@ impl Current {
         current
     }
 
-    /// Switches to another configuration. Keeps the idle connections and the policy state that
-    /// remain valid. The turns of targets and of delays begin again.
+    /// Keeps the idle connections and the policy state that remain valid. The turns of targets and
+    /// of delays begin again.
     pub(crate) fn replace(&mut self, compiled: Arc<CompiledConfig>) -> Replaced {
         for target in &mut self.targets {
             target.keepalive = 0;
@@ -180,8 +180,8 @@ impl Current {
         self.idle[target].pop()
     }
 
-    /// Keeps an idle connection, unless the target already has `keepalive` of them; reports whether
-    /// it did.
+    /// Keeps an idle connection and returns true, unless the target already has `keepalive` of
+    /// them.
     pub(crate) fn put_idle(&mut self, target: usize, conn: ConnId) -> bool {
         let has_room = self.idle[target].len() < self.targets[target].keepalive;
         if has_room {

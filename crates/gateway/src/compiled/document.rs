@@ -20,7 +20,7 @@ impl Document {
     /// Parses YAML text. Mistakes are reported under the name `file`.
     ///
     /// # Errors
-    /// All mistakes in form and meaning, each with its place and its remedy.
+    /// All mistakes in form and meaning, each with its place.
     pub fn read(file: &str, text: &str) -> Result<Self, Diagnostics> {
         Self::judged(file, text, GatewayConfig::validate)
     }
@@ -80,9 +80,9 @@ impl GatewayConfig {
         Ok(Document::read("gateway.yaml", text)?.config)
     }
 
-    /// Returns the JSON Schema of the file. It rejects the same files as [`Document::read`], except
-    /// those whose only mistakes are ones that no schema can express, for example contradictions
-    /// between two parts, and mistakes in other files.
+    /// Returns the JSON Schema of the file. It accepts some files that [`Document::read`] rejects,
+    /// because a schema cannot express every rule, for example that a route's upstream must be
+    /// defined.
     pub fn json_schema() -> serde_json::Value {
         schema::whole()
     }

@@ -92,7 +92,6 @@ impl Metrics {
         self.count_class(worker, route, class, duration_ns);
     }
 
-    /// Counts a request whose connection or stream ended before the whole response was queued.
     pub(crate) fn count_aborted(&self, worker: usize, route: Option<usize>, duration_ns: u64) {
         self.count_class(worker, route, ABORTED, duration_ns);
     }

@@ -1,5 +1,5 @@
-//! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it.
+//! The configuration prepared for the event loop (validated, names resolved, prefixes indexed,
+//! policies compiled) and the state that each worker keeps for it.
 
 mod active;
 mod balance;
@@ -25,8 +25,8 @@ use metrics::Metrics;
 use target::CompiledTarget;
 pub(crate) use target::server_context;
 
-/// The configuration that all workers share. Only rate-limit buckets, metrics and recompiled
-/// definitions change in it.
+/// The configuration that all workers share. Rate-limit buckets, metrics and recompiled definitions
+/// have interior mutability.
 #[derive(Debug)]
 pub(crate) struct CompiledConfig {
     pub(crate) listen: Vec<SocketAddr>,
@@ -42,7 +42,8 @@ pub(crate) struct CompiledConfig {
     pub(crate) caches: Vec<JwtPolicy>,
     /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
-    /// The routes whose limits use Redis but whose requests do not wait for it.
+    /// The numbers of the routes with a rate limit that uses Redis but does not make requests wait
+    /// for it.
     pub(crate) asynchronous_limits: Vec<usize>,
     pub(crate) http2: bool,
     pub(crate) access_log: bool,
@@ -174,7 +175,7 @@ impl CompiledConfig {
     }
 
     /// Starts the thread that recompiles the definitions of `soap` policies when they expire;
-    /// returns none if no route has any.
+    /// returns none if there are no such policies.
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();
         refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {

@@ -41,7 +41,7 @@ impl CompiledTarget {
         self.address == other.address && is_same_tls
     }
 
-    /// Returns a copy for another worker that shares no mutable state with this one.
+    /// Returns a copy for one worker, which shares no mutable state with the other workers' copies.
     pub(crate) fn separate(&self) -> Self {
         let mut target = self.clone();
         if let Some(tls) = &mut target.tls {
@@ -51,7 +51,8 @@ impl CompiledTarget {
     }
 }
 
-/// Resolves each target of an upstream, or returns the mistake in it.
+/// Looks up the address of each target and prepares its TLS context. A target with a mistake yields
+/// an error.
 pub(crate) fn ready(
     upstream: &Upstream,
 ) -> impl Iterator<Item = Result<CompiledTarget, ConfigError>> {

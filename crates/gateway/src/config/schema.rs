@@ -2,8 +2,9 @@
 //! as a schema can express.
 //!
 //! A file is read with the form alone, because [`crate::config::GatewayConfig::validate`] describes
-//! mistakes of meaning better. Editors get form and meaning. A test (`tests/it/schema.rs`) checks
-//! that the schema and `validate` agree, apart from the mistakes that it lists.
+//! mistakes of meaning better. The published schema (`whole`) contains both. A test
+//! (`tests/it/schema.rs`) checks that the schema and `validate` agree, apart from the mistakes that
+//! it lists.
 
 use std::sync::LazyLock;
 
@@ -42,7 +43,7 @@ pub(crate) fn whole() -> Value {
 }
 
 /// The additional keywords of a schema, each with its place. A place is `Type`, `Type/member`, or
-/// `/member` for a member of the file.
+/// `/member` for a member of the file; `/items` may follow a member.
 type Meaning = Vec<(&'static str, Value)>;
 
 /// Adds keywords to a place; existing keywords of the same name are replaced.
@@ -58,8 +59,7 @@ fn add(schema: &mut Value, place: &str, more: Value) {
     }
 }
 
-/// Adds the maximum values of integer types, which a general validator cannot derive from the names
-/// of the types.
+/// Adds the maximum values of integers, which a general validator does not derive from `format`.
 fn bound_integers(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -209,7 +209,7 @@ fn of_limits() -> Meaning {
         ("RateLimitPolicy", counted.clone()),
         ("RateLimitPolicy/window", some_time()),
         ("RedisRateLimitPolicy", counted),
-        // Scenarios may omit `redis`, because the program that starts the gateway supplies it.
+        // `redis` is optional in the policy's type, because a scenario may omit it.
         (
             "RedisRateLimitPolicy",
             json!({"required": ["limit", "window", "redis"]}),
@@ -222,7 +222,7 @@ fn of_limits() -> Meaning {
         ("RedisRateLimitPolicy/interval", some_time()),
         ("RedisRateLimitPolicy/timeout", some_time()),
     ];
-    // Routes have known delays only in a build with faults.
+    // The schema contains `Bimodal` only in a build with faults.
     if cfg!(feature = "faults") {
         meaning.push(("Bimodal/every", at_least_1()));
     }

@@ -65,7 +65,6 @@ impl Burden {
         }
     }
 
-    /// Does the extra work of a response.
     #[inline(never)]
     pub(crate) fn bear(&mut self) {
         for turn in 0..self.handicap.spins {

@@ -33,7 +33,7 @@ impl Hold {
         self.until_ns.is_some()
     }
 
-    /// Ends the hold if it is due; reports whether it ended.
+    /// Ends the hold and returns true if it is due.
     pub(crate) fn release(&mut self, now_ns: u64) -> bool {
         let is_due = self.until_ns.is_some_and(|until_ns| until_ns <= now_ns);
         if is_due {

@@ -1,5 +1,5 @@
-//! The faults of a gateway and its workers: extra work for each response, a memory leak, errors
-//! that are sent again in response to another request, and wrong metrics. They are used to test the
+//! The faults of a gateway and its workers: extra work for each response, a memory leak, errors in
+//! response to requests that did not cause them, and wrong metrics. They are used to test the
 //! checks that must detect a gateway with such faults.
 
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::client_ref::ClientRef;
 pub struct Faults {
     pub handicap: Option<Handicap>,
     pub leak: Option<Leak>,
-    /// The share of errors (0.01 is 1 %) that the next request of the same worker gets as well.
+    /// The share of errors (0.01 is 1 %) after which the worker's next request gets an error too.
     pub stray_errors: Option<f64>,
     /// The share of responses that the metrics do not count.
     pub uncounted: Option<f64>,
@@ -64,11 +64,11 @@ pub(crate) struct Injector {
     faults: Faults,
     burden: Option<Burden>,
     responses: u64,
-    /// The number of stray errors, possibly fractional, that later requests are still to get.
+    /// The number of errors, possibly fractional, that are still to be sent to other requests.
     owed: f64,
     /// The number of responses, including fractions, that are still to be left out of the metrics.
     uncounted: f64,
-    /// The holds of connections, ordered by end time.
+    /// The holds of connections and streams, ordered by end time.
     pub(super) holds: Timers<ClientRef>,
 }
 
@@ -101,8 +101,9 @@ impl Injector {
         }
     }
 
-    /// Reports whether the request that has just arrived gets the error of another one. A stray
-    /// error causes no further stray errors, because they would never end.
+    /// Reports whether the request that has just arrived gets a stray error. Also subtracts the
+    /// share that the stray error itself is going to add, because otherwise it would cause further
+    /// stray errors.
     pub(crate) fn strays(&mut self) -> bool {
         let is_owed = self.owed >= 1.0;
         if is_owed {
@@ -137,7 +138,7 @@ impl Injector {
         self.holds.pop_due(now_ns)
     }
 
-    /// Returns the time until which the loop may sleep: shortly before the next hold ends.
+    /// Returns the time until which the event loop may sleep: shortly before the next hold ends.
     pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
         Some(self.holds.next_ns()?.saturating_sub(SPIN_NS))
     }

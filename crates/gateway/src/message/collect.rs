@@ -12,7 +12,8 @@ const KEEP_BYTES: usize = 64 * 1024;
 /// [`KEEP_BYTES`] need no allocation in the steady state.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    /// The head without a field that states the length; empty while no message is collected.
+    /// The head without the empty line and without a field that states the length; empty while no
+    /// message is collected.
     head: Vec<u8>,
     pub(crate) body: Vec<u8>,
     edited: Vec<u8>,
@@ -31,7 +32,7 @@ impl Collected {
         !self.head.is_empty()
     }
 
-    /// Adds a piece of the body; returns false if the body becomes larger than `max_bytes`.
+    /// Adds a piece of the body, or returns false if the body would become larger than `max_bytes`.
     pub(crate) fn add(&mut self, piece: &[u8], max_bytes: usize) -> bool {
         let has_room = self.body.len() + piece.len() <= max_bytes;
         if has_room {

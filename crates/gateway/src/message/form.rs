@@ -2,7 +2,7 @@
 //! themselves.
 //!
 //! A message with two Content-Types or two Content-Encodings is refused, because a policy could use
-//! one value and the upstream the other.
+//! one value and the recipient the other.
 
 use gatebench_net::http1::{Framing, Head};
 
@@ -16,7 +16,7 @@ pub(crate) enum Form {
     Other,
 }
 
-/// The form of a message's body and its coding, as stated by the head.
+/// The type and the coding of a message's body, as stated by the head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content_type: Option<&'a [u8]>,
@@ -25,7 +25,7 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Reads the head of a message. Fails if it has two Content-Types or two Content-Encodings.
+    /// Fails if the head has two Content-Types or two Content-Encodings.
     pub(crate) fn of(head: &Head<'a>) -> Result<Self, String> {
         let coding = once(head, "Content-Encoding")?;
         Ok(Self {
@@ -34,8 +34,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Reads the head of a request. Also fails if the Content-Type is not a single media type,
-    /// because other readers may use a different item of a list.
+    /// Also fails if the Content-Type is not a single media type, because other readers may use a
+    /// different item of a list.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {
@@ -145,7 +145,6 @@ mod tests {
         }
     }
 
-    /// Returns the form of the body and whether it is coded; none if the head contradicts itself.
     fn form_and_coding(fields: &str) -> Option<(Form, bool)> {
         with_head(fields, |head| {
             let body = Body::of_request(head).ok()?;

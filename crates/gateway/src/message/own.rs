@@ -16,7 +16,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Creates a refusal. `words` is the reason, without the prefix `gateway: ` and the line end.
+    /// `words` is the reason, without the prefix `gateway: ` and the line end.
     pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             status,
@@ -107,7 +107,7 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
-            // The policy that refused the request supplies the status and the text.
+            // `with_refusal` supplies the status and the text.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate was rejected, or TLS with the upstream failed\n",
@@ -210,9 +210,9 @@ fn words(status: u16) -> &'static str {
     }
 }
 
-/// The response fields that report a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and
-/// `RateLimit-Reset` (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` if the request
-/// was refused.
+/// The response fields that report a rate limit: `Retry-After` if the request was refused and, with
+/// `has_headers`, `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
+/// (draft-ietf-httpapi-ratelimit-headers-03).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateFields {
     standing: Standing,

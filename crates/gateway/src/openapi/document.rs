@@ -149,7 +149,7 @@ fn decoded(fragment: &str) -> String {
 }
 
 /// Calls a function for every schema of a document, outer schemas first. Examples, defaults and
-/// constants are skipped, even if they look like schemas.
+/// enum values are skipped, even if they look like schemas.
 fn for_each_schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| for_each_schema(item, act)),

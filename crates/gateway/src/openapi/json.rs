@@ -1,5 +1,5 @@
-//! Parses JSON and refuses duplicate members, because the upstream could use the other value (RFC
-//! 8259 4).
+//! Parses JSON and refuses duplicate members, because the next reader could use the other value
+//! (RFC 8259 4).
 
 use std::fmt;
 

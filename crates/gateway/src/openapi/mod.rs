@@ -2,11 +2,11 @@
 //!
 //! The checks of a request cover the path and its parameters, the query, header and cookie
 //! parameters, the Content-Type, and JSON, form and text bodies. The checks of a response cover the
-//! status, the headers, the Content-Type and the body. Of other bodies, only the Content-Type is
-//! checked. The document's paths are compared with the paths that the upstream gets; the prefix in
-//! `servers` is ignored. Security requirements are left to other policies. A discriminator is
-//! ignored, because `oneOf` and `anyOf` express the same constraints. References to other documents
-//! are not followed, so nothing is fetched; in schemas, they are mistakes.
+//! status, the headers, the Content-Type, and bodies of the same kinds. Of other bodies, only the
+//! Content-Type is checked. The document's paths are compared with the paths that the upstream
+//! gets; the prefix in `servers` is ignored. Security requirements are left to other policies. A
+//! discriminator is ignored, because `oneOf` and `anyOf` express the same constraints. References
+//! to other documents are not followed, so nothing is fetched; in schemas, they are mistakes.
 //!
 //! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
 //! list, or a repeated member in JSON. The next reader of the message could use the other value.

@@ -28,7 +28,6 @@ pub(crate) struct ResponseCheck {
 }
 
 impl ResponseCheck {
-    /// Reports whether the complete body is needed.
     pub(crate) fn wants_body(self) -> bool {
         self.media.is_some()
     }
@@ -136,7 +135,6 @@ impl Operation {
         Ok(Some(number))
     }
 
-    /// Reports whether the complete body of a request is needed.
     pub(crate) fn reads_body(&self, check: Check) -> bool {
         let body = self.body.as_ref().zip(check.media);
         body.is_some_and(|(body, number)| body.media.is_read(number))
@@ -194,7 +192,6 @@ impl Operation {
         Ok(check)
     }
 
-    /// Checks the body of a response against the schema that its head selected.
     pub(crate) fn judge_response_body(
         &self,
         check: ResponseCheck,

@@ -38,7 +38,8 @@ enum Style {
     Json,
 }
 
-/// The reason for refusing a parameter with two values: the upstream could use the other one.
+/// The error for a parameter with two values, which is refused because the next reader could use
+/// the other one.
 const TWICE: &str = "it appears more than once";
 
 #[derive(Debug)]
@@ -141,7 +142,8 @@ impl Parameter {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
 
-    /// Reports whether the parameter may have several values, which form one list.
+    /// Reports whether the value is written as several parts, so repeated header lines can be
+    /// joined.
     fn is_list(&self) -> bool {
         self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }

@@ -212,7 +212,6 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
 mod tests {
     use super::*;
 
-    /// Returns the number of the template that matches, and the values of its parameters.
     fn found(templates: &[&str], path: &str) -> Option<(usize, String)> {
         let mut paths = Paths::default();
         for (number, template) in templates.iter().enumerate() {

@@ -3,7 +3,7 @@
 //!
 //! These formats are checked like those of JSON Schema. `float`, `double`, `binary` and `password`
 //! reject no JSON value, because any number can be rounded to a `float` or `double`, and any string
-//! is valid as octets.
+//! is a valid `binary` or `password`.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -23,7 +23,6 @@ const BACKTRACKS_MAX: usize = 10_000;
 /// The maximum length of the description of a mistake, in characters.
 const WORDS_MAX: usize = 300;
 
-/// Compiles the schemas of a document, given the pointers to them.
 pub(super) struct Schemas {
     registry: Registry<'static>,
     draft: Draft,

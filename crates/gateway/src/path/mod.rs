@@ -31,7 +31,8 @@ pub(crate) struct Target<'a> {
     pub(crate) authority: Option<&'a str>,
     /// The path that selects the route and the operation.
     pub(crate) path: &'a str,
-    /// Path and query as forwarded. The path may be empty in the absolute form.
+    /// The path and query to forward, before a prefix is stripped. The path may be empty in the
+    /// absolute form.
     pub(crate) rest: &'a str,
 }
 
@@ -71,7 +72,8 @@ impl Router {
     }
 
     /// Splits a target and selects its route, or returns the reason why the target is refused.
-    /// `memory` holds the path if its normal form differs from the path as written.
+    /// `memory` holds the path and query if the path's normal form differs from the path as
+    /// written.
     pub(crate) fn find<'a>(
         &self,
         target: &'a str,

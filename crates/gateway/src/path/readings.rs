@@ -46,9 +46,9 @@ const STEPS: [Step; 5] = [
     Step::Trim,
 ];
 
-/// Calls a function with every reading of a path until it rejects one. Returns true if it rejected
-/// none. Also returns false if the path is too long, has too many readings, needs too many rounds
-/// of decoding, or may hide ASCII.
+/// Calls a function with every reading of a path until it rejects one. Returns false if it rejected
+/// one, or if the path is too long, has too many readings, needs too many rounds of decoding, or
+/// may hide ASCII.
 pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     if path.len() > BYTES_MAX {
         return false;

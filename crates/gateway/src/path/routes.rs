@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 /// Maps prefixes to route numbers.
 ///
-/// Paths are compared in the form that [`super`] describes. `/json` matches `/json` and `/json/x`,
-/// not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
+/// `/json` matches `/json` and `/json/x`, not `/jsonx`; `/json/` matches `/json/` and `/json/x`,
+/// not `/json`; `/` matches every path that begins with `/`.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable {
     by_prefix: HashMap<Box<[u8]>, usize>,

@@ -3,9 +3,7 @@
 use super::Words;
 use super::query::code;
 
-/// A byte that may not occur in a path.
 const NOT_IN_PATH: u8 = 1;
-/// A byte that may not occur in a query.
 const NOT_IN_QUERY: u8 = 2;
 /// A slash or a dot. Two of these in a row, such as `//` or `/.`, require a full check.
 const CUT: u8 = 4;

@@ -19,7 +19,6 @@ const WRITTEN_BYTES_MAX: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct Consumers {
-    /// The consumers by API key.
     pub(crate) keys: CredentialStore,
     /// The consumers by `name:password`.
     pub(crate) credentials: CredentialStore,
@@ -171,7 +170,7 @@ mod tests {
 
     #[test]
     fn users_with_their_passwords_are_found() {
-        // Encoded as in RFC 4648 with `printf alice:secret | base64`.
+        // Produced by `printf alice:secret | base64`.
         assert_eq!(by_basic_auth("Basic YWxpY2U6c2VjcmV0"), Some(0));
         assert_eq!(by_basic_auth("bAsIc  YWxpY2U6c2VjcmV0"), Some(0));
         assert_eq!(by_basic_auth("Basic Ym9iOnBhc3M6d29yZA=="), Some(1));

@@ -24,7 +24,8 @@ use rate::RateLimiter;
 
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
-    /// The policies that may refuse a request or respond to it, in order, except for `redis`.
+    /// The policies that check the head of a request or respond to it, in order, except for
+    /// `redis`.
     stages: Vec<Stage>,
     pub(crate) request_headers: HeaderProgram,
     pub(crate) response_headers: HeaderProgram,
@@ -42,7 +43,6 @@ pub(crate) struct Chain {
     pub(crate) redis: Option<RedisLimit>,
 }
 
-/// One policy that may refuse a request or respond to it.
 #[derive(Debug)]
 enum Stage {
     /// Contains the name of the header with the key.
@@ -58,7 +58,6 @@ enum Stage {
     Mock(usize),
 }
 
-/// A request whose head is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     /// The head as the client sent it.
@@ -155,7 +154,6 @@ impl Chain {
         Some((name, consumers.name(notes.consumer?)?.as_bytes()))
     }
 
-    /// Returns the request's operation in the OpenAPI document, if it has one.
     pub(crate) fn operation(&self, notes: &Notes) -> Option<(&Operation, Check)> {
         let check = notes.operation?;
         Some((self.openapi.as_ref()?.operation(check), check))
@@ -189,7 +187,6 @@ impl Chain {
         }
     }
 
-    /// Reports whether the bodies of some responses are replaced.
     pub(crate) fn replaces_responses(&self) -> bool {
         self.edits_responses() || self.processes_responses()
     }

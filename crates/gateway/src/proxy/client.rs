@@ -42,8 +42,8 @@ pub(crate) struct Client {
     pub(crate) exchange: Exchange,
 }
 
-/// The state of a connection or stream, kept apart from its decoder because the decoder's events
-/// borrow from it while this state changes.
+/// The state of a connection or stream, kept apart from its decoder because events borrow from the
+/// decoder while this state changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ClientRef,
@@ -53,8 +53,8 @@ pub(crate) struct Exchange {
     pub(crate) expects_continue: bool,
     /// The request's last byte has been read.
     pub(crate) is_request_done: bool,
-    /// Bytes of the request's body that were read only to be discarded, because the gateway will
-    /// respond by itself.
+    /// The number of bytes of the request's body that were read only to be discarded, because the
+    /// gateway will respond by itself.
     pub(crate) passed_over: u64,
     /// The response's head has been written.
     pub(crate) has_response: bool,
@@ -165,7 +165,7 @@ impl Client {
         exchange.wait(core.limits.client_idle_ns, core);
     }
 
-    /// Reports whether bytes from the client are still unread, here or in the kernel.
+    /// Reports whether input from the client may still be unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
         self.exchange.is_paused || self.is_owed_reading()
     }
@@ -287,8 +287,8 @@ impl Client {
         exchange.wait(LINGER_NS, core);
     }
 
-    /// Sets the deadline for the client to send or to read more bytes; clears it if the client need
-    /// do neither.
+    /// Sets the deadline for the client to send or to read more bytes; clears it if neither is
+    /// expected.
     fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         let limits = core.limits;
@@ -425,14 +425,14 @@ impl Exchange {
         }
     }
 
-    /// Reads nothing more from the upstream until [`Self::relieve`].
+    /// Stops reading from the upstream until [`Self::relieve`].
     pub(crate) fn hold_off<I: Io>(&self, core: &mut Core<I>) {
         if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.pause(&mut core.io);
         }
     }
 
-    /// Reports whether no more of the response may be read from the upstream now.
+    /// Reports whether reading the response from the upstream must pause.
     pub(crate) fn is_full(&self) -> bool {
         self.is_crowded || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
@@ -470,7 +470,6 @@ impl Exchange {
         }
     }
 
-    /// Drops a deadline that is no longer needed.
     pub(crate) fn forget_deadline<I: Io>(&mut self, core: &mut Core<I>) {
         self.deadline.clear();
         self.deadline
@@ -502,13 +501,13 @@ impl Exchange {
         self.complete(core);
     }
 
-    /// Queues an error, after which nothing can be read from this client.
+    /// Queues an error, after which nothing more is read from this client.
     pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
         self.refuse_for(core, status, None);
     }
 
-    /// Refuses a request that breaks the protocol or exceeds one of its limits; the response states
-    /// the rule or the limit.
+    /// Refuses a request that breaks the protocol or exceeds a limit of the decoder; the response
+    /// states the rule or the limit.
     fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
         let status = error.response_status();
         let why = Refusal::new(status, format!("the request is refused: {error}"));
@@ -517,7 +516,7 @@ impl Exchange {
 
     fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
         if self.has_response && self.phase != Phase::Idle {
-            // Part of a response has been sent, so an error can no longer be reported.
+            // At least a part of a response is queued, so an error can no longer be reported.
             self.phase = Phase::Closing;
             return;
         }

@@ -39,7 +39,6 @@ pub(crate) enum Edited {
 }
 
 impl Exchange {
-    /// Applies the route's policies to a complete request.
     pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -56,7 +55,6 @@ impl Exchange {
         Ok(self.process_request(None, core)?)
     }
 
-    /// Applies the route's policies to a complete response.
     pub(crate) fn edit_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {

@@ -68,7 +68,8 @@ impl<I: Io> Core<I> {
         self.now_ns = self.io.now_ns();
     }
 
-    /// Stops reading from a connection until [`Self::resume`]. A stream is read only on demand.
+    /// Stops reading from a connection until [`Self::resume`]. Does nothing for a stream, which is
+    /// read only on demand.
     pub(crate) fn pause(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.pause(client_ref.conn);
@@ -81,7 +82,7 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Announces the end of the data. A stream announces it with its last frame.
+    /// Sends FIN. Does nothing for a stream, which ends with its last frame.
     pub(crate) fn shutdown(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.shutdown(client_ref.conn);
@@ -113,7 +114,7 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Returns an unused connection to the pool: no part of its request was sent. Closes the
+    /// Puts a connection back into the pool after no part of the request was sent on it. Closes the
     /// connection if it is not established or if the pool is full.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
@@ -141,7 +142,7 @@ impl<I: Io> Core<I> {
 }
 
 impl Exchange {
-    /// Handles a head: chooses the route, applies its policies, and forwards the request.
+    /// Chooses the route and applies its policies; then forwards the request or responds to it.
     pub(crate) fn begin<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) {
         self.toward = Toward {
             is_head: head.method() == "HEAD",
@@ -198,7 +199,7 @@ impl Exchange {
         choice
     }
 
-    /// Forwards a request, unless a policy of its route refuses it.
+    /// Forwards or collects a request, unless the gateway responds by itself.
     fn pass_on<I: Io>(
         &mut self,
         route: usize,
@@ -476,7 +477,8 @@ impl Exchange {
     }
 }
 
-/// The gateway does not read and discard a longer body just to keep the connection open.
+/// The maximum size of a body, in bytes, that the gateway reads and discards to keep the connection
+/// open.
 const READ_FOR_NOTHING_BYTES: u64 = 1 << 20;
 
 fn is_long(head: &Head<'_>) -> bool {

@@ -26,7 +26,7 @@ pub(crate) struct Origin {
     pub(crate) waits: Waits,
     /// The connection is established and its handshake, if any, is complete.
     pub(crate) is_connected: bool,
-    /// The connection served an earlier request, so the target may have closed it since.
+    /// The connection was taken from the pool, so the target may have closed it in the meantime.
     pub(crate) is_reused: bool,
     /// Bytes of the response to the current request have arrived.
     pub(crate) has_responded: bool,
@@ -131,8 +131,9 @@ impl Origin {
         }
     }
 
-    /// Reports whether the target itself ended the connection. Over TLS, only its close_notify
-    /// alert proves that, because anyone on the path could cut off the connection.
+    /// Reports whether the end of the connection may mark the end of a response. Over TLS, this
+    /// requires the target's close_notify alert, because anyone on the path could cut off the
+    /// connection.
     pub(crate) fn may_end(&self) -> bool {
         let tls = self.tls.as_ref();
         tls.is_none_or(|tls| tls.session.end_of_stream().is_ok())
@@ -190,8 +191,7 @@ impl Origin {
             && exchange.is_some_and(|exchange| !exchange.is_request_done)
     }
 
-    /// Stops receiving until [`Self::resume`]. A connection that is still being opened is paused
-    /// when its first bytes arrive.
+    /// Stops receiving until [`Self::resume`]. Does nothing while the connection is being opened.
     pub(crate) fn pause<I: Io>(&mut self, io: &mut I) {
         if self.is_connected && !self.is_paused {
             self.is_paused = true;

@@ -4,7 +4,8 @@
 //! The worker's own loop serves one connection to each Redis server, which is opened when it is
 //! first needed. The first request of a window begins the window (INCRBY, then PEXPIRE with NX,
 //! which needs Redis 7), and Redis ends it. While a request waits, its upstream connection is
-//! already chosen, and its bytes are queued there, unless the request is being collected.
+//! already chosen, and its bytes are queued there, unless the request is being collected or a mock
+//! responds to it.
 
 use std::rc::Rc;
 
@@ -122,8 +123,8 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone {
-            // One request stays counted, because sending it will show whether Redis is available
-            // again.
+            // One request is still counted, because sending its count shows whether Redis is
+            // available again.
             if !counts.has_unsent() {
                 counts.count(limit, key, self.now_ns);
             }

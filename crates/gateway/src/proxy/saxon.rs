@@ -1,9 +1,9 @@
 //! Passes messages to Saxon helpers, which transform them.
 //!
 //! A message waits in its exchange while the worker serves other messages. The orders of one round
-//! are sent together; so are the responses that a helper completes within 4 ms. A worker with
-//! helpers does not preempt them, because they may use its core. Each helper thus processes many
-//! messages in a row while the core's caches stay warm.
+//! are sent together, and a helper sends results together, about every 4 ms. A worker with helpers
+//! does not preempt them, because they may use its core. Each helper thus processes many messages
+//! in a row while the core's caches stay warm.
 //!
 //! If a helper ends, the message that it was processing fails. The messages that waited for this
 //! helper are passed to another one.

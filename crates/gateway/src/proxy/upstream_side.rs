@@ -175,8 +175,8 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a target connection that failed or took too long: retries if that is safe;
-    /// otherwise, sends the client an error.
+    /// Handles a target connection that failed or took too long: retries if that is safe.
+    /// Otherwise, sends the client an error or, if its response has begun, cuts the response off.
     pub(crate) fn origin_broke(&mut self, id: ConnId, why: Choice) {
         let Some(origin) = self.discard(id) else {
             return;

@@ -1,4 +1,4 @@
-//! One worker's loop, which passes events to the two sides of each request.
+//! One worker's event loop, which passes events to the two sides of each request.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -173,7 +173,8 @@ impl Counts {
         }
     }
 
-    /// Adopts a key's total and the remaining time of its window from Redis's reply to `amount`.
+    /// Adopts a key's total and the remaining time of its window from Redis's reply to the commands
+    /// that added `amount`.
     pub(crate) fn adopt(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.sent = bucket.sent.saturating_sub(amount);
@@ -182,7 +183,7 @@ impl Counts {
         }
     }
 
-    /// Marks reported counts to be reported again, because Redis will not reply.
+    /// Marks counts to be sent again, because Redis will not confirm them.
     pub(crate) fn lost(&mut self, key: &[u8], amount: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.sent = bucket.sent.saturating_sub(amount);

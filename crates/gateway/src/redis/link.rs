@@ -58,7 +58,7 @@ pub(crate) struct Link {
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
-    /// Redis has not replied since the last failure, which has already been reported.
+    /// Redis has not replied since the last failure. Further failures are not reported.
     pub(crate) is_gone: bool,
     /// A message for the operator, not delivered yet.
     pub(crate) trouble: Option<String>,
@@ -97,7 +97,8 @@ impl Link {
         }
     }
 
-    /// Adds `amount` to the count of a key; returns false if Redis is unavailable.
+    /// Sends the commands that add `amount` to the count of a key; returns false if Redis is
+    /// unavailable.
     pub(crate) fn ask<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
@@ -146,8 +147,8 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the deadline to the earlier one of the two oldest questions, because AUTH, which may be
-    /// the oldest, has no deadline.
+    /// Sets the deadline to the earlier deadline of the two oldest questions. The oldest may be
+    /// AUTH, which has none.
     fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
         let oldest = self.asked.iter().map(|question| question.due_ns);
         match (self.conn, oldest.clone().take(2).min()) {
@@ -243,7 +244,7 @@ impl Link {
         true
     }
 
-    /// Reports a problem, unless one was reported since the link last worked.
+    /// Stores a message for the operator, unless Redis has not replied since the last failure.
     pub(crate) fn complain(&mut self, words: &str) {
         if !self.is_gone {
             let address = self.server.address;

@@ -32,7 +32,7 @@ pub(crate) struct Soap {
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) path: String,
-    /// The number of an upstream, if it is not the route's.
+    /// The number of the upstream that the target names, if any.
     pub(crate) upstream: Option<usize>,
 }
 
@@ -173,7 +173,7 @@ impl Soap {
         policy.advance_response(&response, waited)
     }
 
-    /// Returns the fault for a failure outside the chains with this status; none if the client does
+    /// Returns the fault for a failure with this status outside the chains; none if the client does
     /// not use SOAP.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
         Fault::of_status(status, passage.client, self.is_verbose)

@@ -7,8 +7,6 @@ use gatebench_xml::saxon::{Bounds, Saxon};
 
 use crate::config::ConfigError;
 
-/// The maximum number of helpers. Each worker sends its messages to one helper while that helper is
-/// available.
 const HELPERS_MAX: usize = 16;
 
 /// Returns the helpers, which exit when the last policy that uses them is dropped.

@@ -1,8 +1,8 @@
 //! The SOAP/XML policies: chains that process messages, stylesheets that transform XML responses,
 //! and the lines to the helpers that run XSLT 2.0 and 3.0.
 //!
-//! No other module uses the crate `gatebench-xml` directly. A build without the feature `soap` has
-//! `absent.rs` in its place.
+//! No other module uses the crate `gatebench-xml` directly. In a build without the feature `soap`,
+//! `absent.rs` takes the place of this module.
 
 mod chains;
 mod helpers;

@@ -48,7 +48,7 @@ impl Stylesheets {
     }
 }
 
-/// Replaces the media type, the charset, or both in a Content-Type.
+/// Replaces the media type, the charset, or both in a Content-Type, and drops other parameters.
 fn content_type(before: &str, media_type: Option<&str>, charset: Option<&str>) -> String {
     let (essence, parameters) = before.split_once(';').unwrap_or((before, ""));
     let said = parameters.split(';').find_map(|parameter| {

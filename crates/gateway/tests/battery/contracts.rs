@@ -96,7 +96,6 @@ fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     Vector::new(name, format!("{request}{AFTER}"), expect)
 }
 
-/// A vector that is a POST with these header lines and this body.
 fn post(target: &str, seen_target: &str, lines: &str, body: &[u8], fate: Fate) -> Vector {
     let length = body.len();
     let head = format!(

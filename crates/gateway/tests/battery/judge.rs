@@ -13,7 +13,6 @@ use crate::vector::{Expect, Seen, Vector, marked};
 /// because they show that the origin received something that it could not read.
 const REFUSALS: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 414, 415, 431, 501, 505];
 
-/// The verdict on the gateway's treatment of a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Rejected,
@@ -63,7 +62,7 @@ impl Tally {
         self.delayed(&other.slowest, other.longest_delay);
     }
 
-    /// Records how long the neighbor waited for a response.
+    /// Records a delay of the neighbor if it is the longest so far.
     pub fn delayed(&mut self, name: &str, delay: Duration) {
         if delay > self.longest_delay {
             self.longest_delay = delay;

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use crate::reader::{self, Request};
 
-/// A received request, or bytes that are not a request.
 #[derive(Clone, Debug)]
 pub enum Record {
     Whole(Request),

@@ -1,6 +1,5 @@
 //! A reader of requests that shares no code with the gateway, not even the library that reads
-//! heads. It accepts only what RFC 9112 allows a proxy to send, so that all readers agree on its
-//! input.
+//! heads. It accepts only messages of RFC 9112 that all readers interpret in the same way.
 
 use crate::vector::{MARK, position};
 

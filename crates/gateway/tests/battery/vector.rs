@@ -70,12 +70,10 @@ impl Seen {
         }
     }
 
-    /// The request of most vectors.
     pub fn vector(body: impl Into<Vec<u8>>) -> Self {
         Self::new("/v", body)
     }
 
-    /// The request after most vectors.
     pub fn after() -> Self {
         Self::new("/after", "")
     }

@@ -153,7 +153,8 @@ fn served(address: SocketAddr) -> Option<Client> {
     let asked = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
     // The connection may already be closed.
     let sent = client.stream.get_mut().write_all(asked);
-    // `read` would end with EINTR when the kernel ends the io_uring of an earlier gateway.
+    // Unlike `read_exact`, `read` would fail with EINTR when the kernel ends the io_uring of an
+    // earlier gateway.
     let heard = sent.and_then(|()| client.stream.read_exact(&mut [0]));
     match heard {
         Ok(()) => {
@@ -256,7 +257,8 @@ impl Windows {
     }
 
     fn begin(&mut self, stream: u32, path: &str) {
-        // POST and http from the static table; `:authority`, `:path` and `content-type` by name.
+        // POST and http are entries of the static table; the other fields take only their names
+        // from it.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         block.extend_from_slice(&[0x0F, 0x10, 16]);

@@ -1,5 +1,5 @@
-//! Tests the delays with which another test proves that added latency is measured correctly: none
-//! is shorter than configured, and each occurs on the configured side.
+//! Tests deliberate delays: none is shorter than configured, and each occurs on the configured
+//! side.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

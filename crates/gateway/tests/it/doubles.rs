@@ -435,7 +435,6 @@ const NO_TARGETS: [&str; 26] = [
     "/a%0d%0aX:y",
 ];
 
-/// Values of Host that are not hosts.
 const NO_HOSTS: [&str; 14] = [
     "a:b:c", "a,b", "x%00y", "[::1", "::1]", "[::1]x", "[a]", "a:80:80", "a:x", ":80", "a;b",
     "a@b", "a/b", "a b",

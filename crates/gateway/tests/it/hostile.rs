@@ -29,7 +29,6 @@ fn before(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     gateway_with(backend, &[origin], routes, timeouts)
 }
 
-/// Checks that a well-behaved client is served as usual.
 fn neighbor_is_well(gateway: &Server<Totals>) {
     let response = gateway.client().get("/neighbor");
     assert_eq!(
@@ -498,7 +497,7 @@ fn canceled_requests_open_few_connections_to_the_upstream() {
         });
         let gateway = before(backend, origin);
         said_to(&gateway, &[&preface[..], &flood].concat());
-        // This client's connection is accepted after those of the flood.
+        // This request reaches the origin after those of the flood.
         assert_eq!(gateway.client().get("/").status, 200);
         let opened = opened.load(Ordering::SeqCst);
         assert!((1..=140).contains(&opened), "{opened}");

@@ -152,7 +152,7 @@ fn policies_act_as_over_http1() {
 #[test]
 fn a_stalled_stream_blocks_no_other() {
     for backend in backends() {
-        // Requests with a body are never read; others get responses.
+        // The origin never reads the body of a POST, and responds to other requests.
         let origin = scripted(|_, mut peer| {
             let head = peer.head();
             if head.starts_with("POST") {

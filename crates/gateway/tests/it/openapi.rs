@@ -1,5 +1,5 @@
-//! Compares a gateway's verdicts on OpenAPI documents with those of an independent validator
-//! (openapi-core from PyPI), and checks its messages.
+//! Compares a gateway's verdicts on requests and responses with those of an independent OpenAPI
+//! validator (openapi-core from PyPI), and checks the gateway's messages.
 
 use std::io::Write;
 use std::net::SocketAddr;

@@ -320,8 +320,8 @@ fn limits_that_share_a_lost_redis_find_it_again() {
     }
 }
 
-/// If a target closes a kept connection while a request waits for its count, no part of the request
-/// has been sent.
+/// If a target closes a kept connection while a request waits for its count, the request is sent
+/// over another connection, because no part of it has been sent.
 #[test]
 fn a_body_waits_with_its_request() {
     let redis = Redis::start(None);

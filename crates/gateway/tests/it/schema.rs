@@ -61,7 +61,6 @@ const EXEMPT: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// A file with one route that has these policies.
 fn file(policies: Value) -> Value {
     json!({
         "listen": ["127.0.0.1:0"],

@@ -116,8 +116,7 @@ fn an_endlessly_dripping_stream_times_out_and_the_connection_stays_open() {
             .concat();
             let head = [0, 0, fields.len() as u8, HEADERS, 4, 0, 0, 0, 1];
             stream.write_all(&[&head[..], &fields].concat()).unwrap();
-            // The gateway first sends its settings, an acknowledgment of the client's settings, and
-            // window updates.
+            // Other frames, such as the gateway's settings, arrive before the response.
             let begun = Instant::now();
             let mut said = Vec::new();
             let piece = [0, 0, 1, 0, 0, 0, 0, 0, 1, b'x'];

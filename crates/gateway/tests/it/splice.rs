@@ -111,7 +111,7 @@ fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
             thread::spawn(move || {
                 stream.write_all(&vec![7; BYTES]).unwrap();
                 stream.shutdown(Shutdown::Write).unwrap();
-                // The end of the stream arrives once the null gateway has closed the pair.
+                // Ends when the null gateway forwards the client's FIN or closes the connection.
                 let left = stream.read_to_end(&mut Vec::new()).unwrap();
                 ended.send(left).unwrap();
             });

@@ -81,7 +81,6 @@ fn before(backend: Backend, origin: SocketAddr, timeouts: &Value) -> Server<Tota
     )
 }
 
-/// Checks that another client is served as usual.
 fn neighbor_is_well(gateway: &Server<Totals>) {
     let response = gateway.client().get("/near");
     assert_eq!(

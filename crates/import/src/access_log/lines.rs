@@ -1,11 +1,11 @@
-//! Reads the lines of a log, plain or compressed with gzip, up to a maximum length.
+//! Reads the lines of a log, plain or compressed with gzip. Longer lines are truncated to
+//! [`LINE_BYTES_MAX`].
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr;
 
-/// The maximum length of a line in bytes.
 const LINE_BYTES_MAX: usize = 256 << 10;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -13,7 +13,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// The first bytes of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads lines, and truncates each to [`LINE_BYTES_MAX`].
 pub(super) struct Lines<'r> {
     reader: Box<dyn BufRead + 'r>,
     line: Vec<u8>,

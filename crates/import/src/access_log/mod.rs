@@ -27,7 +27,6 @@ const EXAMPLES_MAX: usize = 5;
 /// The share of malformed lines at which a log is rejected.
 const MALFORMED_SHARE_MAX: f64 = 0.01;
 
-/// The number of lines between two reports of progress.
 const PROGRESS_LINES: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +108,6 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// The options select the part of the log to use.
     pub fn new(options: &Options) -> Self {
         Self {
             recorder: Recorder::new(&options.replay),
@@ -245,7 +243,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns the time, method, target, status, sizes and client of a line as text.
     fn read(format: Format, line: &str) -> String {
         let mut said = String::new();
         format

@@ -14,8 +14,8 @@ pub(super) fn end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the method and target, or `None` if the line is not an HTTP request. Servers log such
-/// lines as they receive them.
+/// Returns the method and target, or `None` if the line is not an HTTP request. Servers log an
+/// invalid request line as they received it.
 pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     let Some(space) = memchr(b' ', line) else {
         return Ok(None);

@@ -29,7 +29,6 @@ pub(crate) struct Api {
     pub(crate) consumers: Vec<Consumer>,
     /// True if clients must use TLS.
     pub(crate) has_tls: bool,
-    /// True if the gateway serves its own metrics.
     pub(crate) has_metrics: bool,
     /// Settings that are not specific to one route and have no corresponding policy.
     pub(crate) not_understood: Vec<String>,
@@ -223,7 +222,6 @@ impl Api {
     }
 }
 
-/// Returns the names of the upstreams that a policy routes requests to.
 fn further_upstreams(policy: &Policy) -> impl Iterator<Item = String> {
     let chain = match policy {
         Policy::Soap(soap) => soap.request.as_ref(),

@@ -11,7 +11,7 @@ use super::{Api, ApiRoute, token};
 /// The rate limit below which some requests of a load may be refused.
 const LIMIT_LOW: u64 = 1_000_000;
 
-/// The rate limit below which the parity cases before and after each load would exhaust the limit.
+/// The rate limit below which the parity cases before and after each load may exhaust the limit.
 const LIMIT_TINY: u64 = 50;
 
 /// The maximum size in bytes of a body that proves a size limit.
@@ -28,7 +28,8 @@ const SUM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
   </soap:Body>
 </soap:Envelope>"#;
 
-/// Returns a request that passes all policies of the route.
+/// Returns a request with the credentials that the route's policies require, and the check of its
+/// status.
 pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Request {
     let mut request = anonymous(route, upstream);
     let is_accepted = |consumer: &&Consumer| {
@@ -133,7 +134,7 @@ fn token_of(settings: &JwtPolicy) -> Option<String> {
     Some(token::hs256(secret, issuer, audience))
 }
 
-/// Returns the parity cases of the routes. If several have the same name, only the first is kept.
+/// If several cases have the same name, only the first is kept.
 pub(super) fn cases(routes: &[ApiRoute], api: &Api, upstream: UpstreamKind) -> Vec<ParityCase> {
     let mut cases = Vec::new();
     for route in routes {

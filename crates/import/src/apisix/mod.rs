@@ -17,7 +17,7 @@ use crate::options::Options;
 use plugins::Effects;
 pub(crate) use plugins::mock_status;
 
-/// Settings of a route that are read separately, or that do not affect its requests.
+/// Settings of a route that are read separately or ignored.
 const OF_ROUTE: [&str; 14] = [
     "id",
     "desc",
@@ -74,7 +74,7 @@ fn by_id(nodes: &[Node]) -> BTreeMap<String, &Node> {
     nodes.iter().filter_map(with_id).collect()
 }
 
-/// Returns an identifier as text. Identifiers may be numbers.
+/// Identifiers may be numbers.
 fn identifier(node: &Node) -> Option<String> {
     match &node.data {
         Data::Text(text) => Some(text.clone()),
@@ -153,7 +153,6 @@ fn prefix(path: &str) -> &str {
     without_slash.unwrap_or(prefix)
 }
 
-/// Adds the consumers that have a key or a password to the API.
 fn consumers(nodes: &[Node], api: &mut Api, log: &mut Log<'_>) {
     for node in nodes {
         let mut keys = Keys::of(node, "the consumer", log);

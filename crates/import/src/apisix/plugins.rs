@@ -165,7 +165,6 @@ fn strips(keys: &mut Keys<'_>, path: &str, log: &mut Log<'_>) -> bool {
     false
 }
 
-/// Returns the header edits, or `None` if there is no key `headers`.
 fn header_edits(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<HeaderEdits> {
     let mut headers = keys.keys("headers", log)?;
     let mut edits = HeaderEdits {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// The kind of a token, with its value if it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A name or a keyword.
@@ -63,7 +62,6 @@ impl Lexer<'_> {
         self.rest().chars().next()
     }
 
-    /// Consumes characters up to the first for which `is_part` is false.
     fn skip_while(&mut self, is_part: impl Fn(char) -> bool) {
         self.at = self.text.len() - self.rest().trim_start_matches(is_part).len();
     }

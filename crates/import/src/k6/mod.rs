@@ -69,7 +69,7 @@ pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError>
     })
 }
 
-/// Converts only the load of a script, even if the requests cannot be read.
+/// Converts only the load of a script, without think times, even if the requests cannot be read.
 pub(crate) fn load(text: &str, options: &Options) -> LoadProfile {
     let mut log = Log::new(&options.file, text);
     let script = script::read(text, &mut log);

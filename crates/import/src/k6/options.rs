@@ -23,7 +23,6 @@ pub(super) struct Load {
     pub(super) name: String,
     /// The time from the start of the script to the start of the load.
     pub(super) begins: Duration,
-    /// The function that the users run.
     pub(super) function: String,
     pub(super) shape: Shape,
     pub(super) length: Duration,
@@ -259,7 +258,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     checked(seconds)
 }
 
-/// The longest duration that is imported: about a year, the limit of gatebench's own loads.
+/// The longest duration that is imported: about a year.
 const SECONDS_MAX: f64 = 3.2e7;
 
 fn checked(seconds: f64) -> Option<Duration> {

@@ -1,5 +1,4 @@
-//! Finds the requests of a script: the calls to `http`, `check` and `sleep`, by the function that
-//! contains them.
+//! Finds the calls of `http`, `check` and `sleep` in a script, and the functions that contain them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,8 +18,8 @@ pub(super) const SOURCE: &str = "value";
 /// The template that inserts a value of [`SOURCE`] into a request.
 pub(super) const COMPUTED: &str = "{{ value }}";
 
-/// The functions of `http` that send requests, each with its HTTP method and the index of its
-/// `params` argument.
+/// The functions of `http` that send requests, each with its HTTP method (empty if the first
+/// argument names it) and the index of its `params` argument.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -91,10 +90,10 @@ struct Walker<'t> {
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
-    /// The request whose response each variable of the current function holds, as an index into the
-    /// requests of the script, or `None` if the request is left out.
+    /// For each variable of the current function that holds a response, the index of its request in
+    /// the script, or `None` if the request is left out.
     responses: BTreeMap<String, Option<usize>>,
-    /// The latest request, likewise.
+    /// The index of the latest request, or `None` if that request is left out.
     latest: Option<usize>,
     /// Each `check` whose end has not been reached.
     checks: Vec<OpenCheck>,
@@ -152,7 +151,6 @@ impl Walker<'_> {
         at + 1
     }
 
-    /// Forgets the response of a variable to which something is assigned.
     fn forget_response(&mut self, at: usize) {
         let name = self.word(at).to_owned();
         self.responses.remove(&name);
@@ -247,8 +245,9 @@ impl Walker<'_> {
         end
     }
 
-    /// Stores the request of the call at a token, or that it is left out. The response belongs to
-    /// the variable to which it is assigned, and to each `check` whose first argument is the call.
+    /// Stores the request of the call at a token; `None` means that the request is left out. The
+    /// response belongs to the variable to which it is assigned, and to each `check` whose first
+    /// argument is the call.
     fn add_request(&mut self, at: usize, request: Option<Request>) {
         let index = request.map(|request| {
             let function = self.function();
@@ -264,8 +263,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the variable to which the call at a token is assigned. It may have a type, as in
-    /// TypeScript.
+    /// Returns the variable to which the call at a token is assigned. The variable may have a type
+    /// annotation, as in TypeScript.
     fn assigned(&self, at: usize) -> Option<String> {
         let is = |at: usize, word: &str| self.word(at) == word;
         let call = match at.checked_sub(1)? {
@@ -409,7 +408,6 @@ impl Walker<'_> {
     }
 }
 
-/// Adds the value of a body if it is known.
 fn add_body(body: Option<&Json>, request: &mut Request, span: &Range<usize>, log: &mut Log<'_>) {
     match body {
         Some(Json::Null) => {}

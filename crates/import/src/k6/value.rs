@@ -11,21 +11,19 @@ use super::lexer::{Kind, Token, tokens_in};
 /// A placeholder for a part of a string that is known only when the script runs.
 pub(super) const HOLE: char = '\u{e000}';
 
-/// The maximum nesting depth of an expression.
 const DEPTH_MAX: usize = 64;
 
-/// The maximum memory in bytes for copies of constants. Constants may double in size when they
-/// refer to each other.
+/// The maximum memory in bytes for copies of constants. Each constant may be twice as large as the
+/// one that it refers to, as in `b = a + a`.
 const COPIES_BYTES_MAX: usize = 64 << 20;
 
 /// The memory in bytes for a value besides its text.
 const VALUE_BYTES: usize = 72;
 
-/// The maximum size in bytes of a value that `JSON.stringify` returns. Nested calls double the
+/// The maximum size in bytes of a value that `JSON.stringify` returns. Each nested call doubles the
 /// number of backslashes.
 const STRINGIFIED_BYTES_MAX: usize = 4 << 20;
 
-/// The constants of a script.
 #[derive(Default)]
 pub(super) struct Constants {
     /// The values, each with the memory for a copy in bytes.
@@ -65,7 +63,6 @@ impl Constants {
     }
 }
 
-/// Parses expressions from tokens.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) tokens: &'t [Token],
@@ -101,7 +98,7 @@ impl<'t> Reader<'t> {
         token.is_some_and(|it| it.kind == Kind::Sign) && self.peek() == sign
     }
 
-    /// Consumes a sign if it comes next.
+    /// Consumes a sign if it comes next, and reports whether it did.
     pub(super) fn take(&mut self, sign: &str) -> bool {
         let is_it = self.is_sign(sign);
         self.at += usize::from(is_it);
@@ -145,7 +142,6 @@ impl<'t> Reader<'t> {
         is_word && self.text[before.span.end..next.span.start].contains('\n')
     }
 
-    /// Skips an expression.
     fn skip(&mut self) {
         let mut depth = 0_usize;
         while self.at < self.tokens.len() {
@@ -309,7 +305,7 @@ impl<'t> Reader<'t> {
         Some(Json::Array(items))
     }
 
-    /// Parses an object. Members with unknown values are omitted.
+    /// Members with unknown values are omitted.
     fn object(&mut self) -> Option<Json> {
         let mut members = Map::new();
         while self.at < self.tokens.len() && !self.take("}") {

@@ -25,7 +25,7 @@ use routes::Reader;
 /// The prefixes of the supported format versions.
 const VERSIONS: [&str; 3] = ["1.", "2.", "3."];
 
-/// Keys of a file that do not affect requests.
+/// Keys of a file that have no effect in a scenario.
 const IGNORED: [&str; 13] = [
     "_transform",
     "_comment",

@@ -51,7 +51,6 @@ impl<'n> Plugin<'n> {
         self.node.get(kind).and_then(name_in)
     }
 
-    /// Reports whether the plug-in is bound to an entity of this kind with one of these names.
     pub(super) fn is_of(&self, kind: &str, names: &[String]) -> bool {
         let bound = self.bound(kind);
         bound.is_some_and(|bound| names.iter().any(|name| name == bound))

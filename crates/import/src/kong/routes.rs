@@ -204,7 +204,6 @@ impl RoutePath {
     }
 }
 
-/// The conditions under which a route applies.
 struct Conditions {
     paths: Vec<RoutePath>,
     method: String,

@@ -38,7 +38,6 @@ const IGNORED: [&str; 12] = [
     "ClusterIssuer",
 ];
 
-/// Kinds of routes for other protocols.
 const OTHER_ROUTES: [&str; 4] = ["GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute"];
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
@@ -98,7 +97,7 @@ impl Reader {
         }
     }
 
-    /// Clients use TLS if all listeners of at least one Gateway do.
+    /// Makes clients use TLS if all listeners of the Gateway use HTTPS.
     fn gateway(&mut self, node: &Node) {
         let listeners = node.at(&["spec", "listeners"]).map(Node::items);
         let listeners = listeners.unwrap_or_default();
@@ -184,7 +183,7 @@ impl Condition {
         }
     }
 
-    /// Parses a condition. Returns `None` if no request is known that meets it.
+    /// Parses a condition. Returns `None` if no request that meets it is known.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);

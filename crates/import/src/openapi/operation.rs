@@ -15,7 +15,6 @@ pub(super) struct Operation {
     pub(super) name: String,
     pub(super) path: String,
     pub(super) request: Request,
-    /// A body that the document does not allow.
     pub(super) wrong_body: Option<String>,
 }
 
@@ -72,8 +71,8 @@ fn status(operation: &Value) -> u16 {
     successes.min().unwrap_or(STATUS)
 }
 
-/// Adds a JSON or form body. If the body is a JSON object, returns another body, which the document
-/// does not allow.
+/// Adds a JSON or form body. If the body is a JSON object, returns an empty array, which is a body
+/// of the wrong type.
 fn add_body(
     document: &Document,
     body: &Value,
@@ -110,7 +109,6 @@ fn add_body(
     Ok(is_object.then(|| "[]".to_owned()))
 }
 
-/// Joins names and values into a query string.
 fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     let pair = |(name, value): (&str, String)| format!("{}={}", encoded(name), encoded(&value));
     pairs.map(pair).collect::<Vec<_>>().join("&")
@@ -167,7 +165,7 @@ impl Target {
     }
 }
 
-/// Formats a value for a parameter. Items are separated by commas.
+/// Formats a value for a parameter. The items of an array are separated by commas.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

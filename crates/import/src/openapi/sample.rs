@@ -1,4 +1,4 @@
-//! Generates values that match a schema.
+//! Generates sample values for schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,8 @@ const DEPTH_MAX: usize = 8;
 /// The maximum length of a string, and the maximum number of items in an array.
 const LENGTH_MAX: u64 = 10_000;
 
-/// Returns a value that matches a schema, or `None` if none can be generated.
+/// Returns a value for a schema, or `None` if none can be generated. Only common keywords are taken
+/// into account, so the value may violate others, such as `uniqueItems` or `not`.
 pub(super) fn of(document: &Document, schema: &Value) -> Option<Value> {
     value(document, schema, 0)
 }
@@ -77,8 +78,8 @@ fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<Strin
     Some(members)
 }
 
-/// Returns an object with the members that all parts and the schema itself require. If a part is
-/// not an object, returns the value of that part.
+/// Returns an object with the members that the schema itself or any of its parts requires. If the
+/// value of a part is not an object, returns that value.
 fn merged(document: &Document, schema: &Value, parts: &[Value], depth: usize) -> Option<Value> {
     let mut members = object(document, schema, depth)?;
     for part in parts {

@@ -82,8 +82,9 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether the segment is a token (see `is_token`) in which uppercase letters are followed
-/// by other characters more often than in words: at least once per four bytes.
+/// Reports whether the segment is a token (see `is_token`) in which an uppercase letter is followed
+/// by a character other than an uppercase letter at least once per four bytes. This is more often
+/// than in words.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

@@ -28,7 +28,6 @@ const SIZES: u32 = 20;
 /// The maximum size in bytes of a request or a response.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// The minimum weight of a request in a scenario.
 const WEIGHT_MIN: f64 = 0.001;
 
 /// The maximum number of routes with a parity case.

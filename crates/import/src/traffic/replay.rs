@@ -162,7 +162,8 @@ fn profile(name: &str, title: &str, shape: Shape, over: Duration) -> LoadProfile
     }
 }
 
-/// Returns the curve as stages of an open load, each with the mean rate of its part of the log.
+/// Returns the curve as stages of an open load, each with the mean rate of its part of the log,
+/// multiplied by `times`.
 fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     let most = (covered.over.as_secs_f64() / STAGE_MIN.as_secs_f64()) as usize;
     let seconds = usize::try_from(covered.length_ms / 1_000).unwrap_or(1);
@@ -190,8 +191,9 @@ fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     Shape::Open(open)
 }
 
-/// Returns a closed load with the log's average number of concurrent users (Little's law) and its
-/// mean think time, or `None` if no mean think time above zero is known.
+/// Returns a closed load with the log's mean think time and, multiplied by `times`, its average
+/// number of concurrent users (Little's law). Returns `None` if no mean think time above zero is
+/// known.
 fn users(traffic: &Recorder, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;

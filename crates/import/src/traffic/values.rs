@@ -34,7 +34,6 @@ fn source(kind: Kind, length: usize) -> Source {
     uniform(rows)
 }
 
-/// Returns a source whose values are equally likely.
 pub(super) fn uniform(values: Rows) -> Source {
     Source::List(List {
         columns: Vec::new(),

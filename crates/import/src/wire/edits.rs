@@ -22,7 +22,6 @@ pub struct Change {
 /// The prefix of the markers that stand for replacements.
 const MARK: &str = "gatebench-replacement-";
 
-/// Replacements in the text of one file.
 pub(super) struct Edits<'t> {
     file: &'t str,
     text: &'t str,

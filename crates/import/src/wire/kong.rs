@@ -17,7 +17,7 @@ const DECK: &str = "only decK accepts this";
 const LOCAL: &str = "requests are counted in memory, not in the user's Redis";
 const OUTSIDE: &str = "plug-ins may reach only gatebench's upstream";
 
-/// Keys that decK adds to a declarative configuration.
+/// Keys of a file that only decK accepts.
 const OF_DECK: [&str; 5] = ["_info", "_konnect", "_workspace", "_comment", "_ignore"];
 
 /// Settings of a service that concern TLS to the upstream.
@@ -159,7 +159,6 @@ fn plugin_addresses(config: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Reports whether a setting is the URL of a server.
 fn is_address(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let words = ["url", "endpoint", "uri"];

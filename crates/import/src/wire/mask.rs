@@ -1,4 +1,4 @@
-//! Removes secrets from lines of configurations.
+//! Masks secrets in lines of configurations.
 
 /// Words that precede a secret.
 const WORDS: [&str; 12] = [

@@ -57,9 +57,7 @@ struct Word {
 /// The language of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// nginx.conf.
     Nginx,
-    /// haproxy.cfg.
     Haproxy,
     /// Envoy's bootstrap, in YAML or JSON.
     Envoy,
@@ -70,7 +68,6 @@ pub enum Language {
 }
 
 impl Language {
-    /// Returns the language of a configuration, or `None` if the language is unknown.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
@@ -128,7 +125,6 @@ pub struct OwnConfig {
     pub text: String,
     /// The lines that differ from those of the user.
     pub changes: Vec<Change>,
-    /// Environment variables that the gateway needs.
     pub environment: BTreeMap<String, String>,
     /// True if clients must use TLS.
     pub has_tls: bool,

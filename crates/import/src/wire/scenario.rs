@@ -31,7 +31,7 @@ impl Hint {
         }
     }
 
-    /// Creates a route for a regular expression. Returns `None` if no matching path is known.
+    /// Creates a hint for a regular expression. Returns `None` if no matching path is known.
     pub(super) fn expression(host: Option<String>, expression: &str) -> Option<Self> {
         Some(Self {
             host,

@@ -1,5 +1,5 @@
-//! Compares inputs (`inputs/KIND-NAME.EXTENSION`) with the files that are generated from them
-//! (`.txt`).
+//! Compares the files that are generated from inputs (`inputs/KIND-NAME.EXTENSION`) with golden
+//! files (`.txt`).
 
 use std::fmt::Write as _;
 use std::fs;

@@ -3,12 +3,12 @@
 use super::Placement;
 use crate::topology::{Core, Topology};
 
-/// The number of cores that the load generator and the upstream each get per core of the gateway.
-/// Both usually take less CPU time per request than a gateway, so two cores each are rarely the
-/// bottleneck.
+/// The maximum number of cores that the load generator and the upstream each get per core of the
+/// gateway. Both usually take less CPU time per request than a gateway, so two cores each are
+/// rarely the bottleneck.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores that the load generator and the upstream need to have one each.
+/// The number of cores with which the load generator and the upstream have one each.
 const ENDS: usize = 2;
 
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
@@ -79,7 +79,7 @@ fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
 /// Returns `count` threads, beginning with those of the cores that have the most threads, and the
 /// cores without any of them. If there is no such core, returns the remaining threads as one core.
 fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
-    // The load generator and the upstream get the smallest core.
+    // The load generator and the upstream get the cores with the fewest threads.
     let mut pool = pool.to_vec();
     pool.sort_by_key(|core| core.cpus.len());
     let cpus: Vec<usize> = pool.iter().flat_map(|core| &core.cpus).copied().collect();
@@ -96,10 +96,10 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     (own.to_vec(), rest)
 }
 
-/// Divides cores between the load generator and the upstream, beginning with the fastest. If the
-/// number of cores is odd, the load generator gets one core more, because it must not be the
-/// bottleneck. If there is only one core, the two share it, on separate threads if the core has
-/// several.
+/// Divides cores between the load generator, which gets the faster ones, and the upstream. If the
+/// number of cores is odd, the load generator's half is larger, because it must not be the
+/// bottleneck. Each gets at most [`CORES_PER_GATEWAY_CORE`] times `count`. If there is only one
+/// core, the two share it, on separate threads if the core has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

@@ -3,7 +3,6 @@
 use super::{Placement, SHARED_CORE_REMEDY, cores, ranges};
 use crate::topology::Topology;
 
-/// Describes the cores of each component, and which of them are shared.
 pub(super) fn of(placed: &Placement, topology: &Topology) -> String {
     let sentences = [
         Some(shares(placed)),
@@ -50,7 +49,6 @@ fn shares(placed: &Placement) -> String {
     )
 }
 
-/// Notes that workers on two threads of one core are slower than workers on two cores.
 fn threads_of_gateway(placed: &Placement) -> Option<String> {
     let is_shared = |threads: &Vec<usize>| {
         let own = threads.iter().filter(|cpu| placed.gateway.contains(cpu));
@@ -62,7 +60,6 @@ fn threads_of_gateway(placed: &Placement) -> Option<String> {
     })
 }
 
-/// Lists the threads that must stay idle, because they would slow down the cores in use.
 fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     let idle: Vec<usize> = unused_threads(placed)
         .filter(|cpu| topology.numbers().contains(cpu))
@@ -77,7 +74,6 @@ fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     })
 }
 
-/// Lists the threads that only other programs may use.
 fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
     let others: Vec<usize> = unused_threads(placed)
         .filter(|cpu| !topology.numbers().contains(cpu))

@@ -157,8 +157,8 @@ fn actions(root: &Node) -> impl Iterator<Item = &Node> {
     entries.map(|entry| &entry.value)
 }
 
-/// Checks that the features that need a database exist, and that a control plane and the feature
-/// with this name are stated together.
+/// Checks that the names under `database.postgres` are known features, and that the section
+/// `control_plane` and the feature of this name occur only together.
 fn roles(root: &Node, words: &Words<'_>, problems: &mut Vec<Problem>) {
     for node in root
         .at(&["database", "postgres"])
@@ -220,14 +220,14 @@ fn stay_in<'n>(
     }
 }
 
-/// Reports whether a path stays below its starting folder.
+/// Reports whether a path consists only of names, with neither a root nor `..`.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Checks the names of features and parts, and that no feature is stated twice. Except for
-/// `access_log`, a feature that has its own section must be claimed by that section.
+/// Checks the names of features and parts, and that no feature is stated twice. A feature of
+/// [`SECTIONS`], except `access_log`, can be claimed only by its section.
 fn features(root: &Node, problems: &mut Vec<Problem>) {
     let all = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_FEATURES].concat();
     let words = Words {

@@ -29,7 +29,6 @@ fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
-/// Reports whether a field is one that no policy may change.
 fn is_fixed(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     folded == HOST || RESERVED.contains(&folded.as_str())
@@ -82,7 +81,6 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
     }
 }
 
-/// Checks the value of a header, or a string that becomes one.
 pub(super) fn field_value(node: &Node, problems: &mut Vec<Problem>) {
     let Some(text) = node.text() else { return };
     if !is_field_value(text) {

@@ -43,7 +43,6 @@ fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks the `closed` or `open` load of a phase or group.
 pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     if let Some(closed) = parent.get("closed") {
         think(closed, problems);

@@ -228,7 +228,8 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that passwords consist of printable ASCII, because gateways treat others differently.
+/// Checks that passwords are not empty and consist of printable ASCII, because gateways treat other
+/// passwords differently.
 pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
     let consumers = root.list("consumers").iter();
     for password in consumers.filter_map(|consumer| consumer.get("password")) {

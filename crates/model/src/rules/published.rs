@@ -4,7 +4,8 @@ use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// Settings of corrections, each of which is valid with only one effect.
+/// For each effect with a separate setting: the effect, the setting, and the end of the remedy if
+/// the setting is missing. No other effect may have this setting.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",
@@ -45,8 +46,6 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     corrections(root, problems);
 }
 
-/// Checks that headers have at most two lines, and that only tables with targets have columns
-/// without a header.
 fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
     let columns = parent.list("groups").iter().map(|it| it.list("columns"));
     for column in columns.flatten() {
@@ -63,7 +62,8 @@ fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that rows of scenarios name a scenario, and that bases are rows.
+/// Checks that a table of scenarios has rows, that each row names a scenario, and that bases are
+/// rows.
 fn rows(table: &Node, problems: &mut Vec<Problem>) {
     let rows = table.list("rows");
     if rows.is_empty() {
@@ -100,7 +100,6 @@ fn is_row<'n>(
     }
 }
 
-/// Checks that the keys under `published_of` are numbers of CPUs.
 fn cpus(table: &Node, problems: &mut Vec<Problem>) {
     let published = table.list("rows").iter();
     let sizes = published.filter_map(|row| row.get("published_of"));
@@ -149,7 +148,6 @@ fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that paired rows are rows of a table.
 fn pairs(root: &Node, correction: &Node, problems: &mut Vec<Problem>) {
     let named = correction.list("pairs").iter();
     let named = named.flat_map(|pair| [pair.get("row"), pair.get("other")]);

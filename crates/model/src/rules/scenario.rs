@@ -103,7 +103,6 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports upstreams without a route.
 fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
     let routes = root.list("routes").len();
     if let Some(node) = root.get("upstreams")
@@ -215,8 +214,8 @@ fn request(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports a request with both `body` and `body_file`. A body read from a file has the position of
-/// its path.
+/// Reports a request with both `body` and `body_file`. A body that was read from `body_file` has
+/// the position of its path, and is not reported.
 fn one_body(request: &Node, problems: &mut Vec<Problem>) {
     if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
         && body.span != file.value.span
@@ -253,21 +252,21 @@ fn splits(prefix: &str, path: &str) -> bool {
     prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
 }
 
-/// Reports whether a case proves that a request does not reach the upstream.
 fn is_refused(case: &Node) -> bool {
     case.get("reaches_upstream").and_then(Node::flag) == Some(false)
 }
 
 /// Reports a path that continues a route's prefix within a segment, such as `/jsonx` for `/json`,
 /// because gateways differ in whether the route matches. Gateway folders must ensure that it does
-/// not match. A parity case may prove this, but no other request may depend on it.
+/// not match. A parity case with `reaches_upstream: false` may prove this, but no other request may
+/// depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let Some(node) = request.get("path") else {
         return;
     };
     let Some(path) = node.text() else { return };
     let mut prefixes = prefixes(root);
-    // The longest prefix wins, so there is no ambiguity if a longer prefix contains the path.
+    // The longest prefix wins, so there is no ambiguity if a longer prefix matches the path.
     let holding = prefixes.clone().filter(|prefix| path_matches(prefix, path));
     let longest = holding.map(str::len).max().unwrap_or(0);
     let in_doubt = |prefix: &&str| splits(prefix, path) && prefix.len() > longest;
@@ -284,7 +283,7 @@ fn prefixes(root: &Node) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// Returns the route of a request, which is the one with the longest prefix. Returns `Err` if a
-/// mistake in the routes or in the path makes it ambiguous.
+/// mistake in the routes or in the path makes the route uncertain.
 fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
     let path = request.text_of("path").ok_or(())?;
     let mut best: Option<(&str, &Node)> = None;

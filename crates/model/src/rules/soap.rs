@@ -2,7 +2,7 @@
 
 use gatebench_config::{Entry, Node, Problem};
 
-/// Settings that are meaningful in one direction only.
+/// The settings that are valid in one direction only, with that direction.
 const ONLY: [(&str, &str); 4] = [
     ("soap_action", "request"),
     ("route_xpath_targets", "request"),

@@ -10,7 +10,6 @@ use crate::data::Rows;
 use crate::repeat::INDEX;
 use crate::template::{LITERAL, Reference, Template};
 
-/// The known columns and rows of a source.
 struct Known<'n> {
     columns: Vec<&'n str>,
     rows: Option<Rows>,

@@ -17,8 +17,8 @@ pub struct AbTest {
     pub again: String,
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// The maximum number of deciding blocks. They end as soon as the test is decided. The error
-    /// rate of the verdict is valid for this number of interim analyses.
+    /// The maximum number of deciding blocks. No further deciding block is measured once the test
+    /// is decided. The error rate of the verdict is valid for this number of interim analyses.
     pub blocks_max: u32,
     /// True if blocks up to `blocks_max` have only the deciding phases, and later blocks only the
     /// others.

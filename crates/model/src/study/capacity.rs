@@ -29,7 +29,7 @@ const SATURATION_PART: u32 = 2;
 /// twelve near the result, each with a warm-up of a quarter of its length.
 const EXPECTED_STEPS: u32 = 20;
 
-/// The settings of the search.
+/// The settings of a capacity search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
     /// The objective that the gateway must meet at a rate.
@@ -67,8 +67,8 @@ impl Capacity {
         }
     }
 
-    /// A step at a rate. It is long enough to report the objective's highest percentile, but at
-    /// most [`LONGEST_FACTOR`] times as long as usual.
+    /// A step at a rate. If the objective's highest percentile needs more requests than are sent in
+    /// the normal length, the step is longer, up to [`LONGEST_FACTOR`] times.
     pub fn step(&self, name: String, rate_per_second: f64) -> Phase {
         let longest = HumanDuration(self.step.0 * LONGEST_FACTOR);
         let enough =

@@ -1,8 +1,8 @@
 //! The studies that a run can have, and their settings. Settings with methods are in separate
 //! modules.
 //!
-//! Other crates use the methods of [`Study`]. The exception is `gatebench_studies`, which matches
-//! on the kind and has a module for each study, with everything that follows from the settings.
+//! Other crates use the methods of [`Study`] instead of matching on the kind, except for
+//! `gatebench_studies`, which has a module for each study.
 
 pub mod ab;
 pub mod capacity;
@@ -36,7 +36,7 @@ pub enum Study {
     /// A search for the highest rate at which a gateway meets an objective. Each trial of a gateway
     /// is a repeat.
     Capacity(Capacity),
-    /// A long load on a single process.
+    /// A long load on one gateway, in one or more segments.
     Soak(Soak),
     /// A profile of CPU time.
     Profile(Flame),
@@ -213,8 +213,8 @@ impl Study {
         matches!(self, Self::Soak(_))
     }
 
-    /// Reports whether the result requires several blocks. A soak has one process and its own
-    /// verdict, and a search has its own interval.
+    /// Reports whether the result requires several blocks. A soak has its own verdict, and a
+    /// capacity search its own interval.
     pub fn needs_blocks(&self) -> bool {
         !matches!(self, Self::Soak(_) | Self::Capacity(_))
     }
@@ -231,7 +231,6 @@ pub enum SuiteStudy {
 }
 
 impl SuiteStudy {
-    /// Returns the study for a run of this length.
     pub fn of_length(&self, length: Length) -> Study {
         match self {
             Self::At(percents) => Study::Measure(Some(Shares::new(percents.clone(), length))),

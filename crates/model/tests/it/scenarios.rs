@@ -23,10 +23,10 @@ fn paths() -> Vec<PathBuf> {
     paths
 }
 
-/// The first key of each kind of file.
+/// The key that identifies each kind of file.
 const KEYS: [&str; 5] = ["scenario", "profile", "suite", "specification", "published"];
 
-/// Every document in files that begin with `key`, also checked by an independent validator.
+/// Every document in the files that `key` identifies, also checked by an independent validator.
 fn all<T: Document + serde::Serialize>(key: &str) -> Vec<(PathBuf, T)> {
     let validator = jsonschema::validator_for(&T::schema()).unwrap();
     let begins = |path: &PathBuf| {

@@ -1,6 +1,6 @@
 //! Measures the lowest cost of a request, with a client that does not parse or check responses, but
-//! only counts their bytes. The benchmarks run it as well as the engine; the difference is the cost
-//! of correct measurement.
+//! only counts their bytes. The benchmarks run both this client and the engine. The difference is
+//! the cost of correct measurement.
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched

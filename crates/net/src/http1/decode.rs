@@ -7,12 +7,10 @@ use super::parse::{self, FieldSpan, HeadFacts};
 use super::scan::HeadScan;
 use super::{Limits, ProtocolError};
 
-/// The kind of message that a decoder reads.
+/// The messages that a decoder reads: a server reads requests, and a client reads responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A server reads requests.
     Request,
-    /// A client reads responses.
     Response,
 }
 
@@ -376,7 +374,6 @@ impl Decoder {
     }
 }
 
-/// Removes at most `count` bytes from the front of `input`.
 #[inline]
 pub(crate) fn take_up_to<'i>(count: u64, input: &mut &'i [u8]) -> &'i [u8] {
     let count = usize::try_from(count).map_or(input.len(), |count| count.min(input.len()));

@@ -24,7 +24,6 @@ pub enum ProtocolError {
     /// 101: the peer switched to a protocol that was not requested (RFC 9110 15.2.2).
     #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
-    /// In a head, a line that ends with LF alone.
     #[error("a line of the head ends with LF instead of CRLF")]
     BareLineFeed,
     /// In a head, outside the field values, a CR that is not followed by LF (RFC 9112 2.2), or more

@@ -3,10 +3,11 @@
 /// Limits of one decoder, which buffers at most `head_bytes` of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of a head in bytes, from the start line through the empty line. Default 64 KiB; always
-    /// less than 4 GiB.
+    /// Size of a head in bytes, from the start line through the empty line. Default 64 KiB; values
+    /// of 4 GiB or more are lowered to 4 GiB − 1.
     pub head_bytes: usize,
-    /// Number of field lines in a head. Default 128; at most [`Limits::FIELDS_MAX`].
+    /// Number of field lines in a head. Default 128; values above [`Limits::FIELDS_MAX`] are
+    /// lowered to it.
     pub fields: usize,
     /// Size of a body in bytes after decoding. Unlimited by default.
     pub body_bytes: u64,

@@ -7,7 +7,6 @@ use httparse::{Header, ParserConfig, Request, Response, Status};
 use super::framing::{FieldFacts, Framing};
 use super::{Limits, ProtocolError};
 
-/// The position of one field in its head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldSpan {
     name_start: u32,

@@ -8,7 +8,7 @@ const CHUNK_BYTES: usize = 16 * 1024;
 
 /// Reads one response from a blocking stream. If the stream has a timeout, it applies to each read.
 ///
-/// It holds the head and the piece of the body that the last read returned. Its [`Read`]
+/// The reader holds the head and the piece of the body that the last read returned. Its [`Read`]
 /// implementation returns the body without its framing, and reports a truncated body as
 /// [`io::ErrorKind::UnexpectedEof`].
 ///

@@ -56,7 +56,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Checks that the stream can accept the frame.
+    /// Checks that the stream can accept the frame, and counts the frame's bytes.
     #[inline]
     fn admit_data(&mut self, id: StreamId, data: &IncomingData) -> Result<(), StreamError> {
         let Some(stream) = self.streams.get(id) else {

@@ -30,11 +30,11 @@
 //! assert_eq!(client.open_count(), Limits::default().streams as usize);
 //! ```
 //!
-//! [`Client`] and [`Server`] are two views of one connection. Header blocks are encoded once
-//! ([`Block`]), without the dynamic table, and copied for each stream. Frames are read in place;
-//! only frames split across inputs, except DATA, are collected first. In steady state a connection
-//! allocates nothing. However the bytes are split, the events and the error are the same, except
-//! for the places where bodies are split.
+//! [`Client`] and [`Server`] are the two ends of a connection, built on the same state machine.
+//! Header blocks are encoded once ([`Block`]), without the dynamic table, and copied for each
+//! stream. Frames are read in place; only frames split across inputs, except DATA, are collected
+//! first. In steady state a connection allocates nothing. However the bytes are split, the events
+//! and the error are the same, except for the places where bodies are split.
 //!
 //! Bodies are passed on as they arrive, so a window is increased as soon as half of it is used. A
 //! caller that wants to slow a peer down stops receiving or, on a server, pauses one stream

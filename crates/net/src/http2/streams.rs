@@ -173,7 +173,6 @@ impl Streams {
         (stream.number == id.number).then_some(stream)
     }
 
-    /// The stream in a slot, if one is open there.
     pub(super) fn in_slot(&self, slot: u32) -> Option<StreamId> {
         let number = self.slots.get(slot as usize)?.number;
         (number != 0).then_some(StreamId { number, slot })

@@ -8,8 +8,8 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use super::Version;
 
-/// The reason that a context cannot be made. The cause is always the user's input, except for
-/// [`SettingsError::NoSystemRoots`], which is caused by the machine.
+/// The reason that a context cannot be made. The machine causes [`SettingsError::NoSystemRoots`];
+/// the user's settings cause all others.
 #[derive(Debug, thiserror::Error)]
 #[error("{}; {}", self.what_and_place(), self.remedy())]
 pub enum SettingsError {
@@ -24,7 +24,7 @@ pub enum SettingsError {
         reason: String,
         remedy: &'static str,
     },
-    /// The machine has no usable CA certificates.
+    /// The machine has no usable CA certificates, for this reason.
     NoSystemRoots(String),
     /// The server name is neither a DNS name nor an IP address.
     ServerName(String),
@@ -62,17 +62,13 @@ pub enum SessionError {
 /// The kind of mistake in a certificate, which determines the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateFault {
-    /// The peer sent no certificate.
     Missing,
-    /// No trusted CA has signed it.
+    /// No trusted CA has signed the certificate.
     UnknownIssuer,
-    /// It is for another name.
     OtherName,
-    /// It is no longer valid.
     Expired,
-    /// It is not valid yet.
     NotYetValid,
-    /// It is a CA certificate.
+    /// The peer presented a CA certificate.
     OfAuthority,
     Other,
 }

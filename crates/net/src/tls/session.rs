@@ -34,8 +34,6 @@ impl Session {
         Ok(session)
     }
 
-    /// A server's side.
-    ///
     /// # Errors
     /// rustls refuses the settings of the context.
     pub fn server(context: &ServerContext) -> Result<Self, SettingsError> {
@@ -150,7 +148,6 @@ impl Session {
         }
     }
 
-    /// Reports whether the handshake is incomplete.
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }

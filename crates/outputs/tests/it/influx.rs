@@ -1,4 +1,4 @@
-//! Tests the line protocol, which is parsed as InfluxDB parses it.
+//! Tests InfluxDB's line protocol.
 
 use gatebench_outputs::{Class, Fact};
 use gatebench_outputs::{Distribution, Duration, Encoder, Format, Second, Trend};

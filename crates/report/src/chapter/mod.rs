@@ -1,6 +1,6 @@
-//! The document model. A study builds a [`Chapter`] from blocks without knowing the output format,
-//! and a renderer writes blocks without knowing the study. A block appears in every form that can
-//! show it, unless it is restricted to some forms.
+//! The document model. A study builds a [`Chapter`] from blocks, and a renderer writes blocks
+//! without knowing the study. A block appears in every form that can show it, unless it is
+//! restricted to some forms.
 
 mod parts;
 mod text;
@@ -43,7 +43,6 @@ pub const PANELS: &str = "panels wide purposes";
 
 /// A report that can be written in every form.
 pub trait Report {
-    /// Returns the document for one form.
     fn document(&self, form: Forms) -> Document;
 }
 
@@ -53,7 +52,6 @@ pub struct Document {
     /// The text that follows the program's name in the page header and in the name of the JUnit
     /// test suites.
     pub brand: String,
-    /// The title of the page.
     pub title: String,
     /// A warning next to the title.
     pub chip: Option<&'static str>,

@@ -63,7 +63,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// Creates an observation that applies everywhere.
     pub fn everywhere(message: String) -> Self {
         Self {
             class: String::new(),
@@ -95,7 +94,6 @@ pub struct Code {
 /// The results of a JUnit test suite.
 #[derive(Serialize)]
 pub struct Cases {
-    /// The name of the JUnit test suite.
     pub suite: String,
     pub cases: Vec<Case>,
 }
@@ -153,7 +151,6 @@ pub struct Matrix {
 /// The header of a row.
 #[derive(Serialize)]
 pub struct MatrixRow {
-    /// The CSS class of the header.
     pub class: &'static str,
     pub name: String,
     /// The symbol before the name.

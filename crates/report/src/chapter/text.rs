@@ -60,8 +60,8 @@ pub struct Line {
     /// True if the verdict is based on the line.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells that a terminal shows instead of the headers and the other cells. If they are
-    /// empty in all lines, the terminal shows the headers and the other cells.
+    /// The cells that a terminal shows. If any line of the table has some, the terminal shows
+    /// neither the headers nor `cells`.
     #[serde(skip)]
     pub brief: Vec<Text>,
     /// Cells that a terminal shows on separate lines after the `brief` cells.

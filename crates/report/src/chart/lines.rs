@@ -25,7 +25,7 @@ pub struct Lines<'a> {
     pub bands: Vec<(f64, f64)>,
     /// The vertical lines that cross all panels, each with its CSS class and position.
     pub rules: Vec<(&'static str, f64)>,
-    /// From top to bottom.
+    /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Returns the chart as an SVG element, or an empty text if there are no panels.
+    /// Returns the chart as an SVG element, or an empty string if there are no panels.
     pub fn draw(&self) -> String {
         let areas = self.areas();
         let Some(bottom) = areas.last().map(|it| it.bottom) else {

@@ -22,14 +22,14 @@ pub const NARROW: f64 = 350.0;
 const GLYPH: f64 = 6.2;
 /// The pixels between a label and the chart.
 const GAP: f64 = 8.0;
-/// The vertical distance between labels.
+/// The minimum vertical distance between labels, in pixels.
 const LABEL_GAP: f64 = 13.0;
-/// The height of the labels below an axis.
+/// The height of the labels below an axis, in pixels.
 const BELOW: f64 = 24.0;
 const ROW: f64 = 24.0;
-/// The height of the bar in a row.
+/// The height of the bar in a row, in pixels.
 const BAR: f64 = 12.0;
-/// The maximum number of characters in a row name.
+/// The maximum width of a row's name, in columns of text.
 const NAME_COLUMNS: usize = 30;
 
 /// A chart's id, which is unique on the page, and its text for screen readers.
@@ -40,7 +40,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// `id` must be unique on the page, and `description` contains the figures as sentences.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -126,7 +125,7 @@ fn room<'a>(labels: impl IntoIterator<Item = &'a str>) -> f64 {
     GLYPH * columns.unwrap_or(0) as f64
 }
 
-/// Shortens a name to at most this many characters.
+/// Shortens a name to at most this many columns of text.
 fn label(name: &str, columns: usize) -> String {
     text::truncate(&text::clean(name), columns)
 }

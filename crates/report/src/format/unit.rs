@@ -12,7 +12,6 @@ use super::{counted, ends, grouped, round_to_three, three_figures};
 pub enum Unit {
     /// Nanoseconds of wall time.
     Nanoseconds,
-    /// Nanoseconds of CPU time per request.
     CpuNanosecondsPerRequest,
     RequestsPerSecond,
     Bytes,
@@ -56,7 +55,7 @@ const BIT_RATES: &[UnitScale] = &[
     step(1e6, "Mbit/s"),
     step(1e9, "Gbit/s"),
 ];
-// A single scale makes the rows of a table easy to compare.
+// A single scale makes the figures of all tables and sentences easy to compare.
 const CPU_TIMES: &[UnitScale] = &[scale(1e3, 0.0, "", "µs")];
 const RATES: &[UnitScale] = &[
     scale(1.0, 0.0, "", "/s"),
@@ -122,7 +121,7 @@ impl UnitScale {
         *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
     }
 
-    /// Returns the scale in which the longest of the formatted values is shortest. The letter is
+    /// Returns the scale that minimizes the length of the longest formatted value. The letter is
     /// part of the unit, as in `k/s`. If possible, every nonzero value is at least 0.1 in this
     /// scale.
     pub fn shortest(values: &[f64], unit: Unit) -> Self {

@@ -22,7 +22,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the content of a report's page.
     pub fn of<R: Report + ?Sized>(report: &R) -> Self {
         let document = report.document(PAGE);
         let of_chapters = document.chapters.iter().flat_map(|it| it.methods);

@@ -148,8 +148,8 @@ impl Sheet {
         }
     }
 
-    /// Writes colored text in columns of the same width. If the columns do not fit, but would fit
-    /// as lines, and there are fewer lines than columns, each column becomes a line.
+    /// Writes colored text in columns of the same width. A table that is too wide and has fewer
+    /// lines than columns is transposed if it fits then.
     fn marks(&mut self, table: &Lines) {
         let heads = table.heads[1..].iter().map(|it| it.words.clone());
         let heads = std::iter::once(String::new()).chain(heads);

@@ -13,7 +13,7 @@ const NAME_COLUMNS_MIN: usize = 9;
 const GAP: usize = 2;
 const GROUP_GAP: usize = 3;
 
-/// A column with its position in the table and its width in characters.
+/// A column with its position in the table and its width on a terminal.
 #[derive(Clone, Copy)]
 struct Slot<'a> {
     group: usize,

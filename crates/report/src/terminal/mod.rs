@@ -19,7 +19,7 @@ const COLUMNS_MIN: usize = 60;
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
     pub color: bool,
-    /// The width of the terminal in columns. Lines are at least 60 and at most 100 columns wide.
+    /// The width of the terminal in columns. The report uses the nearest width from 60 to 100.
     pub columns: usize,
     /// True to print only the first screen, if the report has one.
     pub brief: bool,

@@ -21,14 +21,14 @@ const NAME: &str = "concurrent requests get the right responses";
 const TAG: u16 = 2;
 const CONNECTIONS: u32 = 32;
 const REQUESTS: u64 = 640;
-/// The size in bytes of the largest body in the burst, which tests concurrency, not bandwidth.
+/// The maximum size of a body in bytes. The burst tests concurrency, not bandwidth.
 const BYTES_MAX: u64 = 64 << 10;
 /// The time limit for sending. A fast gateway needs a tenth of a second.
 const BURST: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends the cases of a scenario in turn, on concurrent connections that stay open. Returns `None`
-/// if the scenario has no case that can be repeated.
+/// Sends the repeatable cases of a scenario in turn, on concurrent connections that stay open.
+/// Returns `None` if there are none.
 pub(super) fn burst(
     scenario: &Scenario,
     running: &Running,
@@ -95,7 +95,8 @@ fn repeatable(scenario: &Scenario) -> Vec<Request> {
     cases.map(|case| case.request.clone()).collect()
 }
 
-/// Reports whether neither the request nor its response takes long to transfer.
+/// Reports whether neither the request's body nor a body size that a check requires exceeds
+/// [`BYTES_MAX`].
 fn is_small(request: &Request) -> bool {
     let body = request.body.as_ref().map_or(0, |body| body.bytes().len()) as u64;
     let mut checks = request.checks.iter();

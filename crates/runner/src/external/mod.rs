@@ -63,11 +63,11 @@ impl PreparedGenerator {
         translate(self.generator, &job)
     }
 
-    /// Returns warnings about the differences between the plan and the loads of this load
-    /// generator.
+    /// Returns warnings about the parts of the plan that the load generator cannot express or
+    /// measure.
     ///
     /// # Errors
-    /// The plan has properties that the load generator does not support; all are listed.
+    /// The plan has properties that the load generator does not support.
     fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
         if let Some((message, remedy)) = self.refusal(plan) {
             return Err(RunnerError::words(message, remedy));
@@ -151,7 +151,8 @@ pub(crate) fn threads(plan: &Plan) -> usize {
     asked.map_or(cores, |threads| threads as usize)
 }
 
-/// The activities during a load that need the built-in load generator.
+/// Describes the activities of the plan that do not take place, because they need the built-in load
+/// generator.
 fn unsupported_activities(plan: &Plan) -> Vec<String> {
     let scenarios = || plan.scenarios.iter();
     let mut fetches = scenarios().filter_map(|it| it.metrics.as_ref()?.scrape_every);
@@ -176,7 +177,6 @@ fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
     })
 }
 
-/// Adds the items that are not in the list yet.
 fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
     for item in new {
         if !known.contains(&item) {

@@ -146,7 +146,7 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     Ok(true)
 }
 
-/// Returns the output of `k6 inspect`. This compiles the script.
+/// Returns the output of `k6 inspect`, which compiles the script.
 fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String, RunnerError> {
     let environment = format!("GATEBENCH_URL={NOWHERE}");
     let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();

@@ -1,4 +1,4 @@
-//! Delivers a body, by a blocking HTTP request or to a file.
+//! Delivers a body with a blocking HTTP request, or writes it to a file.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 const READ_SLICE: Duration = Duration::from_millis(50);
 /// The maximum number of bytes of a response that are kept for the error message.
 const WORDS_BYTES: usize = 200;
-/// The maximum pause that a server may request.
+/// The limit on the pause that a server requests with `Retry-After`.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
 pub(super) struct Client {

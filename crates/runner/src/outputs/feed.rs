@@ -100,7 +100,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// The outputs of a trial. Dropping this value ends the series of its gauges.
+/// Dropping this value ends the series of the trial's gauges.
 pub(crate) struct TrialFeed<'a> {
     outputs: &'a Outputs,
     trial: Trial,
@@ -145,7 +145,6 @@ pub struct LoadFeed<'a> {
     load: Arc<Load>,
 }
 
-/// The time span of a measurement.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     /// The start of the measurement: on `CLOCK_MONOTONIC` during a run, and since 1970 in a replay.
@@ -154,7 +153,7 @@ pub(crate) struct Window {
 }
 
 impl<'a> LoadFeed<'a> {
-    /// The outputs for a load outside a trial.
+    /// Creates the feed of a load outside a trial.
     pub fn alone(outputs: &'a Outputs, target: &str, groups: &[Group]) -> Self {
         let trial = Trial {
             number: 1,
@@ -198,7 +197,6 @@ impl<'a> LoadFeed<'a> {
         self.fact(window, second, What::Usage(usage));
     }
 
-    /// Adds the current values of the gateway's own metrics.
     pub(crate) fn own(&self, requests: Option<u64>, pools: &BTreeMap<String, u64>) {
         let pools = pools.clone();
         self.now(What::Own(Own { requests, pools }));
@@ -252,7 +250,7 @@ pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     ((window.begin_ns + from_ns).min(to_ns), to_ns)
 }
 
-/// The requests of a second by outcome, without the phase, which is unknown here.
+/// Counts the requests of a second by outcome. `phase` remains empty.
 pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     let counts = &interval.counts;
     let errors = ErrorKind::ALL.into_iter().zip(counts.errors);
@@ -274,7 +272,7 @@ pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     }
 }
 
-/// A second without its times and CPU time.
+/// Leaves the times and the CPU time of the second empty.
 pub(super) fn second_of(row: &RequestsRow) -> Second {
     Second {
         number: row.second,

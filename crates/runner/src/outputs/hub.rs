@@ -39,8 +39,8 @@ pub struct Settings {
 pub struct Outputs {
     pub(super) run: String,
     pub(super) tags: BTreeMap<String, String>,
-    /// The same instant on the wall clock and on `CLOCK_MONOTONIC`. The wall clock is read only
-    /// once, so that facts stay in order if it is set back later.
+    /// The same instant on the wall clock and on `CLOCK_MONOTONIC`, in nanoseconds. The wall clock
+    /// is read only once, so that facts stay in order if it is set back later.
     wall: (u64, u64),
     loads: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -182,7 +182,6 @@ impl Outputs {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a fact. The lock is held only briefly.
     pub(super) fn take(&self, fact: Fact) {
         self.inbox().facts.push(fact);
     }

@@ -1,9 +1,9 @@
 //! Sends a run, second by second, to metrics servers and files. No measurement waits for them.
 //!
-//! A [`Target`] is a command-line argument combined with secrets from the environment. Trials pass
+//! A [`Target`] is a command-line argument combined with settings from the environment. Trials pass
 //! facts to [`Outputs`], which encodes them once a second and queues them for one sender per
 //! target. `feed` turns the records of a load into facts, and `replay` does the same for a run on
-//! disk. The load generator's workers are not involved, and a server that fails during the run only
+//! disk. The load generator's workers are not involved, and a target that fails during the run only
 //! causes a warning.
 
 mod client;

@@ -38,7 +38,7 @@ struct State {
     sending_ns: u64,
     failures_in_a_row: u32,
     probe: Option<Result<(), Refusal>>,
-    /// The first failure that has not been reported yet.
+    /// The first failure, until it is reported.
     failure: Option<Refusal>,
     has_failed: bool,
     /// The time at which sending ends; `None` until the queue is closed.
@@ -46,7 +46,7 @@ struct State {
     is_over: bool,
 }
 
-/// An encoded second.
+/// The encoded facts of about one second.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     made: Instant,
@@ -147,7 +147,6 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for the result of the probe; `None` if there is no result in time.
     pub(super) fn await_probe(&self, until: Instant) -> Option<Result<(), Refusal>> {
         let mut state = self.state();
         while state.probe.is_none() && Instant::now() < until {

@@ -17,7 +17,7 @@ use super::feed::{
 };
 use crate::workload::{Workload, connections_max};
 
-/// The kind of an error in runs of earlier versions, which did not record it.
+/// The kind of every error in a run of an earlier version, which did not record the kind.
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "failed";
 
@@ -85,7 +85,6 @@ fn load_of(
     requests.load(labels_of(name, planned, &phase.name, tags), id)
 }
 
-/// A load on disk.
 struct Past<'a> {
     trial: &'a StoredTrial,
     phase: &'a PhaseRecord,
@@ -190,7 +189,7 @@ impl Past<'_> {
     }
 }
 
-/// The seconds of a run of an earlier version, which recorded outcomes only by class.
+/// Returns the seconds of a run of an earlier version, which recorded outcomes only by class.
 fn seconds_of_times(times: &[SecondHistogram]) -> Vec<Second> {
     let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
     for it in times {

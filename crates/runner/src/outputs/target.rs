@@ -31,7 +31,8 @@ pub enum TargetError {
     /// The target is not a URL; the text contains no secrets.
     #[error("the target '{0}' is not a URL")]
     Url(String),
-    /// The value of a variable is not a URL. The value may contain a secret.
+    /// The value of this variable is not a URL. The value is not shown, because it may contain a
+    /// secret.
     #[error("the value of {0} is not a URL")]
     Variable(&'static str),
     #[error("the URL contains a secret, which other users of this machine could read")]
@@ -93,7 +94,7 @@ impl Kind {
         Self::JsonLines,
     ];
 
-    /// Returns the environment variable that contains the output's URL; empty for a file.
+    /// Returns the name of the environment variable for the output's URL; empty for a file.
     fn url_variable(self) -> &'static str {
         match self {
             Self::Prometheus => "K6_PROMETHEUS_RW_SERVER_URL",
@@ -194,8 +195,8 @@ impl Target {
         matches!(&self.place, Place::File(path) if path.as_os_str() == "-")
     }
 
-    /// Parses `KIND=TARGET`, and takes further settings from `variables`. If the target is empty,
-    /// the URL comes from a variable, or is the default URL.
+    /// Parses `KIND=TARGET`, and takes further settings from `variables`. If the target of a server
+    /// is empty, the URL comes from a variable, or is the default URL.
     ///
     /// # Errors
     /// The argument or a variable is not valid.
@@ -252,8 +253,8 @@ fn given<T: FromStr>(
 
 const BOOLEAN: &str = "true or false";
 
-/// Returns the URL from the command line, the one from the variable, which may contain secrets, or
-/// the default.
+/// Returns the URL from the command line, otherwise the URL from the variable, which may contain
+/// secrets, otherwise the default URL.
 fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     let (default, port) = match kind {
         Kind::Prometheus => (PROMETHEUS, None),
@@ -414,7 +415,6 @@ fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     let kind = Kind::Otlp;
     let mut url = url(kind, word, variables)?;
     let sense = sense(&mut url.query)?;
-    // If the URL has no path, the server's usual path is used.
     if url.path == "/" {
         url.path = "/v1/metrics".into();
     }

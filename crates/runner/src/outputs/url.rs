@@ -40,7 +40,7 @@ pub(super) struct Url {
 }
 
 impl Url {
-    /// Parses a URL; `None` if it is not an HTTP URL with a host.
+    /// Parses a URL; `None` if it is not a valid HTTP or HTTPS URL with a host.
     pub(super) fn parse(text: &str, default_port: Option<u16>) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let is_tls = match uri.scheme_str()? {

@@ -1,6 +1,6 @@
-//! Proves that a gateway does what its scenario requires: cases before and after a load, the
-//! distribution of requests among targets, forwarding in parts, and the time until a change takes
-//! effect.
+//! Tests the behavior of a gateway: the cases of its scenario before and after a load, the
+//! distribution of requests among targets, whether messages are forwarded in parts, and the time
+//! until a change takes effect.
 //!
 //! This module sends requests and reads the upstream's ledger. It must not depend on trials or
 //! phases: a [`Place`] contains the addresses.
@@ -51,7 +51,7 @@ pub(crate) struct Place<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// Returns the record of a case. `failure` contains what was sent, expected and received.
+/// `failure` contains what was sent, expected and received.
 pub(crate) fn proof(
     name: impl Into<String>,
     reached_upstream: bool,
@@ -72,8 +72,6 @@ pub(crate) fn proof(
 /// Runs the scenario's cases against a gateway, and counts the routes that respond to one request
 /// each. `samples` are the load's requests. The proof stops at the first case without a response,
 /// because if the gateway hangs, every further case would wait for the timeout.
-///
-/// An attached gateway gets only the cases that are on routes of the scenario.
 ///
 /// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
 /// a status other than 404, 502, 503 or 504: a refusal by a policy shows that the route exists.
@@ -227,8 +225,7 @@ impl<'a> Prover<'a> {
         let before = self.body_bytes_seen(case)?;
         let (mut sent, mut response, mut reached) = self.ask(&case.request)?;
         if reached && !case.reaches_upstream && self.place.is_after {
-            // The ledger may have counted a late request of the load, so the request is repeated
-            // alone.
+            // The ledger may have counted a late request of the load, so the request is sent again.
             (sent, response, reached) = self.ask(&case.request)?;
         }
         let mut expected = match &response {

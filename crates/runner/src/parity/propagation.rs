@@ -13,7 +13,6 @@ use crate::http_probe::send;
 
 const ASK_EVERY: Duration = Duration::from_millis(10);
 
-/// A thread that sends requests until the response is correct.
 pub(crate) struct Propagation {
     began_ns: u64,
     /// Stops the requests, even during a response.

@@ -28,7 +28,8 @@ impl Page {
         Self { samples }
     }
 
-    /// Returns the labels and the value of each of a metric's samples that have the labels `asked`.
+    /// Returns the labels and the value of each sample of a metric, if the sample has the labels
+    /// `asked`.
     pub(crate) fn of<'p>(
         &'p self,
         metric: &'p str,
@@ -42,8 +43,8 @@ impl Page {
         samples.map(|it| (it.labels.as_str(), it.value))
     }
 
-    /// Returns the sums of a metric's samples with these labels, for each combination of values of
-    /// the labels `by`.
+    /// Returns the sums of a metric's samples that have the labels `asked`, one sum for each
+    /// combination of values of the labels `by`.
     pub(crate) fn sums(
         &self,
         metric: &str,
@@ -60,8 +61,7 @@ impl Page {
         sums
     }
 
-    /// Returns the sum of a metric's samples with these labels; `None` if there are no such
-    /// samples.
+    /// `None` if no sample has these labels.
     pub(crate) fn sum(&self, metric: &str, asked: &BTreeMap<String, String>) -> Option<f64> {
         let values = self.of(metric, asked).map(|(_, value)| value);
         values.reduce(|sum, value| sum + value)
@@ -116,7 +116,7 @@ fn label<'l>(labels: &'l str, name: &str) -> Option<&'l str> {
     rest.split_once('"').map(|(value, _)| value)
 }
 
-/// Returns the upper bound of a bucket.
+/// Returns the upper bound of a bucket, from its label `le`.
 pub(crate) fn bound(labels: &str) -> Option<f64> {
     match label(labels, "le")? {
         "+Inf" => Some(f64::INFINITY),

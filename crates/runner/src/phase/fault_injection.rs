@@ -112,7 +112,6 @@ impl<'a> FaultInjection<'a> {
         }
     }
 
-    /// Returns the ledger of the killed target, if one was killed.
     pub(crate) fn killed(&self) -> Option<&Snapshot> {
         self.killed.as_ref()
     }

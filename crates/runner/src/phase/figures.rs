@@ -98,7 +98,6 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
     }
 }
 
-/// Returns the counts above 0, by name.
 fn positive(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<String, u64> {
     let positive = counts.filter(|(_, count)| *count > 0);
     positive.map(|(name, count)| (name.into(), count)).collect()
@@ -120,7 +119,8 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
 }
 
 /// The usage of this process. The CPU time is the time that the load generator's workers used
-/// during exactly the measurement; memory and descriptors are measured for the whole process.
+/// during exactly the measurement; memory, descriptors and context switches are those of the whole
+/// process.
 pub(crate) fn own_usage(
     moments: &[Moment],
     pss: PssAround,
@@ -168,7 +168,6 @@ pub(crate) fn of_responses(recordings: &Recordings, metric: Metric) -> Histogram
     sum
 }
 
-/// The summary of a phase for progress displays.
 pub(crate) fn summary(
     record: &PhaseRecord,
     completed_per_second: f64,

@@ -254,7 +254,7 @@ fn watch<'a>(
 /// The halves of added latency, which compare two clocks.
 const HALVES: [Metric; 2] = [Metric::RequestHalf, Metric::ResponseHalf];
 
-/// The maximum number of separate histograms of a long phase.
+/// The maximum number of stretches in a soak. Each stretch has separate histograms.
 const STRETCHES_MAX: u64 = 120;
 
 /// Returns the number of seconds in each histogram: one, or more in a soak to limit the number of
@@ -338,7 +338,6 @@ pub(crate) fn target(wire: &Wire, http2_streams: Option<u32>) -> Result<Target, 
     Ok(target)
 }
 
-/// Returns the activity that fetches the gateway's own metrics, if the scenario requires it.
 fn scraping<'a>(
     context: &TrialContext<'a>,
     running: &Running,
@@ -372,7 +371,6 @@ fn audited<'a>(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> 
     source(context, running).filter(|_| !is_changed)
 }
 
-/// Returns the cores that must not idle during a phase.
 fn kept_awake<'a>(context: &TrialContext<'a>, phase: &Phase) -> &'a [usize] {
     match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
         true => context.gateway_cores(),
@@ -389,7 +387,6 @@ struct Companions<'a> {
     kept_awake: &'a [usize],
 }
 
-/// The outcome of the load generator, and the results of the activities during the load.
 struct Run {
     outcome: Result<Sent, Failure>,
     watched: Watched,
@@ -432,8 +429,7 @@ fn send(
     })
 }
 
-/// Runs the load generator on this thread, and the watch and each of the other activities on its
-/// own thread.
+/// Runs the load generator on this thread, and the watch and each companion on a separate thread.
 fn run_watched(
     context: &TrialContext<'_>,
     load: &Load,

@@ -169,7 +169,6 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// The time until the metrics of a gateway contain a request.
 fn late_by(source: &Source<'_>) -> Duration {
     source.metrics.late_by.map_or(LATE_BY, |stated| stated.0)
 }
@@ -275,7 +274,7 @@ struct Reading {
     buckets: Vec<(f64, u64)>,
     count: u64,
     sum: Option<f64>,
-    /// The value of a gauge.
+    /// The value, if the metric is a gauge.
     mean: Option<f64>,
 }
 
@@ -348,7 +347,8 @@ impl Reading {
     }
 
     /// Reports whether the times are whole milliseconds. The sum of finer times is a whole number
-    /// of milliseconds in at most one of a thousand readings, and there are two readings.
+    /// of milliseconds in at most one of a thousand readings, and two readings must show whole
+    /// milliseconds.
     fn is_whole(&self, unit_ns: f64) -> bool {
         let is_whole = |value: f64| {
             let ms = value * unit_ns / MILLISECOND_NS;

@@ -29,7 +29,6 @@ pub(crate) struct Reconfiguration<'a> {
 }
 
 impl<'a> Reconfiguration<'a> {
-    /// Returns the changes of a phase; `None` if it has no changes.
     pub(crate) fn of(
         phase: &'a Phase,
         scenario: &'a Scenario,

@@ -44,7 +44,7 @@ pub(crate) struct Samplers {
     gateway_cores: Vec<usize>,
 }
 
-/// Proportional set sizes of gateway, upstream and this process.
+/// Proportional set sizes of the gateway, the upstream and this process, in bytes.
 pub(crate) type Pss = [Option<u64>; 3];
 
 /// The set sizes before and after a load.

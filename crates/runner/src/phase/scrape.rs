@@ -80,7 +80,7 @@ struct Counter {
 impl Counter {
     /// For a counter of milliseconds with a divisor, returns the mean since an earlier fetch, in
     /// nanoseconds. For any other counter, returns the growth per 1,000 seconds. Returns `None` if
-    /// the divisor has not grown, or if the gateway has restarted.
+    /// the divisor has not grown, or if a counter was reset, as after a restart.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let figure = match (self.over, earlier.over) {
@@ -163,7 +163,6 @@ fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
     (since_ns / every_ns + 1) * every_ns
 }
 
-/// Returns the record of all fetches; `None` if there were no fetches.
 pub(crate) fn record(all: &[Scrape], audit: Option<OwnAuditRecord>) -> Option<OwnMetricsRecord> {
     let mut counted = all
         .iter()
@@ -197,7 +196,7 @@ fn figures(all: &[Scrape]) -> HashMap<u32, BTreeMap<String, u64>> {
 }
 
 /// Adds the metrics to the series row of the same second. If a second has several fetches, the
-/// first fetch is used.
+/// requests and the pools are those of the first fetch.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
     // A day has 86,400 rows and fetches, so they are matched by key. The fetches are inserted in
     // reverse order, so the first fetch of a second replaces the others.

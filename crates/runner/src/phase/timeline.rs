@@ -13,7 +13,6 @@ use crate::progress::{Observer, Progress};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Collects the intervals of the workers, second by second.
 #[derive(Default)]
 pub(crate) struct Timeline<'a> {
     merge: Merge,
@@ -63,7 +62,6 @@ impl Timeline<'_> {
         }
     }
 
-    /// Adds a worker's second, and closes the seconds that are now complete.
     pub(crate) fn take(&mut self, worker: usize, interval: &Interval) {
         for complete in self.merge.take(worker, interval) {
             self.close(&complete);
@@ -184,7 +182,6 @@ fn second(interval: &Interval) -> SeriesRow {
     }
 }
 
-/// Adds the usage of each component, if the second was sampled.
 fn sample_usage(row: &mut SeriesRow, moments: &[Moment]) {
     let at = row.second as usize;
     let both = moments.get(at).zip(moments.get(at + 1));

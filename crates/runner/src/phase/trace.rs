@@ -26,9 +26,9 @@ pub(crate) struct Seen {
 ///
 /// The load generator alone cannot distinguish these two kinds, because neither has times. The
 /// ledger counts the nonces of the load, including the warm-up, that reached the upstream. If there
-/// are at least as many nonces as responses, every response came from the upstream, and the gateway
-/// stripped the header of the untimed responses. Otherwise, the share of requests that reached the
-/// upstream is assumed to be the same in the warm-up and the measurement. Then
+/// are at least as many nonces as responses, every response is assumed to come from the upstream,
+/// and the gateway stripped the header of the untimed responses. Otherwise, the share of requests
+/// that reached the upstream is assumed to be the same in the warm-up and the measurement. Then
 /// `measured × reached ÷ all` responses of the measurement came from the upstream, where `measured`
 /// is the number of responses of the measurement, and `all` that of the load. Some of them are
 /// traced; the gateway stripped the header of the others. Responses to requests that the gateway

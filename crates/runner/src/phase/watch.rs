@@ -122,7 +122,8 @@ impl Watched {
 }
 
 impl Watch<'_> {
-    /// Watches until the load is over. The death of a process or an interrupt ends the load.
+    /// Watches until the load is over. The death of a process, a failed change or an interrupt ends
+    /// the load.
     pub(crate) fn run(mut self) -> Watched {
         let mut watched = Watched::default();
         let mut checked = Instant::now();
@@ -195,7 +196,6 @@ impl Watch<'_> {
         }
     }
 
-    /// Takes a glance at the load if it is time for one.
     fn glance(&mut self, watched: &mut Watched) {
         let now_ns = clock::now_ns();
         let mut edges = watched.glances.len();
@@ -215,7 +215,6 @@ impl Watch<'_> {
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    /// Collects the records of the warm-up, the changes and the failure.
     fn conclude(&mut self, watched: &mut Watched) {
         watched.warm_up = self.warming.record();
         let ended = self.shared.ended();

@@ -12,7 +12,6 @@ use crate::numbers::count;
 /// A thread counts as a worker if it did at least one twentieth of the work.
 const BUSY_PART: u64 = 20;
 
-/// Returns the growth of the upstream's ledger.
 pub(crate) fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
     let gained = |of: fn(&Snapshot) -> u64| of(after).saturating_sub(of(before));
     UpstreamWire {

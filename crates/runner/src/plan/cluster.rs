@@ -120,7 +120,7 @@ impl ClusterPlan {
     }
 
     /// Creates the pods of the run, and waits until they run. Signals are not caught until the run
-    /// begins, so a signal ends gatebench, and the pods are deleted.
+    /// begins, so nothing raises this interrupt.
     ///
     /// # Errors
     /// The cluster's own message, with a remedy.
@@ -183,7 +183,6 @@ fn sizes(selection: &Selection, suite: &Suite) -> Vec<Limits> {
     suite.cpus.iter().map(size).collect()
 }
 
-/// Returns a pod for each gateway and size.
 fn gateways(
     selection: &Selection,
     suite: &Suite,

@@ -49,8 +49,6 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Returns the loads of these scenarios.
-    ///
     /// # Errors
     /// A load is unknown, there are zero blocks, or a published load is missing or ambiguous.
     pub(crate) fn loads(&self, scenarios: &[Listed<Scenario>]) -> Result<Loads, RunnerError> {
@@ -239,8 +237,8 @@ impl Loads {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
     }
 
-    /// Gives a scenario's own load to its healthy twins too, because twins may differ only in their
-    /// requests.
+    /// Gives a scenario's own load to its healthy twins too, because twins must differ only in
+    /// their requests.
     pub(crate) fn extend_to_twins(&mut self, isolations: &[Isolation]) {
         for isolation in isolations {
             let Some(own) = self.of_scenarios.get(&isolation.failing).cloned() else {
@@ -252,7 +250,6 @@ impl Loads {
         }
     }
 
-    /// Returns the separate load of a scenario, or the common load if it has none.
     fn of(&self, scenario: &str) -> &LoadProfile {
         self.of_scenarios.get(scenario).unwrap_or(&self.common)
     }
@@ -279,7 +276,6 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     if let Some(first) = of_each.values().next() {
         loads.common = first.clone();
     }
-    // Only loads that differ from the common one are kept.
     of_each.retain(|_, load| *load != loads.common);
     loads.of_scenarios = of_each;
     let mut words =
@@ -330,7 +326,6 @@ pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
     }
 }
 
-/// Converts CPUs to thousandths of a CPU.
 pub(crate) fn millis(cpus: f64) -> u32 {
     (cpus * f64::from(MILLIS_PER_CPU)).round() as u32
 }

@@ -20,7 +20,6 @@ const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
 
-/// The requested setups for every gateway of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// The user's configurations, each of which is a variant; empty for the rendered one.
@@ -77,7 +76,6 @@ pub(crate) struct GatewaySelection {
 }
 
 impl GatewaySelection {
-    /// Creates an empty selection with the user's labels.
     pub(crate) fn called(labels: &BTreeMap<String, String>) -> Self {
         let labels = labels.iter();
         let labels = labels.map(|(word, label)| (absolute(word), label.clone()));
@@ -104,7 +102,7 @@ impl GatewaySelection {
             return Ok(());
         }
         let (word, version) = split_version(word);
-        // Paths are made absolute, because a resumed run may read the plan from another directory.
+        // Paths are made absolute, because the run may be resumed from another directory.
         let kept = |word: &str, is_path: bool| match is_path {
             true => absolute(word),
             false => word.to_owned(),
@@ -177,7 +175,7 @@ impl GatewaySelection {
             gateway: word.to_owned(),
             what,
         });
-        // Each warning appears once, even if there are several sizes.
+        // This warning appears once per gateway, even if there are several sizes.
         let unproven = unproven.filter(|it| !self.warnings.contains(it));
         let limited = limited_by_cores(&name, &gateway, setup);
         self.warnings.extend(unproven.into_iter().chain(limited));
@@ -204,7 +202,6 @@ impl GatewaySelection {
             .unwrap_or_default()
     }
 
-    /// Checks that there is a variant to measure.
     pub(crate) fn must_not_be_empty(&self) -> Result<(), RunnerError> {
         if !self.variants.is_empty() {
             return Ok(());

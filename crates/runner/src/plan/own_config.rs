@@ -1,5 +1,4 @@
-//! Reads the user's own configurations and the files that they include, and adapts them to run
-//! here.
+//! Reads the user's own configurations and the files that they include, and adapts them to a trial.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,11 +27,11 @@ impl From<ImportError> for RunnerError {
     }
 }
 
-/// Reads a user's configuration and adapts it to run here; `None` if it is a template, which runs
+/// Reads a user's configuration and adapts it to a trial; `None` if it is a template, which runs
 /// unchanged, or if its language is unknown.
 ///
 /// # Errors
-/// The configuration cannot be read, has mistakes, or has parts that cannot run here.
+/// The configuration cannot be read, has mistakes, or has parts that cannot run in a trial.
 pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     let text = fs::read_to_string(path).map_err(|error| RunnerError::File {
         path: path.into(),
@@ -66,7 +65,6 @@ pub(crate) fn folder(
     })
 }
 
-/// Returns a warning for each configuration that runs with changes.
 pub(crate) fn warnings(variants: &[Variant]) -> Result<Vec<Warning>, RunnerError> {
     let setups = variants.iter().filter_map(Variant::setup);
     let files: BTreeSet<&String> = setups.filter_map(|setup| setup.config.as_ref()).collect();
@@ -154,7 +152,6 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Matches a name against a pattern with `*` and `?`.
 fn is_match(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),

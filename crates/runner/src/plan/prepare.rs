@@ -143,7 +143,8 @@ fn open(
 /// run began causes a warning.
 ///
 /// # Errors
-/// `out` contains no readable run, or one of its gateways is missing.
+/// `out` contains no readable run, one of its gateways is missing, or a host or the cluster is not
+/// available.
 pub fn prepare_resume(
     out: &Path,
     catalogue: &Catalogue,
@@ -200,7 +201,6 @@ fn refused_objects(testbed: &Testbed) -> impl Iterator<Item = Warning> {
     refusals.map(|refusal| Warning::ObjectRefused { refusal })
 }
 
-/// Connects to the load generators on other machines, if the plan has any.
 fn agents(
     plan: &Plan,
     launcher: &Launcher,

@@ -92,9 +92,11 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether requests cross the network a second time, because the gateways run on one
-    /// host, and the load generators or the upstreams on others. The null gateway then runs on the
-    /// gateways' host, and shows the cost of the second crossing, which the gateways do not cause.
+    /// Reports whether the placement calls for the null gateway. It does if requests cross the
+    /// network a second time, because the gateways run on one host, and the load generators or the
+    /// upstreams on others. The null gateway then runs on the gateways' host, and shows the cost of
+    /// the second crossing, which the gateways do not cause. Other studies and runs without the
+    /// direct variant do not need it.
     fn needs_relay(&self) -> bool {
         let is_apart = self.elsewhere.is_some() && !self.places.are_here();
         is_apart && self.study().only_measures() && !self.no_direct

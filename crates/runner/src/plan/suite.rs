@@ -63,7 +63,7 @@ pub(crate) fn suite_of(
             words => words,
         };
         let documents = || scenarios.iter().map(|it| &it.document);
-        // The directory of the run has the same name.
+        // The default name of the run directory contains this name.
         let names = documents().map(|it| it.scenario.as_str());
         suite.suite = joined(names, "-", "-and-", "-more");
         let titles = documents().map(|it| it.title.as_str());

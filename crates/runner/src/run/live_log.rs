@@ -18,7 +18,7 @@ const WAITING_MAX: usize = 1_024;
 /// Of this many consecutive warm-up events, one is written, which is about one per second.
 const WARM_UP_EVERY: u32 = 4;
 
-/// Runs a trial. `left` is the expected duration of this and all further trials.
+/// `left` is the expected duration of this and all further trials.
 pub(super) fn run_logged(
     context: TrialContext<'_>,
     writer: &TrialWriter,

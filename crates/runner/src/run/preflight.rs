@@ -12,7 +12,7 @@ use crate::plan::{Prepared, fd_limit};
 use crate::warning::Warning;
 use crate::workload::connections;
 
-/// The time over which the cores are observed. The kernel counts in ticks of 10 ms.
+/// The time over which the cores are observed. The kernel counts in ticks, usually of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
 /// The busy share above which a core counts as used by another process.
 const BUSY_MAX: f64 = 0.25;
@@ -46,7 +46,6 @@ pub(crate) fn check(prepared: &Prepared) -> Result<(), RunnerError> {
     fd_limit::raise_for(u64::from(most))
 }
 
-/// Reports whether perf is needed to profile a gateway.
 fn needs_perf(prepared: &Prepared) -> bool {
     let Some(flame) = prepared.plan.study.profile() else {
         return false;

@@ -94,7 +94,6 @@ struct PartnerObserver<'a> {
     observer: &'a dyn Observer,
     load: &'a LoadProfile,
     is_first: bool,
-    /// The event that announces this trial.
     begin: Progress,
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
         runner.result.record.outcome = Outcome::NotSupported { policies };
         return runner.result;
     }
-    // Declared before anything starts, so that dropping it ends all processes even on a panic.
+    // Dropping this value ends all processes, even on a panic.
     let mut running = None;
     let outcome = match runner.go(&mut running, writer) {
         Ok(()) => Outcome::Completed,
@@ -72,7 +72,6 @@ fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     trace::tag(context.first_tag, context.trial.number, slots, slot)
 }
 
-/// Returns the seed for the load in one part of the trial.
 fn load_seed(context: &TrialContext<'_>, slot: u32) -> u64 {
     let number = context.trial.number;
     trace::load_seed(context.plan.seed, number, slots(context), slot).into()
@@ -259,7 +258,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the parity failure, or the death of a part of the testbed if that is the cause.
+    /// Returns the parity failure, or the death of a part of the testbed if one has died.
     fn parity_failure(
         &self,
         running: &mut Running,
@@ -389,7 +388,7 @@ impl<'a> TrialRunner<'a> {
         Ok(())
     }
 
-    /// Writes the unfinished trial to disk.
+    /// Writes the trial to disk before it has ended.
     fn keep(&mut self, writer: &TrialWriter) -> Result<(), Abort> {
         self.result.record.finished = Timestamp::now();
         let (record, timed) = (&self.result.record, &self.result.timed);
@@ -413,8 +412,8 @@ impl<'a> TrialRunner<'a> {
         Ok(record)
     }
 
-    /// Records the clock source at start and end, because times from different sources are not
-    /// comparable.
+    /// Records the clock source at the start and the end of the trial, because times from different
+    /// sources are not comparable.
     fn keep_clock_source(&mut self) {
         let both = self.clock_source.take().zip(clock_source());
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });

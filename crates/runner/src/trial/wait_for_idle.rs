@@ -45,7 +45,6 @@ fn wait_by(
     }
 }
 
-/// Returns a warning; `None` if the machine was idle.
 pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
     (!record.settled).then(|| {
         format!(

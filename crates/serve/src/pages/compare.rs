@@ -58,8 +58,9 @@ struct Side {
 }
 
 impl View {
-    /// Selects the latest run as the candidate and the run before the candidate as the baseline,
-    /// each unless the query names one.
+    /// Fills in the roles for which the query names no run: the candidate with the latest other
+    /// run, and the baseline with the run before the candidate or, if there is none, with another
+    /// run.
     fn select_missing(&mut self) {
         for name in [&mut self.baseline, &mut self.candidate] {
             if !self.runs.contains(name) {

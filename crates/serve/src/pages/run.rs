@@ -87,7 +87,8 @@ struct Waiting {
 }
 
 impl App {
-    /// Reports whether a run of this name was started and may create its directory soon.
+    /// Reports whether a run of this name was started or is expected, and may still create its
+    /// directory.
     pub(crate) fn may_begin(&self, name: &str) -> bool {
         let launcher = self.launcher.as_ref();
         let started = launcher.and_then(|it| it.output(name));
@@ -107,7 +108,7 @@ pub(crate) fn page(app: &App, name: &str) -> Result<Response, Problem> {
     }
 }
 
-/// The page of a run that has no directory yet; `None` if no such run was started.
+/// The page of a run that has no directory yet; `None` if no such run was started or is expected.
 fn waiting(app: &App, name: &str) -> Option<Response> {
     app.folder.place(name)?;
     let output = app.launcher.as_ref().and_then(|it| it.output(name));

@@ -2,15 +2,15 @@
 //! as a function of the logarithm of its rate.
 //!
 //! Within a process, a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
-//! logarithm of its rate and λ is the share of steps that miss at every rate ([`super::lapses`]).
-//! The middles m of the processes are normally distributed around the middle of the curve. The
-//! curve has four parameters: the width s of the steps, the width of the processes, the lapses λ
-//! and the middle. Each combination of them on a grid is weighted by the likelihood of all steps,
-//! with a prior that is uniform for the middle and log-uniform for the others (the prior under
-//! which intervals for a normal quantile are exact). Each combination determines a quantile of the
-//! curve over processes and steps. The estimate is the median of the weighted quantiles, and its
-//! interval contains the middle 95 % of them. No step holds with a probability above 1 − λ, so the
-//! sustained rate is computed only from combinations whose lapses allow one.
+//! logarithm of its rate. λ is the share of steps that miss at every rate ([`super::lapses`]). The
+//! middles m of the processes are normally distributed around the middle of the curve. The curve
+//! has four parameters: the width s of the steps, the width of the processes (the standard
+//! deviation of m), the lapses λ and the middle. Each combination of them on a grid is weighted by
+//! the likelihood of all steps. The prior is uniform for the middle and log-uniform for the others,
+//! because intervals for a normal quantile are exact under this prior. Each combination determines
+//! a quantile of the curve over processes and steps. The estimate is the median of the weighted
+//! quantiles, and its interval contains the middle 95 % of them. No step holds with a probability
+//! above 1 − λ, so the sustained rate is computed only from combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -28,8 +28,8 @@ pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// The number of widths on the grid, both for steps and for processes. Widths are differences of
-/// the logarithms of rates, from a thousandth to a fifth.
+/// The number of widths on the grid, both for steps and for processes. Widths are on the scale of
+/// the logarithm of the rate.
 const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
@@ -43,8 +43,8 @@ const PLACES: usize = 141;
 /// The number of standard deviations beyond which a normal distribution is treated as zero.
 const FAR: f64 = 5.0;
 
-/// The search for a rate that holds with the required probability ends at this multiple of the sum
-/// of both widths below the middle.
+/// The search for a rate that holds with the required probability extends this far below the
+/// middle, in multiples of the sum of the two widths.
 const FURTHEST: f64 = 6.0;
 
 fn width(index: usize) -> f64 {
@@ -92,7 +92,6 @@ impl Combination {
 pub(super) struct Curve {
     low: f64,
     spacing: f64,
-    /// The combinations, each with its weight at every place.
     weights: Vec<(Combination, Vec<f64>)>,
 }
 
@@ -140,7 +139,7 @@ impl Curve {
             spacing,
             weights: Vec::new(),
         };
-        // With fewer repeats, the spread between processes is unknown.
+        // With fewer repeats, the spread between processes is unknown, so use the smallest width.
         let widths = if repeats.len() >= REPEATS_MIN {
             WIDTHS
         } else {
@@ -286,8 +285,8 @@ impl Curve {
     }
 
     /// Returns the middle of each repeat's process for the most likely widths and lapses, estimated
-    /// from its own steps alone. The result is empty if the steps of a repeat have likelihood zero
-    /// at every place.
+    /// from its own steps alone. The result is empty if the steps of any repeat have likelihood
+    /// zero at every place.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
@@ -334,7 +333,6 @@ fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     holds.iter().map(at).collect()
 }
 
-/// Returns the likelihood at a place, smoothed by the kernel.
 fn smoothed(likelihood: &[f64], kernel: &[f64], place: usize) -> f64 {
     let below = likelihood[..=place].iter().rev().zip(kernel);
     let above = likelihood[place + 1..].iter().zip(&kernel[1..]);
@@ -360,7 +358,7 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Finds by bisection the distance below the middle at which a step of any process holds with
+/// Finds by bisection the distance below the middle at which a step of a random process holds with
 /// `probability`, which must be at least one half. `steps` and `processes` are the widths.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
@@ -375,8 +373,8 @@ fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// Returns the probability that a step of any process holds at this distance below the middle,
-/// which is the mean of the logistic function over processes.
+/// Returns the probability that a step of a random process holds at this distance below the middle:
+/// the mean of the logistic function over all processes.
 pub fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);

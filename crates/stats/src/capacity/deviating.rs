@@ -1,8 +1,8 @@
 //! Finds processes that differ from the others.
 //!
 //! Source: F. E. Grubbs, *Procedures for Detecting Outlying Observations in Samples*, Technometrics
-//! 11(1), 1969. The statistic is the distance of a value from the mean of the others, in standard
-//! deviations of the others.
+//! 11(1), 1969. Here, the statistic is the distance of a value from the mean of the others, divided
+//! by the standard error of this distance, which is estimated without the value itself.
 
 use crate::student;
 
@@ -10,7 +10,8 @@ use crate::student;
 /// equal.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The minimum number of processes for a test. With fewer, the spread of the others is unknown.
+/// The minimum number of processes for a test. With fewer, at most two others remain, which are too
+/// few to show a spread.
 const PROCESSES_MIN: usize = 4;
 
 /// The middle of a process's curve, as the logarithm of a rate.

@@ -23,7 +23,8 @@ const CONFIDENCE: f64 = 0.95;
 /// The share of steps that miss regardless of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lapses {
-    /// The median of the share's distribution, given the steps.
+    /// The logarithmic middle of the grid cell that contains the median of the share's
+    /// distribution, given the steps.
     pub share: f64,
     /// The 95 % interval of the share. Its ends are bounds of grid cells, with 0 in place of the
     /// lowest bound.
@@ -80,7 +81,6 @@ mod tests {
         let none = Lapses::of(weights);
         assert_eq!((none.interval.low, none.interval.high), (0.0, 0.004));
         assert!(none.share < 0.001);
-        // Cells 4, 5 and 6 weigh 5, 90 and 5, and cell 0 still weighs 1.
         (weights[5], weights[6], weights[4]) = (90.0, 5.0, 5.0);
         let many = Lapses::of(weights);
         assert_eq!((many.interval.low, many.interval.high), (0.05, 0.3));

@@ -3,8 +3,8 @@
 //! the result of the repeats.
 //!
 //! Each repeat uses a fresh gateway process. The search raises or lowers the rate until one rate
-//! has met the objective and a higher one has missed it, and then bisects between the two on a
-//! logarithmic scale. The last steps are near the rate that holds most of the time: the rate rises
+//! has met the objective and a higher one has missed it. Then it bisects between the two on a
+//! logarithmic scale. The last steps are near the rate that holds most of the time. The rate rises
 //! a little after a step that held, and falls four times as far after a step that missed. A
 //! logistic curve is fitted to all steps of all repeats ([`curve`]).
 //!
@@ -27,7 +27,7 @@ use walk::Walk;
 /// The default distance between rates near the result, relative to the rate.
 pub const RESOLUTION: f64 = 0.02;
 
-/// The default number of repeats, which is enough for a useful interval.
+/// The default number of repeats.
 pub const REPEATS: usize = 5;
 
 /// The number of steps per repeat near the rate that holds most of the time.
@@ -37,8 +37,8 @@ pub const NEAR_STEPS: usize = 12;
 const START_SHARE: f64 = 0.7;
 
 /// The lowest and the highest rate to try, as shares of the throughput at saturation. With the same
-/// connections, a gateway cannot sustain a rate above saturation. The margin allows for a
-/// saturation that was measured while other processes used the cores.
+/// connections, a gateway cannot sustain a rate above saturation. The upper limit is nevertheless
+/// higher, because the saturation may have been measured while other processes used the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
 /// The factor between the first two rates of the first repeat. It is squared with each step until
@@ -111,8 +111,8 @@ impl Plan {
 
     /// Returns the next step of a repeat that has taken the steps `current`, after the repeats
     /// `earlier`. Returns `None` if the repeat or the search has ended, or if the plan is
-    /// impossible: its rates are not positive or not in order (min ≤ start ≤ max), its resolution
-    /// is not between 0 and 1, or it has no repeats.
+    /// impossible. A plan is possible if its rates are positive, finite and in order (min ≤ start ≤
+    /// max), its resolution is between 0 and 1, and it has repeats.
     pub fn next(&self, earlier: &[Vec<Tried>], current: &[Tried]) -> Option<Next> {
         let has_ended = earlier.len() >= self.repeats || earlier.iter().any(|it| self.is_below(it));
         if !self.is_possible() || has_ended {

@@ -9,7 +9,7 @@ use crate::Interval;
 
 pub const REPEATS_MIN: usize = 3;
 
-/// The maximum rounding error of the logarithms of rates, as a share of the rate.
+/// The maximum relative error of a rate that was converted to a logarithm and back.
 const ROUNDING: f64 = 1e-9;
 
 /// The result of a search.
@@ -30,7 +30,8 @@ pub enum Response {
         held: u32,
         tried: u32,
     },
-    /// The gateway missed at the lowest rate that was tried, so the result is below this rate.
+    /// The gateway missed the objective at the lowest rate that was tried, so the result is below
+    /// this rate.
     Below {
         rate_per_second: f64,
     },
@@ -56,7 +57,7 @@ pub struct Sustained {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rate {
     pub rate_per_second: f64,
-    /// The interval; `None` with fewer than [`REPEATS_MIN`] repeats.
+    /// `None` with fewer than [`REPEATS_MIN`] repeats.
     pub interval: Option<Interval>,
 }
 

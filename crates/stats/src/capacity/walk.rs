@@ -8,13 +8,13 @@ const BRACKET: f64 = 4.0;
 
 /// The number of resolutions by which the rate falls after a miss near the result. After a step
 /// that held, the rate rises by one resolution. The steps therefore gather around the rate at which
-/// four of five hold. This rate is close enough to both the middle of the curve and its upper end
-/// to locate them.
+/// four of five hold. This rate is close enough to both the middle of the curve and the sustained
+/// rate to locate them.
 const DOWN: f64 = 4.0;
 
 const ROUNDING: f64 = 1e-9;
 
-/// The state of one repeat. All rates are logarithms.
+/// All rates are logarithms.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     min: f64,

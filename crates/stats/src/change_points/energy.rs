@@ -6,14 +6,14 @@ pub(super) struct Split {
     /// The index of the first value after the split, within the segment.
     pub(super) at: usize,
     /// The energy distance between the left side, of m values, and the n values after it that
-    /// differ most, times mn ÷ (m + n) (equation 5 of the paper named in the parent module).
+    /// differ most, times mn ÷ (m + n). This is equation 5 of the paper named in the parent module.
     pub(super) statistic: f64,
 }
 
 impl Split {
     /// Returns the split whose left side differs most from any number of the values that follow it
-    /// (equation 7), or `None` if the segment is too short for two sides or all of its values are
-    /// equal.
+    /// (equation 7). Returns `None` if the segment is too short for two sides or all of its values
+    /// are equal.
     pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
         if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
             return None;
@@ -32,8 +32,8 @@ impl Split {
     }
 }
 
-/// Cumulative sums of the distances between all values. The sum of the distances between any two
-/// stretches then takes four lookups.
+/// Cumulative sums of the distances between all values, with which each statistic takes constant
+/// time.
 struct Distances {
     /// In row i and column j, the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,

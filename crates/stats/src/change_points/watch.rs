@@ -1,10 +1,10 @@
 //! Raises alarms for an observer who tests a series after each new value.
 //!
 //! If each look has a 5 % risk of a false alarm, far more than 5 % of the series that are examined
-//! every night have at least one false alarm. Here, the share of false alarms applies to all looks
-//! together, even if the values are correlated. A look at n values may spend 9 ÷ (n(n − 1)) of the
-//! share; from n = 10 on, these parts sum to 1. A change is compared with random orders of whole
-//! blocks, and must stay in place for several looks.
+//! every night have at least one. Here, the share of false alarms applies to all looks together,
+//! even if the values are correlated. A look at n values may spend 9 ÷ (n(n − 1)) of the share;
+//! from n = 10 on, these parts sum to 1. A change is compared with random orders of whole blocks,
+//! and must stay in place for several looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more

@@ -72,7 +72,7 @@ fn memory(points: &[f64]) -> f64 {
 }
 
 /// Subtracts the least-squares parabola from the values, using polynomials that are orthogonal at
-/// equal distances.
+/// equally spaced points.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;

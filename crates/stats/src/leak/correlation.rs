@@ -32,7 +32,6 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
 fn correlations(values: &[f64]) -> Vec<f64> {
     let rest = without_line(&one_by_one(values));
     let squares: f64 = rest.iter().map(|value| value * value).sum();
-    // The residuals of a straight line are rounding errors.
     if squares <= 1e-24 * values.len() as f64 {
         return Vec::new();
     }
@@ -58,9 +57,9 @@ pub(super) fn time(correlations: &[f64]) -> f64 {
     sum.max(1.0)
 }
 
-/// Returns the correlation time of a short series from which a line was subtracted. Because the
-/// plain estimate is too small, the result is at least the correlation time of an autoregressive
-/// process of order 1 whose correlation is corrected for the subtracted line.
+/// Returns the correlation time of a short series from which a line was subtracted. The plain
+/// estimate is too small. The result is therefore at least the correlation time of an
+/// autoregressive process of order 1 whose correlation is corrected for the subtracted line.
 ///
 /// Sources: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41,
 /// 1954; for a line, P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low
@@ -79,8 +78,9 @@ pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
     time_of_rests(&rank_correlations(&one_by_one(rests)), rests.len())
 }
 
-/// Returns the length of a tooth if the series is a sawtooth: the distance with the highest
-/// correlation, not counting the distances before the first correlation that is not positive.
+/// Returns the length of a tooth if the series is a sawtooth. The length is the distance with the
+/// highest correlation, not counting the distances before the first correlation that is not
+/// positive.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     let first = correlations
         .iter()

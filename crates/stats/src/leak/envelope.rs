@@ -29,8 +29,6 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    /// Computes the envelope of a series. The length of the windows depends on the period of the
-    /// series or, if it has none, on its correlation time.
     pub(super) fn of(samples: &[Sample]) -> Self {
         let fit = fitting(samples);
         let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);

@@ -67,7 +67,6 @@ mod tests {
         // A step of 20 in the middle is neither in the last third nor at the end.
         let step = envelope(|at| if at < 30.0 { 0.0 } else { 20.0 });
         assert!(rises(&step, 0.3) && !rises(&step, 0.4) && !ends_with_a_rise(&step, 0.0));
-        // The envelope falls first, and grows by 0.5 per second in the last third.
         let again = envelope(|at| {
             if at < 40.0 {
                 40.0 - at
@@ -76,7 +75,6 @@ mod tests {
             }
         });
         assert!(!rises(&again, 0.0) && grows_lately(&again, 0.4) && !grows_lately(&again, 0.6));
-        // The envelope rises in the last four of sixty windows.
         let late = envelope(|at| (at - 56.0).max(0.0));
         assert!(ends_with_a_rise(&late, 0.3) && !rises(&late, 0.3));
         assert!(!ends_with_a_rise(&late, 1.5));

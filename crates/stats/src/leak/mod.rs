@@ -34,7 +34,7 @@ pub const CONFIDENCE: f64 = 0.95;
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
 /// The length of the shortest series whose range is meaningful. The range of a shorter series may
-/// be small only because memory is taken from the system in large steps.
+/// be small merely because memory is taken from the system in large steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
 /// A longer run is not suggested if it would have to be more than this many times as long, and
@@ -77,8 +77,8 @@ pub struct Growth {
     /// [`Self::resolution_per_hour`].
     pub smallest_seen_per_hour: Option<f64>,
     /// The growth that may be hidden because the next step has not occurred yet, in the values'
-    /// unit per hour: one step divided by the time from the first minimum of the envelope to the
-    /// last.
+    /// unit per hour. It is one step divided by the time from the first minimum to the last of the
+    /// envelope on which the verdict is based.
     pub resolution_per_hour: f64,
     pub verdict: LeakVerdict,
 }

@@ -29,7 +29,7 @@ pub(super) struct Resampled {
 }
 
 impl Resampled {
-    /// Resamples an envelope. Returns `None` if it has fewer than four minima.
+    /// Returns `None` if the envelope has fewer than four minima.
     pub(super) fn of(envelope: &[Sample], seed: u64) -> Option<Self> {
         if envelope.len() < 4 {
             return None;

@@ -37,9 +37,10 @@ impl Steps {
         self.size / self.span
     }
 
-    /// Returns a verdict that allows for one more step. *No leak* requires that the observed
-    /// growth, at most `grown` per second, and one step together stay within the bound. The
-    /// suggested length of a run is also long enough for a known step.
+    /// Returns a verdict that allows for one more step. *No leak* requires that the growth and one
+    /// step together stay within the bound. The growth is `grown` per second or the rise from the
+    /// first minimum to the last, whichever is larger. The suggested length of a run is also long
+    /// enough for a known step.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {

@@ -92,10 +92,10 @@ impl Law {
     }
 
     /// Fits the law that minimizes the squared relative errors in its linear form
-    /// `N ÷ X = a + b(N − 1) + cN(N − 1)`, where a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must not be
-    /// negative. The result is the best of four fits, which set neither, one or both of b and c to
-    /// 0, without the fits in which a coefficient is negative (C. L. Lawson, R. J. Hanson, *Solving
-    /// Least Squares Problems*, 1974, chapter 23).
+    /// `N ÷ X = a + b(N − 1) + cN(N − 1)`. Its coefficients a = 1 ÷ λ, b = σ ÷ λ and c = κ ÷ λ must
+    /// not be negative. The result is the best of four fits, which set neither, one or both of b
+    /// and c to 0. Fits in which a coefficient is negative do not count (C. L. Lawson, R. J.
+    /// Hanson, *Solving Least Squares Problems*, 1974, chapter 23).
     pub(super) fn universal(points: &[Point]) -> Option<Self> {
         let largest = points
             .iter()
@@ -127,8 +127,8 @@ struct Fit {
 
 impl Fit {
     /// Returns the least-squares solution of row · coefficients = 1, with nonzero coefficients only
-    /// for `columns`, or `None` if the solution is not unique, a coefficient is negative, or the
-    /// first is 0.
+    /// for `columns`. Returns `None` if the solution is not unique, a coefficient is negative, or
+    /// the first is 0.
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Scaling the columns to length 1 keeps the equations well-conditioned.
         let length = |column: usize| {

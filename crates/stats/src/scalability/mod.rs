@@ -26,10 +26,9 @@ const CONFIDENCE: f64 = 0.95;
 /// The quantile of the normal distribution for [`CONFIDENCE`].
 const NORMAL_CRITICAL: f64 = 1.959_964;
 
-/// One measurement. Several measurements may have the same number of cores.
+/// A measurement. Several measurements may have the same number of cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// The number of cores of the gateway.
     pub cores: f64,
     pub throughput_per_second: f64,
 }
@@ -63,8 +62,8 @@ pub struct Sizing {
     /// The lower end of the estimate's interval. `None` if there are too few measurements for one
     /// or if, in almost all resamples, no number of cores achieves the rate.
     pub cores_low: Option<u32>,
-    /// The upper end of the estimate's interval. `None` if there are too few measurements or if,
-    /// within the law's uncertainty, no number of cores may achieve the rate.
+    /// The upper end of the estimate's interval. `None` if there are too few measurements or if, in
+    /// more than about 2.5 % of the resamples, no number of cores achieves the rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
@@ -105,8 +104,7 @@ impl Scalability {
         })
     }
 
-    /// Predicts the throughput on a number of cores. Returns `None` if the number is not positive
-    /// and finite.
+    /// Returns `None` if `cores` is not positive and finite.
     pub fn predict(&self, cores: f64) -> Option<Prediction> {
         if !(cores > 0.0 && cores.is_finite()) {
             return None;

@@ -41,7 +41,8 @@ const STEP: f64 = 0.25;
 /// The number of standard deviations beyond which the density of a block is negligible.
 const REACH: f64 = 9.0;
 
-/// The farthest boundary, in standard errors. The probability beyond it is below 1e-14.
+/// The farthest boundary, in standard errors. The probability beyond it, on one side, is below
+/// 1e-14.
 const FARTHEST: f64 = 7.7;
 
 /// Returns the boundary at each look, in standard errors of the mean of normal values with known

@@ -83,7 +83,7 @@ fn false_verdicts(plan: &Sequential, blocks: Blocks, runs: usize) -> f64 {
     wrong.count() as f64 / runs as f64
 }
 
-/// Returns the share of runs that find an effect, and the mean number of blocks per run.
+/// Returns the share of runs with the verdict *worse*, and the mean number of blocks per run.
 fn power(plan: &Sequential, effect: f64, deviation: f64, runs: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(2);
     let (mut found, mut blocks_all) = (0, 0);
@@ -139,7 +139,7 @@ fn error_rates_and_power_match_the_documents() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let wrong = false_verdicts(&plan, remembering_blocks, 20_000);
     println!("40 remembering: {wrong}");
-    // This is why trials are in random order.
+    // Correlated log ratios exceed the error rate, which is why trials are in random order.
     assert!(wrong > 0.1, "{wrong}");
     for deviation in [0.01, 0.02, 0.03, 0.04, 0.06, 0.08] {
         for planned in [20, 40, 80] {

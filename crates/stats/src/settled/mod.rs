@@ -1,4 +1,4 @@
-//! Detects the end of a warm-up: the cost per response has settled when the last third of the bins
+//! Detects the end of a warm-up. The cost per response has settled when the last third of the bins
 //! costs nearly the same as the third before it, and the cost has no trend that would matter.
 //!
 //! The thirds grow with the warm-up, so they reveal a slow decrease late in a long warm-up. The
@@ -25,7 +25,7 @@ const TREND_BINS_MIN: usize = 15;
 /// opened in them.
 const OPENING_BINS: usize = 2;
 
-/// The minimum number of responses in a third for a cost per response.
+/// A third with fewer responses has no usable cost, so the cost has not settled.
 const RESPONSES_MIN: u64 = 30;
 
 /// The totals of a load since its start.
@@ -35,8 +35,8 @@ pub struct Total {
     pub cpu_ns: u64,
 }
 
-/// Reports whether the cost per response has settled. `totals` are taken at the edges of bins of
-/// `bin_seconds`, so there is one more total than there are bins.
+/// `totals` are taken at the edges of bins of `bin_seconds`, so there is one more total than there
+/// are bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;

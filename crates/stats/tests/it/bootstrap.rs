@@ -10,7 +10,8 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// The degrees of freedom at which Student's t equals the normal distribution to six digits.
+/// The degrees of freedom at which Student's t equals the normal distribution to six decimal
+/// places.
 const NORMAL: f64 = 1e6;
 
 fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {

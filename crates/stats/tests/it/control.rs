@@ -33,7 +33,8 @@ fn end(plan: &Sequential, pair: &Pair) -> (Verdict, usize) {
 }
 
 /// Returns the share of runs that end with the verdict better or worse, and the mean number of
-/// blocks, first in comparison with one process of the baseline, then with both.
+/// blocks. The first pair is for the comparison with one process of the baseline, the second for
+/// the comparison with both.
 fn found(effect: f64, deviation: f64, runs: usize) -> [(f64, f64); 2] {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let mut noise = Noise::seeded(5);

@@ -13,7 +13,6 @@ use crate::StoreError;
 use crate::atomic::absent_is_fine;
 use crate::run::{self, MANIFEST, TRIALS};
 
-/// The name of the index file in a folder of runs.
 pub const INDEX_FILE: &str = "history.sqlite";
 
 /// The version of the tables. If the index has another version, its tables are dropped and created
@@ -137,8 +136,8 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Returns the run directories that are new or have changed, ordered by name. Removes runs
-    /// whose directory no longer exists from the index.
+    /// Returns the run directories that are new or have changed, ordered by name. Removes from the
+    /// index the runs whose directories no longer exist.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].

@@ -10,7 +10,6 @@ use crate::kind::StudyFacts;
 pub struct AbTestFindings {
     /// Label of the variant that is judged.
     pub candidate: String,
-    /// Label of the variant that the candidate is compared with.
     pub baseline: String,
     /// Label of the second variant that runs the baseline's gateway.
     pub again: String,

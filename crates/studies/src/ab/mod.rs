@@ -55,7 +55,6 @@ fn share_of_each(scenarios: usize) -> f64 {
     ALPHA / scenarios.max(1) as f64
 }
 
-/// Reports whether the deciding metric is settled in every scenario.
 fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
     let context = Context::of(run);
     let collected = Collected::from_trials(&context)?;
@@ -118,7 +117,6 @@ impl StudyKind for AbTest {
     }
 }
 
-/// The report's headline, followed by the caution if there is one.
 fn headlines(found: &AbTestFindings) -> Vec<Sentence> {
     let caution = found.caution.iter().map(|text| (text, Tone::Caution));
     let all = std::iter::once((&found.text, found.decision.tone())).chain(caution);

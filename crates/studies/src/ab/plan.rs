@@ -28,8 +28,8 @@ impl StudyChoice for AbChoice {
         is_divided.then_some(if self.only_deciding { 0 } else { OTHER_BLOCKS })
     }
 
-    /// If the deciding metric has separate blocks, the last blocks of the plan measure the other
-    /// metrics.
+    /// If `given.others` is set, that many blocks at the end of the plan measure the other metrics,
+    /// and the blocks before them only the deciding metric.
     fn plan(&self, plan: &mut Plan, given: Given<'_>) {
         let is_gateway = |variant: &&Variant| **variant != Variant::Direct;
         let gateways: Vec<&Variant> = plan.variants.iter().filter(is_gateway).collect();

@@ -18,11 +18,10 @@ pub(super) struct Side {
     pub(super) values: Vec<f64>,
     pub(super) estimate: Estimate,
     pub(super) validity: Validity,
-    /// Blocks that the gateway itself spoiled.
+    /// The number of blocks that the gateway itself spoiled.
     pub(super) spoiled: usize,
 }
 
-/// A metric to compare, with the candidate's blocks.
 pub(super) struct Candidate {
     pub(super) place: Place,
     pub(super) side: Side,

@@ -1,5 +1,5 @@
-//! The differences between two runs other than those between their figures, and the consequences of
-//! these differences for a comparison.
+//! The differences between two runs, apart from their figures, and the consequences for a
+//! comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,6 @@ pub(super) fn measured(scenario: &Scenario) -> Scenario {
     measured
 }
 
-/// Reports whether a scenario measures the same thing in both runs.
 pub(super) fn is_same_scenario(candidate: &RunSummary, baseline: &RunSummary, name: &str) -> bool {
     let scenario = |run: &RunSummary| {
         let scenario = run.manifest.plan.scenario(name)?;
@@ -136,7 +135,6 @@ pub(super) fn machine_of(run: &RunSummary) -> Vec<(String, String)> {
     MACHINE.iter().filter_map(known).collect()
 }
 
-/// The names of the accounting facts that have unusual values.
 pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     let facts = facts(run);
     let unusual = UNUSUAL_ACCOUNTING.iter();
@@ -333,7 +331,6 @@ impl Differences<'_> {
         }
     }
 
-    /// Adds the differences of a gateway that both runs have.
     fn gateway(&mut self, label: &str) {
         let identities = self.runs.map(|run| run.manifest.gateways.get(label));
         let of = |what: fn(&GatewayIdentity) -> String| {

@@ -10,10 +10,10 @@ use super::compare::facts::{CellFindings, CompareMode, Control, Place, RunDiffer
 use crate::common::comparisons::{is_open, verdict_words};
 use crate::common::facts::Decision;
 
-/// Runs whose numbers of blocks differ by more than this factor are too different for one baseline.
+/// The maximum factor by which a baseline run's number of blocks may differ from the candidate's
+/// before the report adds a caution.
 const BLOCKS_ALIKE_MAX: f64 = 1.5;
 
-/// The caution about intervals between two single runs.
 pub(super) const ONE_RUN_EACH: &str = "There is one run on each side: the intervals account for \
     differences between blocks, but not for those between two runs on this machine. To accept or \
     reject changes in CI, set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
@@ -115,7 +115,6 @@ pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
     )
 }
 
-/// The sentence for two runs that do not record their kernel's accounting of CPU time.
 pub(super) fn accounting_assumed(fact: &str) -> String {
     format!(
         "The runs do not record {fact}: their CPU times are compared as if they were the same quantity, because \
@@ -131,7 +130,6 @@ pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> St
     )
 }
 
-/// The sentence for a control that changed.
 pub(super) fn machine_changed(control: &CellFindings) -> String {
     let what = match control.place.control {
         Some(Control::Direct) => "the direct variant has no gateway".to_owned(),

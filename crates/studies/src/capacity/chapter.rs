@@ -67,8 +67,8 @@ impl StudyFacts for CapacityFindings {
         })
     }
 
-    /// Open if a gateway has neither a sustained rate nor a lower bound, or if the number of cores
-    /// for the requested rate is unknown.
+    /// Returns [`Decision::Open`] if a gateway has neither a sustained rate nor a lower bound, or
+    /// if no number of cores was found for the requested rate.
     fn decision(&self) -> Option<Decision> {
         let has_rate = |it: &GatewayCapacity| it.response.as_ref().and_then(rate_of).is_some();
         let is_whole =

@@ -27,7 +27,8 @@ struct Bin {
     intended: f64,
     response_count: u64,
     response_sum_ns: f64,
-    /// Busy core seconds of the gateway, the load generator and the upstream, if they were sampled.
+    /// Core-seconds that the gateway, the load generator and the upstream were busy, if they were
+    /// sampled.
     busy: [Option<f64>; 3],
     held: u32,
     missed: u32,

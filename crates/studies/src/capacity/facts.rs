@@ -27,7 +27,6 @@ pub struct ObjectiveBound {
     pub percentile: f64,
     /// The sign before the bound, `<` or `<=`.
     pub sign: &'static str,
-    /// The bound, in nanoseconds.
     pub below_ns: u64,
 }
 
@@ -44,11 +43,12 @@ pub struct GatewayCapacity {
     pub response: Option<Response>,
     /// Limited if [`Self::limits`] has entries, and invalid if there is no result.
     pub validity: Validity,
-    /// The reasons why something other than the gateway may limit the result, which is then only a
-    /// lower bound, and the remedies, as sentences.
+    /// Sentences that state why something other than the gateway may limit the result, and the
+    /// remedies. If there are any, the result is only a lower bound.
     pub limits: Vec<String>,
-    /// The most frequent bottleneck in the steps that missed the objective near the result or, if
-    /// there are none, elsewhere in the search; none if no such step missed it.
+    /// The most frequent bottleneck in the steps near the result that missed the objective or, if
+    /// none of them did, in the other steps of the search that missed it; none if there are no such
+    /// steps.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
     /// The sustained rate or its lower bound, divided by the number of cores that the gateway could
@@ -71,16 +71,13 @@ pub struct GatewayCapacity {
     pub knee: Option<CurveKnee>,
     /// All steps in ascending order of rate; steps of equal rate are merged.
     pub curve: Vec<CapacityPoint>,
-    /// The result as a sentence.
     pub text: String,
 }
 
 /// The point of a curve at which throughput divided by mean response time is largest.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CurveKnee {
-    /// Responses per second at the knee.
     pub rate_per_second: f64,
-    /// Mean response time at the knee.
     pub mean_ns: f64,
 }
 
@@ -100,7 +97,6 @@ pub enum Bottleneck {
 /// Steps whose rates are equal within the resolution of the search.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CapacityPoint {
-    /// Arrivals per second that were offered.
     pub offered_per_second: f64,
     /// Responses per second.
     pub achieved_per_second: f64,
@@ -132,7 +128,7 @@ pub struct SizingFindings {
     pub gateway: String,
     /// The rate that the user requested.
     pub rate_per_second: f64,
-    /// The numbers of cores that were measured.
+    /// In ascending order.
     pub cores_measured: Vec<f64>,
     /// The fitted law; none if no capacity was found.
     pub law: Option<Law>,
@@ -141,6 +137,5 @@ pub struct SizingFindings {
     /// Invalid if there is no result, valid if every measured size has a valid capacity, and
     /// limited otherwise.
     pub validity: Validity,
-    /// The result as a sentence.
     pub text: String,
 }

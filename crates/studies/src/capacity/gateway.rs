@@ -34,7 +34,7 @@ pub(super) fn of(
     }
     let completed = context.completed_of(&scenario.scenario, variant.label());
     let mut completed: Vec<&TrialRecord> = completed.collect();
-    // Sorted by start, because each repeat continued from the results of the earlier ones.
+    // The repeats are sorted by start, because each continued from the results of the earlier ones.
     completed.sort_by_key(|record| record.started);
     let response = replay::response(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;
@@ -162,7 +162,7 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
     } else if gateway >= GATEWAY_FULL {
         Bottleneck::Gateway
     } else if is_waiting && !is_disturbed(phase) {
-        // The load generator waited for a core that no process outside the run used.
+        // The load generator waited for a core although nothing outside the run took CPU time.
         match who {
             Bottleneck::EngineAndUpstream => who,
             _ => Bottleneck::Engine,

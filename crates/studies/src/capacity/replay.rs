@@ -85,7 +85,6 @@ pub(super) fn has_confirmed(record: &TrialRecord) -> bool {
     steps(record).any(|phase| role(phase) == Some(StepRole::Confirm))
 }
 
-/// The phases that are steps of the search.
 pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     record.phases.iter().filter(|phase| phase.step.is_some())
 }

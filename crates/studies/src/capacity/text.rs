@@ -11,7 +11,6 @@ use gatebench_stats::scalability::{Law, Sizing};
 
 use super::facts::{Bottleneck, GatewayCapacity, SizingFindings};
 
-/// The limit to report if most of the counted steps were disturbed.
 pub(super) const DISTURBED: &str = "Other processes or the hypervisor took CPU time from the cores in most of the \
      steps. Repeat the search on a quiet machine.";
 
@@ -182,7 +181,6 @@ pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     }
 }
 
-/// The limit to report if the result is close to the rate without a gateway.
 pub(super) fn near_direct(share: f64) -> String {
     format!(
         "Limited by the load generator and the upstream: the rate is {} of what they reach without a gateway. Give them more \

@@ -86,7 +86,6 @@ impl Window {
     }
 }
 
-/// The starts of a gateway in a scenario.
 struct Cell<'a> {
     scenario: &'a Scenario,
     variant: &'a Variant,
@@ -194,13 +193,15 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
     })
 }
 
-/// Returns the window at which the steady state begins: the first one before the last third from
-/// which nine of ten smoothed costs are within a given share of the median of the last third, and
-/// no more than [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of
-/// a window and the same number of windows on each side, so no single window is decisive. Because
-/// both sides are equal, smoothing does not move a step in the cost. The first windows have few
-/// neighbors before them, so the median of the window and the windows after it must also be within
-/// the share. The error states why there is no steady state.
+/// Returns the window at which the steady state begins. A smoothed cost is near if it is within a
+/// given share of the median of the last third. The steady state begins at the first window, before
+/// the last third, from which nine of ten smoothed costs are near and no more than [`OUTSIDE_MAX`]
+/// consecutive ones are not.
+///
+/// A smoothed cost is the median of a window and the same number of windows on each side, so no
+/// single window is decisive. Because both sides are equal, smoothing does not move a step in the
+/// cost. The first windows have few neighbors before them, so the median of the window and the
+/// windows after it must also be near. The error states why there is no steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
     let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);

@@ -12,7 +12,8 @@ use super::sum_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The tag under which the waiting times of requests without a response are recorded.
+/// The tag of the waiting times of requests without a response. It also covers responses with a
+/// status outside 200 to 599.
 const UNANSWERED: &str = "response.failed";
 
 /// The requests that ended in one second.
@@ -153,8 +154,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
 }
 
 /// The additional metrics of a failure. For a target: its share of the requests, and the number of
-/// retries. For the control plane: its downtime. For both: the p99 of the added latency in the
-/// whole seconds of the failure.
+/// retries. For the control plane: its downtime. For every failure: the p99 of the added latency in
+/// its whole seconds.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = Vec::new();
     if failure.part == FailingPart::ControlPlane {

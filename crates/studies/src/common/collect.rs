@@ -32,7 +32,6 @@ pub(crate) struct Collected<'a> {
     pub(crate) shares: Vec<OfShare<'a>>,
 }
 
-/// The values of one phase of a cell.
 pub(crate) struct PhaseValues {
     pub(crate) phase: String,
     pub(crate) kind: PhaseKind,

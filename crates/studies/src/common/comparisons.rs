@@ -15,7 +15,7 @@ use super::spoiled;
 use super::spoiled::Side;
 use super::trials::blocks_complete;
 
-/// The smallest effect that matters, in either direction.
+/// The smallest relative effect that matters, in either direction.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
 
 pub(crate) fn rule(seed: u64) -> Rule {
@@ -59,8 +59,8 @@ pub(crate) struct Subject {
     pub(crate) primary: bool,
 }
 
-/// The subjects of comparisons within a run. An A/B test compares more metrics, and chooses the
-/// deciding one itself.
+/// The subjects of comparisons within a run. An A/B test compares more metrics, and another metric
+/// may be the deciding one.
 fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subject> {
     let decisive = ab_test.map_or(Metric::GatewayCpuPerRequest, |ab_test| {
         decided_by(ab_test.metric)

@@ -1,4 +1,4 @@
-//! The plan, and figures from the other trials of a run, which are needed to judge a trial.
+//! The plan and the figures of a run's other trials, which the gates need to judge a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 

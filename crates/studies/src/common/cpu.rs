@@ -11,8 +11,8 @@ pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
     (usage.window_ns > 0).then(|| usage.cpu_ns as f64 / usage.window_ns as f64)
 }
 
-/// Computed as CPU time per second ÷ requests per second, because the CPU samples may begin and end
-/// slightly before or after the measurement.
+/// Divides the cores kept busy by the requests per second, because the CPU samples may begin and
+/// end slightly before or after the measurement.
 pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option<f64> {
     let throughput = throughput_per_second(phase);
     (throughput > 0.0).then_some(())?;
@@ -43,7 +43,7 @@ pub(crate) fn memory_bytes(phase: &PhaseRecord) -> Option<f64> {
 }
 
 /// The number of cores that a gateway could use: its number of workers if known, limited by the
-/// cores that it was `placed` on and by its CPU limit.
+/// number of cores that it was placed on (`placed`) and by its CPU limit.
 pub(crate) fn usable_cores(gateway: Option<&GatewayFacts>, placed: usize) -> f64 {
     let usable = match gateway.map_or(0, |it| it.workers as usize) {
         0 => placed,

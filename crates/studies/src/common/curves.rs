@@ -12,7 +12,7 @@ use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// The number of points per decade of the share of samples beyond a point; 20 are enough for a
+/// The number of points for each factor of ten in the share of samples beyond a point, enough for a
 /// smooth line.
 const POINTS_PER_DECADE: i32 = 20;
 
@@ -107,8 +107,6 @@ impl Merged {
     }
 }
 
-/// The metrics that are drawn. For closed loads, only the response time is drawn, because latency
-/// at saturation follows from the number of connections and the throughput.
 fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     match kind {
         PhaseKind::SideBySide => &[],

@@ -8,8 +8,8 @@ use gatebench_store::{ExactSum, Histogram, PhaseRecord, SecondHistogram, StoreEr
 use super::changes::is_disturbed;
 use super::facts::CurveMetric;
 
-/// The class of requests without a response. The time that they waited is not a latency, so their
-/// histograms are left out.
+/// The class of requests without a response, and of responses with a status outside 200 to 599. A
+/// request without a response has no latency, so the histograms of this class are left out.
 const FAILED: &str = "failed";
 
 /// The histograms of a trial by phase and metric, over all requests with a response.
@@ -72,7 +72,7 @@ impl Digest {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }
 
-    /// None if nothing was recorded.
+    /// Returns none if nothing was recorded.
     pub(crate) fn get(&self, phase: &str, metric: CurveMetric) -> Option<&Histogram<u64>> {
         self.histograms
             .get(&(phase.to_owned(), metric))

@@ -12,8 +12,8 @@ use super::facts::{
 };
 use super::{Names, loads};
 
-/// The number of routes that are reported for a variant in a phase; the trial records contain all
-/// routes.
+/// The maximum number of routes that are reported for a variant in a phase; the trial records
+/// contain all routes.
 const ROUTES_MAX: usize = 20;
 
 /// The phases with groups, from completed trials.
@@ -22,7 +22,6 @@ pub(crate) struct Groups<'a> {
     seen: Vec<Seen<'a>>,
 }
 
-/// A phase of a trial, with the validity of its figures.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     trial: &'a Trial,
@@ -153,7 +152,6 @@ fn group_findings(cell: &Cell<'_, '_>, index: usize, first: &GroupRecord) -> Gro
     }
 }
 
-/// The figures of a part of a load in one trial.
 struct Sums {
     requests: u64,
     errors: u64,

@@ -1,4 +1,4 @@
-//! Describes loads as text, in the same way in plans, displays, reports and documents.
+//! Describes loads as text.
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};
@@ -32,7 +32,6 @@ pub fn in_words(shape: &Shape) -> String {
     }
 }
 
-/// The maximum number of simultaneous connections of a closed load.
 pub(crate) fn connections_max(closed: &Closed) -> u32 {
     let stages = closed.stages.iter().map(|stage| stage.connections);
     stages.fold(closed.connections, u32::max)

@@ -63,8 +63,8 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    // Gateways that are measured side by side wait for the cores that they share, so their times
-    // are not used.
+    // Side by side, gateways wait for the cores that they share, so the response times are not
+    // theirs alone. Those of an external load generator are reported nevertheless.
     if !phase.side_by_side || phase.external.is_some() {
         found.extend(RESPONSE.iter().filter_map(|(percentile, metric)| {
             let value = response_percentile(phase, digest, *percentile)?;

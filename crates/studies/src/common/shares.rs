@@ -10,7 +10,6 @@ use super::facts::{Aspect, Metric, Reason};
 use super::gates::{View, judge_phase, worst};
 use super::metrics::of_phase;
 
-/// A load at a share of saturation, in one trial.
 pub(crate) struct OfShare<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) phase: &'a PhaseRecord,

@@ -38,7 +38,8 @@ pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<S
     spoiled.collect()
 }
 
-/// A trial that failed because of its gateway has no value in any phase.
+/// A trial that failed because of its gateway is spoiled as a whole, because it has no value in any
+/// phase.
 pub(crate) fn failed(record: &TrialRecord) -> Option<SpoiledBlock> {
     let culprit = match &record.outcome {
         Outcome::Failed { culprit, .. } => Some(culprit),
@@ -74,7 +75,6 @@ impl<'a> Side<'a> {
         spoiled.filter(is_it)
     }
 
-    /// The blocks of [`Self::spoiled`], in order.
     pub(crate) fn blocks_spoiled(self, phase: &str, aspect: Aspect) -> BTreeSet<u32> {
         self.spoiled(phase, aspect).map(|it| it.block).collect()
     }

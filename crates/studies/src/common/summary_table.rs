@@ -43,7 +43,7 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
         null: (nulls.first().map(row)).filter(|row| row.status != RowStatus::Missing),
         wire: wire::of_scenario(context, scenario),
         curves: collected.curves.of_scenario(&names),
-        // Filled in later, from the rows of all scenarios.
+        // These fields are filled in later, from the rows of all scenarios.
         comparisons: Vec::new(),
         sentences: Vec::new(),
         summary: None,

@@ -73,7 +73,7 @@ pub(crate) fn blocks_complete(context: &Context) -> u32 {
     blocks.difference(&incomplete).count() as u32
 }
 
-/// Computed from the wall-clock times in the record; 0 if the clock went backward.
+/// The length of a trial by the wall clock; 0 if the clock went backward.
 pub(crate) fn duration_ns(record: &TrialRecord) -> u64 {
     let elapsed = record.finished.duration_since(record.started);
     u64::try_from(elapsed.as_nanos()).unwrap_or(0)

@@ -16,7 +16,7 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Isolation";
 
-/// The section of docs/METHOD.md that describes the method.
+/// The section of docs/METHOD.md on isolation tests.
 const METHOD: &str = "Isolation";
 
 const EXPLANATION: &str = "Each ratio is a figure of the good group next to failing groups, \

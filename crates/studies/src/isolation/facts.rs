@@ -54,7 +54,6 @@ pub struct IsolationMeasure {
     /// The name of the measure, such as `rate`.
     pub title: &'static str,
     pub unit: Unit,
-    /// True if the measure affects the decision.
     pub decides: bool,
     /// The complete blocks in which both values are usable.
     pub blocks: Vec<IsolationBlock>,
@@ -62,7 +61,6 @@ pub struct IsolationMeasure {
     pub result: Comparison,
     /// The second value next to healthy groups divided by the first: the noise of this machine.
     pub own: Option<Comparison>,
-    /// The result as a sentence.
     pub text: String,
 }
 

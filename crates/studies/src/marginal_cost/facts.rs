@@ -14,7 +14,7 @@ pub struct MarginalCostFindings {
     pub name: String,
     pub what: MarginalUnit,
     pub measures: Vec<MarginalCostMeasure>,
-    /// In the plan's order.
+    /// The gateways, in the plan's order.
     pub gateways: Vec<GatewayMarginalCosts>,
 }
 
@@ -59,7 +59,7 @@ pub struct MarginalCostMeasure {
 pub struct GatewayMarginalCosts {
     /// Label of the variant.
     pub variant: String,
-    /// In ascending order of their numbers.
+    /// The points, in ascending order of [`MarginalCostPoint::count`].
     pub points: Vec<MarginalCostPoint>,
     /// The cost of each additional unit, for each measure: between the smallest and the largest
     /// measured number, paired by block. None if fewer than two numbers were measured, or if they
@@ -74,7 +74,6 @@ pub struct MarginalCostPoint {
     pub scenario: String,
     /// The phase, if each number is a separate phase.
     pub phase: Option<String>,
-    /// The status of the trials with this number.
     pub status: RowStatus,
     /// A value for each measure; none if it was not measured or no block is usable.
     pub values: Vec<Option<Estimate>>,

@@ -12,7 +12,7 @@ pub(super) struct Family {
     /// The common part of the members' names.
     pub(super) name: String,
     pub(super) what: MarginalUnit,
-    /// In ascending order of their numbers.
+    /// The members, in ascending order of [`Member::count`].
     pub(super) members: Vec<Member>,
     pub(super) measures: Vec<MarginalCostMeasure>,
 }

@@ -129,7 +129,6 @@ fn next_share(shares: &Shares, current: &TrialRecord) -> Next {
 /// Returns a table for the run; none for a smoke run, and if nothing was measured.
 fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
     let (context, collected) = (of.context, of.collected);
-    // A smoke run does not measure speed.
     (!is_smoke(context.plan)).then_some(())?;
     let mut rows = Vec::new();
     for (scenario, variant) in context.cells() {

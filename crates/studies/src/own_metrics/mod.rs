@@ -255,7 +255,7 @@ impl Timed {
         if self.resolution_ns != next.resolution_ns {
             self.resolution_ns = None;
         }
-        // Different bounds mean a different version, whose buckets cannot be added up.
+        // Buckets with different bounds cannot be added up.
         if self.bounds_ns == next.bounds_ns {
             let add = |to: &mut [u64], from: &[u64]| {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to += from);

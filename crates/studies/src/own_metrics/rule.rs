@@ -4,8 +4,8 @@
 use gatebench_model::own_metrics::{Covers, LatencyKind};
 use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 
-/// A metric is late if it includes the last request of a load only after this time has passed since
-/// the end of the load.
+/// A metric is late if it includes the last request of a load more than this long after the end of
+/// the load.
 const LATE_NS: u64 = 500_000_000;
 /// If the resolution is coarser than this share of the measured median, it hides the time. If no
 /// percentiles were measured, the mean replaces the median.
@@ -17,7 +17,6 @@ const MEAN_FACTOR: f64 = 2.0;
 /// measured one. A time close to a bound may fall on either side of it.
 const BUCKETS_MAX: usize = 1;
 
-/// A judgment on a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
     Miscounts,
@@ -46,11 +45,9 @@ impl Word {
 /// A gateway's count over all loads with the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// The gateway's count.
     pub(super) own: u64,
     /// Requests that got a complete response.
     pub(super) completed: u64,
-    /// Requests that were sent.
     pub(super) sent: u64,
     /// Requests without a response that the upstream received.
     pub(super) abandoned: u64,
@@ -170,7 +167,6 @@ impl Timed {
         ])
     }
 
-    /// Reports whether the gateway timed any request.
     fn has_figures(&self) -> bool {
         self.count > 0 || (self.kind == LatencyKind::Mean && self.mean_ns.is_some())
     }

@@ -162,7 +162,6 @@ struct Drawn<'a> {
     ends: (f64, f64),
 }
 
-/// The scenarios that have figures for a measure.
 fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     let mut plain = None;
     let mut drawn = Vec::new();
@@ -260,8 +259,7 @@ impl Drawn<'_> {
     }
 }
 
-/// True for the measures by which users choose a gateway. They are shown unfolded and with
-/// waterfalls.
+/// True for the measures that are shown unfolded and with waterfalls.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
 }
@@ -287,7 +285,8 @@ fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     (!totals.is_empty()).then(|| UnitScale::of_all(totals, unit))
 }
 
-/// The name of the scenario, with a plus sign if its cost is added to the line above.
+/// The name of the scenario. A plus sign marks policies whose cost is added to that of a plain
+/// proxy.
 fn name(line: &CostLine) -> String {
     match &line.role {
         CostRole::Policy { .. } => format!("+ {}", line.scenario),

@@ -45,7 +45,6 @@ pub struct CostLine {
     pub role: CostRole,
     /// Names of the scenario's policies, in their order.
     pub policies: Vec<String>,
-    /// The status of the trials of this scenario on this gateway.
     pub status: RowStatus,
     /// A figure for each measure of [`CostFindings::measures`], in the same order.
     pub figures: Vec<CostFigure>,

@@ -125,8 +125,8 @@ impl<'a> Profile<'a> {
         scaled.map(|(name, count)| (name, self.ns(count))).collect()
     }
 
-    /// Returns the profile without the line numbers of functions, which differ between two versions
-    /// of the same function.
+    /// Returns the profile without the line numbers of functions, which may differ between two
+    /// versions of the same function.
     fn without_lines(&self) -> Self {
         let mut stacks = BTreeMap::new();
         for (stack, count) in &self.stacks {
@@ -157,7 +157,6 @@ impl<'a> Profile<'a> {
         Sentence::new(Tone::Plain, text, Some(scenario), Some(self.variant))
     }
 
-    /// A caution if much of the profile has no function names.
     fn caution(&self, scenario: &str) -> Option<Sentence> {
         let all = self.selves();
         let nameless = all.iter().filter(|(name, _)| !has_name(name));
@@ -318,8 +317,8 @@ fn short(name: &str) -> String {
 }
 
 /// Rounds widths to whole nanoseconds. Each rounding error is carried over to the next width, so
-/// the total width of adjacent stacks is correct. Thousands of stacks are narrower than a
-/// nanosecond each.
+/// the total width of adjacent stacks is correct. Without this, thousands of stacks that are each
+/// narrower than half a nanosecond would have no width.
 #[derive(Default)]
 struct Widths {
     end_ns: f64,

@@ -1,5 +1,5 @@
-//! The effects of measurement methods on figures. Each is a pure function, so it can be applied to
-//! a run that was measured in another way.
+//! The effects of measurement methods on figures. Each effect is a pure function, so it can be
+//! applied to a run that was measured in another way.
 
 use gatebench_model::{HumanDuration, Shape};
 use gatebench_store::Histogram;
@@ -98,7 +98,7 @@ pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     Some(last_ns.div_ceil(1_000_000_000) as u32)
 }
 
-/// The window of this many consecutive seconds, at least one, with the most responses: its first
+/// The window of `seconds` (at least 1) consecutive seconds with the most responses: its first
 /// second, and its responses per second. None if there are not enough seconds.
 pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
     let sums = completed.windows(seconds).map(|it| it.iter().sum::<u64>());
@@ -127,7 +127,8 @@ mod tests {
     fn a_quantile_is_interpolated_within_its_bucket() {
         let bounds = [1.0, 2.0, 5.0];
         for (cumulative, total, share, expected) in [
-            // All values are in the lowest bucket, so the quantile equals the share.
+            // All values are in the lowest bucket, which ends at 1, so the quantile equals the
+            // share.
             ([100, 100, 100], 100, 0.95, 0.95),
             // 998 of 1,000 below 1 ms, as published.
             ([998, 999, 1_000], 1_000, 0.95, 0.95 / 0.998),
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn wrk_counts_more_requests_in_flight_than_connections() {
         let mut random = Random::seeded(7);
-        // 99 of 100 responses take 2 to 26 ms, and the hundredth takes up to 97 ms.
+        // 99 of 100 responses take 2 to 26 ms, and 1 of 100 takes 32 to 97 ms.
         let time_ns = || {
             let (from, to) = match random.uniform() < 0.01 {
                 true => (32.5e6, 97e6),

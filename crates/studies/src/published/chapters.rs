@@ -21,7 +21,6 @@ const EXPLANATION: &str = "Each cell is the median of the blocks, with their ran
 
 const CORRECTIONS: &str = "How this differs from the published table";
 
-/// The explanation below [`CORRECTIONS`].
 const EFFECT: &str = "Each difference is followed by its effect on this run's figures (those of \
      its first gateway, if the rows name no gateway): the figure by the document's method, and the \
      figure as measured.";
@@ -89,7 +88,6 @@ fn tables(found: &DocumentFindings, form: Forms, palette: &Palette) -> Chapter {
     }
 }
 
-/// In Markdown and on the page, a table that is too wide is split into parts.
 fn card(found: &FigureTable, palette: &Palette) -> Block {
     let table = |table: Table| TableBlock::new(table, found.first, &found.title, palette);
     let loads = found.groups.iter().filter(|group| !group.label.is_empty());

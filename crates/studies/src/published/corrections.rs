@@ -24,15 +24,14 @@ pub(super) struct Case<'a> {
     pub(super) loads: Vec<Load<'a>>,
     /// The loads at one rate for all rows; empty in a run that has only the document's loads.
     pub(super) open: Vec<Load<'a>>,
-    /// The published figures of the row.
     pub(super) published: Option<&'a Figures>,
 }
 
 /// The figures of a row: by the document's method, and as measured.
 type Sides = [Option<f64>; 2];
 
-/// The corrections of a document: for rows of scenarios, for targets at their largest number of
-/// connections, and for versions.
+/// Computes each correction of a document for all cases: the given rows of scenarios, the targets
+/// at their largest number of connections, and the versions.
 pub(super) fn of<'a>(
     document: &Published,
     measured: &Measured<'a>,
@@ -220,7 +219,7 @@ fn sides(
 }
 
 /// The 95th percentile of added latency, first computed from buckets, then as measured. Loads at
-/// one rate are preferred, because they leave the gateway below its limit, as in the document.
+/// one rate are preferred to those that correspond to the document's.
 fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     let of = |loads: &[Load<'_>]| {
         let by_buckets = median_of(loads, Aspect::Latency, |load| {

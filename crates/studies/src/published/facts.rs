@@ -10,7 +10,6 @@ use serde::Serialize;
 pub struct DocumentFindings {
     /// The document's name on the command line: `soap`.
     pub document: String,
-    /// A description of the document.
     pub title: String,
     /// The machine and software of the published measurement, as a sentence.
     pub setting: String,

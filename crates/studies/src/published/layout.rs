@@ -33,7 +33,7 @@ pub(super) struct Laid<'a> {
     shown: Option<&'a str>,
 }
 
-/// Lays out all tables. Tables of the same scenario are consecutive.
+/// Lays out all tables. The tables by version or by run of the same scenario are consecutive.
 pub(super) fn lay_out<'a>(
     document: &'a Published,
     measured: &Measured<'a>,
@@ -105,7 +105,6 @@ impl<'a> Laid<'a> {
     }
 }
 
-/// A column, and the loads that it shows.
 struct Column<'a> {
     stated: &'a PublishedColumn,
     head: [String; 2],
@@ -143,7 +142,6 @@ impl<'a> Sheet<'_, 'a> {
         self.stated.load.unwrap_or(usual)
     }
 
-    /// Reports whether any row of the sheet was measured.
     fn has_loads(&self) -> bool {
         let mut lines = self.lines.iter();
         lines.any(|it| !chosen(&it.loads, self.load()).is_empty())
@@ -426,7 +424,6 @@ impl<'a> Sheet<'_, 'a> {
         columns.enumerate().filter_map(note).collect()
     }
 
-    /// The measured rows, for the corrections.
     fn cases(&self) -> Vec<Case<'a>> {
         let case = |line: &Line<'a>| Case {
             name: line.name.clone(),

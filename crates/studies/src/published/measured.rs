@@ -94,8 +94,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The loads of the first phase of a kind. Documents do not distinguish users who think from users
-/// who do not.
+/// The loads of the first phase that is open, or of the first that is not. All other kinds are
+/// treated alike, because documents do not distinguish users who think from users who do not.
 pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
     let is_open = of == PhaseKind::Open;
     first_like(loads, |load| {
@@ -134,7 +134,8 @@ impl Load<'_> {
         cpu_ns_per_request(self.phase, "gateway")
     }
 
-    /// Computed from the exact sums, or printed by an external load generator.
+    /// The mean response time, computed from the exact sums or printed by an external load
+    /// generator.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         response_mean_ns(self.phase)
     }

@@ -12,8 +12,8 @@ use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use crate::common::facts::Aspect;
 
-/// None if the bare network was not measured. Each scenario with direct loads has separate rows,
-/// because its messages differ in size.
+/// Returns none if the bare network was not measured. Each scenario with direct loads has separate
+/// rows, because its messages differ in size.
 pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let targets = targets(measured);
     let seed = measured.run.manifest().plan.seed;

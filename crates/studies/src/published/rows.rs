@@ -17,7 +17,6 @@ pub(super) struct Line<'a> {
     pub(super) variant: &'a str,
     /// Name of the scenario; none if the row has loads of several scenarios.
     pub(super) scenario: Option<&'a str>,
-    /// The row of the document.
     pub(super) published: Option<&'a PublishedRow>,
     /// The number of connections, if each number has a row.
     pub(super) connections: Option<u32>,

@@ -21,8 +21,8 @@ pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
     }
 }
 
-/// In the order of documents: gateways that serve requests themselves, the upstream, and gateways
-/// in front of it.
+/// Returns the targets in the order of documents: gateways that serve requests themselves, the
+/// upstream, and gateways in front of it.
 pub(super) fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
     let plan = &measured.run.manifest().plan;
     let several = plan.scenarios.iter().filter(|it| it.has_direct()).count() > 1;

@@ -28,7 +28,8 @@ pub(super) fn of<'a>(measured: &Measured<'a>, scenario: &str) -> Vec<Version<'a>
         .collect()
 }
 
-/// Reports whether a run is valid enough to be combined with others.
+/// Reports whether a run may be combined with others: neither its throughput nor its latency is
+/// invalid.
 pub(super) fn stands(run: &Load<'_>) -> bool {
     let of = |aspect| run.validity(Some(aspect));
     of(Aspect::Throughput).max(of(Aspect::Latency)) != Validity::Invalid

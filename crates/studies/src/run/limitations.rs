@@ -72,7 +72,7 @@ fn too_few_requests(context: &Context) -> Option<String> {
         return Some("The run only tests that everything works; it does not report speed.".into());
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
-    // The speed of users who think is not measured.
+    // A paced load does not measure speed.
     let too_few =
         |phase: &PhaseRecord| !has_enough_requests(phase) && kind(phase) != PhaseKind::Paced;
     phases.any(too_few).then(|| {
@@ -157,7 +157,7 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     })
 }
 
-/// The scenarios in which the null gateway was not measured, with the reason.
+/// The scenarios in which the null gateway is not comparable, with the reasons.
 fn without_null(context: &Context) -> Option<String> {
     let plan = context.plan;
     plan.variants.iter().find(|it| it.is_null())?;

@@ -52,7 +52,6 @@ pub struct Findings {
     pub scenarios: Vec<ScenarioFindings>,
     /// Every trial that is on disk, in the order of the run.
     pub trials: Vec<TrialFindings>,
-    /// Trials of the plan that are not on disk.
     pub missing: Vec<MissingTrial>,
     /// Trials that failed, with culprit and remedy, in the order of the run.
     pub failures: Vec<Failure>,

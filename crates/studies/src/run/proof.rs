@@ -24,7 +24,6 @@ pub struct ParityFindings {
     /// The number of trials in which parity was tested.
     pub trials: u32,
     pub cases: Vec<ParityCaseFindings>,
-    /// The number of routes that should respond.
     pub routes_expected: u32,
     /// The smallest number of routes that responded in any trial.
     pub routes_answering: u32,
@@ -45,7 +44,6 @@ pub struct ParityCaseFindings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ParityMismatch {
     pub trial: u32,
-    /// True if the failure was after the load.
     pub after_load: bool,
     pub sent: String,
     pub received: String,
@@ -60,11 +58,9 @@ pub struct Configuration {
     /// The trial whose files are shown. Other trials differ only in their ports.
     pub trial: u32,
     pub version: String,
-    /// The number of configured workers.
     pub workers: u32,
     /// Commands that were run, each quoted for a shell, in order.
     pub commands: Vec<String>,
-    /// Rendered files by path.
     pub files: BTreeMap<String, ConfigurationFile>,
 }
 

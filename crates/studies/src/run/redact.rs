@@ -8,7 +8,6 @@ use gatebench_model::Plan;
 use super::proof::Configuration;
 use crate::Findings;
 
-/// The text that replaces a secret.
 pub const MASK: &str = "[masked]";
 
 /// The replacement for details of the user's machine and configuration.

@@ -202,8 +202,7 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
 }
 
-/// The reasons why figures of the columns are limited; those that affect the most gateways come
-/// first.
+/// The reasons why figures of the columns are limited, the most frequent first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
     let reasons = gateways(scenario).flat_map(|row| {
         let limits_a_column = move |reason: &&Reason| {
@@ -218,7 +217,8 @@ fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'stati
     found.into_iter().map(|(why, _)| why).collect()
 }
 
-/// A gateway's lead over another that is worse by verdict: the ratio and its bounds.
+/// A gateway's lead over another: the ratio of their figures and, if it comes from a verdict with
+/// an interval, the bounds of that interval.
 struct Lead {
     ratio: f64,
     bounds: Option<[f64; 2]>,

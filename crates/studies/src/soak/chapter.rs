@@ -20,7 +20,7 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Endurance";
 
-/// The section of docs/METHOD.md that describes the method.
+/// The section of docs/METHOD.md on soaks.
 const METHOD: &str = "Soak";
 
 const EXPLANATION: &str = "Growth is judged by the lower envelope, that is, by the minima of \

@@ -55,7 +55,6 @@ pub struct SoakSegment {
     pub pss_after_bytes: Option<u64>,
     /// The watched quantities, memory first.
     pub quantities: Vec<SoakQuantity>,
-    /// Figures of the gateway's own metrics over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_series: Vec<OwnFigure>,
 }
@@ -90,7 +89,6 @@ pub struct SoakQuantity {
     pub line: Option<[(f64, f64); 2]>,
     /// The range of each stretch of the series, at most 240 stretches.
     pub stretches: Vec<SoakStretch>,
-    /// The conclusion as a sentence.
     pub text: String,
 }
 

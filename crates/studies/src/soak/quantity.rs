@@ -17,8 +17,7 @@ const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 /// Allocators' arenas are larger, but count only to the extent that they have been touched.
 const HUGE_PAGE_BYTES: f64 = 2_097_152.0;
 
-/// The step by which the size that a gateway reports for a pool grows: objects are allocated in
-/// pages.
+/// The step by which the reported size of a pool grows, because objects are allocated in pages.
 const PAGE_BYTES: f64 = 4_096.0;
 
 /// The largest negligible growth of the median response time over the whole measurement, as a share

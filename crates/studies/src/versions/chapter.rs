@@ -17,7 +17,7 @@ use super::facts::{CombinedFindings, RunFigures, VersionFindings, VersionTrend};
 use crate::common::{by_key, joined};
 use crate::kind::StudyFacts;
 
-/// The section of docs/METHOD.md that describes the method.
+/// The section of docs/METHOD.md on combined results.
 const METHOD: &str = "Combined results";
 
 const EXPLANATION: &str = "The table shows the mean of the runs' rates with their range, the mean \
@@ -173,8 +173,8 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
 }
 
 /// Draws throughput against the varied number, with a title. The axis of the number is logarithmic,
-/// and a line goes through the points of each version. Each family of scenarios has a separate
-/// chart, because numbers of routes and of upstreams are not comparable.
+/// and each version has a fitted line. Each family of scenarios has a separate chart, because
+/// numbers of routes and of upstreams are not comparable.
 fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> {
     let families = by_key(found.trends.iter().map(|it| ((&it.family, it.what), it)));
     let drawn = families.iter().enumerate();

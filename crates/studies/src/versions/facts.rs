@@ -106,7 +106,7 @@ pub struct VersionTrend {
     pub what: MarginalUnit,
     /// The numbers with the mean rates, in ascending order.
     pub points: Vec<TrendPoint>,
-    /// The line through the points, with both axes logarithmic.
+    /// The line fitted to the logarithms of the points.
     pub line: Doubling,
 }
 

@@ -202,7 +202,7 @@ fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
     })
 }
 
-/// A trend for each version and each family of scenarios that vary a number.
+/// A trend for each version and each family of scenarios that differ in a number.
 fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> {
     let points = versions.iter().filter_map(|version| {
         let scenario = context.plan.scenario(&version.scenario)?;
@@ -219,7 +219,7 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
         .collect()
 }
 
-/// None if there are fewer than two different numbers, or if a rate is 0.
+/// Returns none if there are fewer than two different numbers, or if a rate is 0.
 fn trend(
     family: &str,
     what: MarginalUnit,

@@ -239,7 +239,6 @@ fn the_candidate_is_compared_with_the_mean_of_both_processes_of_the_baseline() {
     assert!((ratio - 1.0).abs() < 2e-4, "{ratio}");
 }
 
-/// Like [`ab_test_of`], with a second scenario.
 fn of_two_scenarios(blocks: u32) -> Manifest {
     let mut manifest = ab_test_of(blocks);
     let mut second = manifest.plan.scenarios[0].clone();

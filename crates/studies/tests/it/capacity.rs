@@ -268,7 +268,7 @@ fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
     );
 }
 
-/// The tone of the sentence that states a gateway's capacity.
+/// The tone of the sentence that states the first gateway's capacity.
 fn tone(findings: &Findings) -> Tone {
     let text = &capacity(findings).gateways[0].text;
     let mut headlines = findings.headlines.iter();

@@ -90,7 +90,7 @@ fn the_effects_of_a_change_are_measured() {
             slow: (5_000_000, 60),
             failed: 0,
         },
-        // Before the change, and after recovery.
+        // The seconds before the change and after recovery.
         _ => Second {
             slow: (4_000_000, 2),
             failed: 0,
@@ -196,7 +196,6 @@ fn failures_before_a_change_are_not_its_effect() {
     assert_eq!(reasons_before(0, 0), []);
 }
 
-/// A plan in which nginx has an admin interface.
 fn with_admin() -> Manifest {
     let mut manifest = manifest(2);
     let admin = serde_json::json!({

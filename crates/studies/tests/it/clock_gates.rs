@@ -111,7 +111,7 @@ fn a_change_of_frequency_limits_cpu_time() {
         "{}",
         found[0].remedy
     );
-    // Gateways that are measured side by side always run at the same frequency.
+    // Gateways that are measured side by side share their cores, and so their frequency.
     let shared = reasons(|made| {
         run_at(made, "steady", [2_000, 3_000]);
         made.open().side_by_side = true;

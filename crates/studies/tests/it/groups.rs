@@ -15,7 +15,6 @@ use gatebench_studies::common::facts::{
 
 use crate::common::{Made, SECONDS, analysed_run, manifest, three_blocks, trial};
 
-/// A group whose 99th percentile is `p99_ns`.
 fn group(name: &str, connections: u32, completed: u64, p99_ns: u64) -> GroupRecord {
     let times = |p99_ns: u64| TimeFigures {
         count: completed,

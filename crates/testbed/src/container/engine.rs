@@ -38,7 +38,6 @@ struct Listed {
     labels: BTreeMap<String, String>,
 }
 
-/// Environment variables that name an engine.
 const NAMED_BY: [&str; 2] = ["DOCKER_HOST", "CONTAINER_HOST"];
 
 /// Reports whether the environment names an engine, or this machine has one.
@@ -80,7 +79,7 @@ impl Engine {
     }
 
     /// Returns the ID of the image with this name: the digest of the image's configuration,
-    /// `sha256:…`. None if the engine does not have the image.
+    /// `sha256:…`. Returns none if the engine does not have the image.
     pub(crate) fn image(&self, name: &str) -> io::Result<Option<String>> {
         let path = format!("/images/{}/json", escaped(name));
         let response = self.api.call("GET", &path, None)?;
@@ -90,9 +89,9 @@ impl Engine {
         part(response, "/Id").map(Some)
     }
 
-    /// Returns the `UID:GID` that lets a container write to this process's folders: the effective
-    /// IDs of this process, or `0:0` for a rootless engine, which maps root in the container to the
-    /// user who runs the engine.
+    /// Returns the `UID:GID` that lets a container write to this process's folders. It is `0:0` for
+    /// a rootless engine, which maps root in the container to the user who runs the engine;
+    /// otherwise, it consists of the effective IDs of this process.
     pub(crate) fn own_user(&self) -> io::Result<String> {
         let info = self.api.call("GET", "/info", None)?;
         let options: Option<Vec<String>> = part(info, "/SecurityOptions")?;
@@ -247,7 +246,6 @@ fn done(response: Response) -> io::Result<()> {
     }
 }
 
-/// Returns an error with the response's status and, if there is one, the engine's message.
 fn refused(response: &Response) -> io::Error {
     let body: Json = serde_json::from_slice(&response.body).unwrap_or_default();
     let message = body["message"].as_str().map(|it| format!(": {it}"));

@@ -16,7 +16,6 @@ use crate::system::limit::Amount;
 /// limit is not passed on, because the engine's hard limit may be lower.
 const NPROC: u64 = 32_768;
 
-/// The container that a supervisor must create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerSpec {
     pub(crate) socket: PathBuf,

@@ -30,7 +30,7 @@ const WATCHED_AGE: Duration = Duration::from_secs(2);
 /// The maximum number of bytes that are read from the response to a line.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
-/// An action whose templates are rendered, so that it can be performed.
+/// An action whose templates are rendered.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub gateway: String,
@@ -59,7 +59,7 @@ pub(crate) fn signals<'r>(actions: impl Iterator<Item = &'r Ready>) -> Vec<Signa
 }
 
 /// Moves the modification time of the first version of watched files into the past, by
-/// [`WATCHED_AGE`], so that every later version is newer by at least that time.
+/// [`WATCHED_AGE`], so every later version is newer by at least that time.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),

@@ -19,8 +19,8 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Resolves `http://HOST[:PORT]`, with port 80 by default, and checks that the process exists
-    /// and that the gateway responds.
+    /// Resolves `http://HOST[:PORT]` [default: port 80], and checks that the process exists and
+    /// that the gateway responds.
     ///
     /// # Errors
     /// [`DriverError::Attach`] states which check failed.

@@ -14,7 +14,7 @@ use crate::error::DriverError;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../gateways");
 
-/// Finds gateway folders by name or path.
+/// The embedded gateway folders, and those of an overlay directory.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     overlay: Option<PathBuf>,

@@ -42,7 +42,7 @@ pub(crate) fn must_be_wired(
     Ok(())
 }
 
-/// Reports whether the text contains the port as a whole number.
+/// Reports whether the text contains the port as a separate number.
 fn names(text: &str, port: u16) -> bool {
     let port = port.to_string();
     text.split(|c: char| !c.is_ascii_digit())

@@ -74,7 +74,7 @@ impl ControlPlane {
     }
 }
 
-/// Starts the control plane and waits until all listeners on its address are its own.
+/// Starts the control plane, and waits until it, and no other process, listens on its address.
 fn listening(start: &Start) -> Result<Supervised, DriverError> {
     let Start {
         orders,

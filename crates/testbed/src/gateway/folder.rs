@@ -18,7 +18,7 @@ pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 /// The name in `binary.names` that refers to gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
-/// The place that a folder was loaded from.
+/// The source of a gateway folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// The folder is embedded in this program.
@@ -113,8 +113,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Checks that, according to the folder, the gateway supports everything that a scenario needs,
-    /// whether or not the required extras are installed.
+    /// Checks that, according to the folder, the gateway supports everything that a scenario needs.
+    /// The required extras may be missing.
     ///
     /// # Errors
     /// [`Unsupported`] lists the policies and properties that the gateway does not support.
@@ -238,8 +238,8 @@ impl Folder {
         Some(PathBuf::from(file.to()))
     }
 
-    /// Reports whether `gatebench install` can install the gateway from a package registry, which
-    /// does not require the user's consent.
+    /// Reports whether `gatebench install` can install the gateway with apt, from PyPI or with
+    /// Maven.
     pub fn can_be_installed(&self) -> bool {
         let install = &self.spec.install;
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()

@@ -19,8 +19,7 @@ pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
 /// The name of a scenario's own upstream, or the prefix of the names if there are several.
 const ORIGIN: &str = "origin";
 
-/// The file with the trial's self-signed certificate, in PEM. If the scenario uses TLS, the caller
-/// that starts the gateway writes it to the working folder.
+/// The file in the working folder with the trial's self-signed certificate, in PEM.
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.pem";
 /// The file with the private key of [`CERTIFICATE_FILE`], in PEM.
 pub(crate) const KEY_FILE: &str = "certificate.pem.key";
@@ -134,7 +133,6 @@ pub(super) fn prefix_of(program: &Path) -> &Path {
     folder.unwrap_or(Path::new("/"))
 }
 
-/// Returns the input for a scenario after its change of routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let later = scenario.later.iter().flat_map(|later| &later.routes);

@@ -40,7 +40,6 @@ pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     NoListener,
-    /// Another process listens.
     Foreign,
     /// The gateway listens but does not respond, for this reason.
     NoResponse(io::ErrorKind, String),
@@ -102,8 +101,8 @@ pub(crate) fn wait_for(
     let mut foreign_since = None;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit_status() {
-            // If another process uses the port, that is why the gateway ended. The gateway's own
-            // workers may outlive it for a moment.
+            // Another process on the port is the likely reason why the gateway ended. The gateway's
+            // own workers, which may outlive it for a moment, are not foreign.
             return Some(
                 match are_foreign(&processes::listeners(wire.address), process.tree().0) {
                     true => Outcome::Clash,

@@ -35,7 +35,7 @@ pub struct RenderedFile {
     pub group: Option<u32>,
 }
 
-/// Renders all files of a folder, without writing them.
+/// Renders the files of a folder, except those whose `when` is false. Writes nothing.
 ///
 /// # Errors
 /// [`DriverError::BadFile`] with the template and its line, or with `gateway.yaml`.
@@ -99,7 +99,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Reports whether this file is rendered for this input.
     fn exists(&self, file: &TemplateFile) -> Result<bool, DriverError> {
         let Some(when) = &file.when else {
             return Ok(true);
@@ -185,7 +184,6 @@ impl<'a> Renderer<'a> {
             })
     }
 
-    /// Describes an error, with the unknown name if there is one.
     fn fault(&self, error: &minijinja::Error, source: &str) -> Fault {
         let is_undefined = error.kind() == ErrorKind::UndefinedError;
         let expression = error.range().and_then(|range| source.get(range));

@@ -50,18 +50,16 @@ const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
 const REHEARSED_DATABASE_PORT: u16 = 48_614;
 
-/// The inputs for starting a gateway.
+/// A gateway with everything that its start depends on, such as cores, addresses and ports.
 #[derive(Clone, Debug)]
 pub struct GatewayStart<'a> {
     pub gateway: &'a FoundGateway,
     pub scenario: &'a Scenario,
     /// The gateway's working folder, which is created if it does not exist. For a scenario with
-    /// TLS, the folder contains the trial's certificate.
+    /// TLS, the folder must contain the trial's certificate and its key.
     pub work: &'a Path,
-    /// The cores that the gateway runs on, with one worker per core.
     pub cores: &'a [usize],
     pub control_plane_cores: &'a [usize],
-    /// The address of this machine that the gateway listens on.
     pub listen: IpAddr,
     /// The addresses of the scenario's own upstream, one for each target.
     pub targets: &'a [SocketAddr],
@@ -186,8 +184,8 @@ impl GatewayStart<'_> {
     }
 
     /// Returns the conditions for readiness. With a control plane, the gateway may listen before it
-    /// has its routes. The path is then that of a parity case that must reach the upstream, if the
-    /// scenario has such a case with a GET without headers.
+    /// has its routes. The request for readiness then has the path of a parity case that must reach
+    /// the upstream with a GET without headers, if the scenario has such a case.
     fn ready(&self) -> Ready {
         let mut ready = self.folder().spec.ready.clone();
         if self.folder().spec.control_plane_in(self.scenario).is_some() {
@@ -201,7 +199,6 @@ impl GatewayStart<'_> {
         ready
     }
 
-    /// Returns the address that the gateway will listen on, with the certificate if it uses TLS.
     fn wire(&self, work: &Path, address: SocketAddr) -> Result<Wire, DriverError> {
         let has_tls = self.scenario.transport.tls;
         let certificate = has_tls.then(|| Pem::read(&work.join(CERTIFICATE_FILE)));
@@ -358,8 +355,8 @@ impl GatewayStart<'_> {
         })
     }
 
-    /// Runs the folder's check under a supervisor, so that a check that hangs ends with gatebench
-    /// and on Ctrl-C.
+    /// Runs the folder's check under a supervisor, so the check does not outlive gatebench, and
+    /// Ctrl-C ends it.
     fn check(&self, work: &Path, prepared: &Prepared) -> Result<(), DriverError> {
         if prepared.check.is_empty() {
             return Ok(());
@@ -479,7 +476,6 @@ pub(crate) fn on_usable_port<T>(
     Err(DriverError::PortTaken { ports: tried })
 }
 
-/// Returns a port that was free at the time of the call.
 fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
     TcpListener::bind((address, 0))
         .and_then(|listener| listener.local_addr())
@@ -499,7 +495,7 @@ struct Prepared {
     environment: BTreeMap<String, String>,
     secrets: Arc<BTreeSet<String>>,
     actions: Vec<action::Ready>,
-    /// The result of the start, in which the times are still zero.
+    /// The result of the start; its times are set once the gateway is ready.
     started: Started,
 }
 

@@ -10,7 +10,6 @@ use super::failed;
 use crate::error::DriverError;
 use crate::system::installed::path_folders;
 
-/// The folder where Linux distributions install JDKs.
 const JVM_FOLDER: &str = "/usr/lib/jvm";
 
 /// Returns the home of a JDK of this version or a later one: `JAVA_HOME`, otherwise the JDK on
@@ -36,7 +35,6 @@ pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError>
     })
 }
 
-/// A JDK, which is a Java runtime with a compiler.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Jdk {
     /// The major version: 21 for 21.0.3.

@@ -127,8 +127,7 @@ impl Libraries<'_> {
         Ok(files)
     }
 
-    /// Returns the name of a file. Fails for a name that sha256sum would escape or that is not
-    /// UTF-8.
+    /// Fails for a name that sha256sum would escape or that is not UTF-8.
     fn name(&self, entry: &fs::DirEntry) -> Result<String, DriverError> {
         let name = entry.file_name().into_string().ok();
         let plain = name.filter(|name| !name.contains(['\\', '\n', '\r']));

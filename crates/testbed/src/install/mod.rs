@@ -3,9 +3,9 @@
 //!
 //! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
 //! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
-//! the release. PyPI packages and the libraries in `install.maven.libraries` are also pinned by
-//! SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the user
-//! agrees.
+//! Debian's release. PyPI packages and the libraries in `install.maven.libraries` are also pinned
+//! by SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the
+//! user agrees.
 
 mod java;
 mod jdk;
@@ -147,7 +147,7 @@ impl InstallStep {
         matches!(self, Self::Vendor(_))
     }
 
-    /// Performs the step. If an installer fails, the error contains the last lines of its output.
+    /// If an installer fails, the error contains the last lines of its output.
     pub fn perform(&self) -> Result<(), DriverError> {
         match self {
             Self::Debian(packages) => install_debian(packages),
@@ -180,7 +180,7 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     }
     let mut script = Command::new("sh");
     script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
-    let remedy = format!("correct the cause, then try again or run: {by_hand}");
+    let remedy = format!("fix the cause, then try again, or run: {by_hand}");
     run(what, &mut script, &remedy, &remedy)
 }
 

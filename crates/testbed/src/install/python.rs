@@ -60,7 +60,7 @@ impl PythonProgram {
         fixed.split(' ').map(String::from).chain(places).collect()
     }
 
-    /// Returns the path of the requirements file. pip accepts required hashes only in a file.
+    /// pip accepts required hashes only in a file.
     fn requirements_file(&self) -> String {
         let file = self.home.folder.join("requirements.txt");
         file.display().to_string()

@@ -259,7 +259,6 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
-/// Runs one of the git commands that check out a commit.
 fn must_succeed<W: AsRef<OsStr>>(
     commit: &str,
     folder: &Path,

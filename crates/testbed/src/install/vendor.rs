@@ -14,7 +14,7 @@ use crate::gateway::Folder;
 
 const OS_RELEASE: &str = "/etc/os-release";
 
-/// A package from a gateway's vendor, with the vendor's steps for this system.
+/// A gateway that is installed by its vendor's commands for this system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorProgram {
     gateway: String,
@@ -37,7 +37,7 @@ struct System {
 /// Returns the steps for this system; none if the vendor publishes no packages.
 ///
 /// # Errors
-/// [`DriverError::Install`] if the vendor publishes no steps for this system.
+/// [`DriverError::Install`] if the vendor's steps for this system are missing or invalid.
 pub(super) fn program(folder: &Folder) -> Result<Option<VendorProgram>, DriverError> {
     let Some(packages) = &folder.spec.install.vendor else {
         return Ok(None);

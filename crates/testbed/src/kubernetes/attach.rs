@@ -134,7 +134,7 @@ impl Drop for Watcher {
         let mut command = self.kubectl.exec(&self.pod, &self.container);
         // The shell reads the file itself, because the image may have no `cat`.
         command.args(["sh", "-c", &format!("read pid < {PID_FILE} && kill $pid")]);
-        // A failure is ignored, because the process also ends by itself.
+        // A failure is ignored, because the process also ends after `ALONE_SECONDS`.
         let _ = command.stdin(std::process::Stdio::null()).output();
     }
 }

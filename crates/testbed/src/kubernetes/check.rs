@@ -20,7 +20,7 @@ pub struct Survey {
     pub server: Version,
     pub namespace: NamespaceState,
     pub rights: Vec<Right>,
-    /// None if the user may not list nodes.
+    /// None if kubectl cannot list them, usually because the user lacks the right.
     pub nodes: Option<Vec<Node>>,
 }
 
@@ -30,7 +30,7 @@ pub enum NamespaceState {
     /// The namespace exists. Contains the Pod Security level that it enforces, if any.
     Exists(Option<String>),
     Absent,
-    /// The user may not read the namespace.
+    /// The namespace cannot be read, usually because the user lacks the right.
     Unknown,
 }
 
@@ -81,7 +81,6 @@ pub fn survey(namespace: &Namespace) -> Result<Survey, DriverError> {
             NamespaceState::Exists(optional(&own["metadata"]["labels"][ENFORCED]))
         }
         Err(error) if error.to_string().contains("(NotFound)") => NamespaceState::Absent,
-        // An ordinary user may lack the right to read the namespace.
         Err(_) => NamespaceState::Unknown,
     };
     let nodes = kubectl.run("list nodes", ["get", "nodes", "--output=json"], None);

@@ -131,7 +131,7 @@ const WAITING: [(&str, &str); 7] = [
     ),
     (
         "CreateContainerConfigError",
-        "correct what the message names; `KUBECTL describe pods` shows more",
+        "fix the problem that the message names; `KUBECTL describe pods` shows more",
     ),
     (
         "CreateContainerError",
@@ -162,7 +162,6 @@ fn is_log(line: &str) -> bool {
     first.strip_prefix(['E', 'W', 'I']).is_some_and(is_number)
 }
 
-/// Returns the error for a pod that no node can run.
 pub(super) fn of_no_node(namespace: &Namespace, role: &str, said: &str) -> RemoteError {
     let remedy = remedy(&NODE_REMEDIES, said).unwrap_or("use other nodes (--ROLE-node)");
     let message = format!("no node can run the pod of {}: {said}", named(role));
@@ -198,9 +197,9 @@ pub(super) fn named(role: &str) -> String {
     }
 }
 
-/// Replaces `NAMESPACE` (except in `CONTEXT/NAMESPACE`) with the namespace as the user wrote it,
-/// `KUBECTL` with kubectl, its context and its namespace, `ROLE` with the role's name in options,
-/// and `IMAGE` with the option for the role's image.
+/// Replaces `KUBECTL` with kubectl, its context and its namespace, `ROLE` with the role's name in
+/// options, and `IMAGE` with the option for the role's image. `NAMESPACE`, except in
+/// `CONTEXT/NAMESPACE`, becomes the namespace as the user wrote it.
 fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
     let role = if role == "engine" { "agent" } else { role };
     let image = match role {

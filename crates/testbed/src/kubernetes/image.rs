@@ -30,10 +30,9 @@ const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 const LAYER: &str = "layer.tar";
 
-/// The folders of the system's programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// An error in making an image.
+/// A failed operation on a file, a program or a package of an image.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {source}")]
 pub struct ImageError {
@@ -41,7 +40,7 @@ pub struct ImageError {
     source: io::Error,
 }
 
-/// The files of an image.
+/// The files of an image, which [`Image::write`] writes to an archive.
 #[derive(Debug)]
 pub struct Image {
     contents: Contents,
@@ -49,7 +48,7 @@ pub struct Image {
     folders: Vec<PathBuf>,
 }
 
-/// The size of a written image.
+/// The size of an image on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenImage {
     /// The number of files, folders and links.

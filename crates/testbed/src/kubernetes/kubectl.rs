@@ -14,7 +14,7 @@ use crate::error::{DriverError, RemoteError};
 
 const REQUEST_TIMEOUT: &str = "--request-timeout=20s";
 
-/// kubectl in a namespace.
+/// `kubectl` with a context and a namespace.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     namespace: Namespace,
@@ -69,7 +69,6 @@ impl Kubectl {
         Err(self.failed(what, &stderr).into())
     }
 
-    /// Returns the error for a kubectl command that could not do `what`.
     fn failed(&self, what: &str, stderr: &str) -> RemoteError {
         self.explained(
             &format!("cannot {what} in the namespace {}", self.namespace),

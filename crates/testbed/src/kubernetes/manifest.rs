@@ -219,7 +219,6 @@ pub(super) struct PodParts<'a> {
     pub(super) resources: Resources,
     pub(super) affinity: Affinity,
     pub(super) seccomp_file: Option<&'a str>,
-    /// The container's program and its arguments.
     pub(super) command: Vec<String>,
     pub(super) deadline_seconds: u64,
 }

@@ -48,8 +48,8 @@ const NULL_REQUESTS: Limits = Limits {
 const JOB_TTL_SECONDS: u32 = 600;
 
 /// Returns the command of a pod's first process, which waits until gatebench ends it. A pod in
-/// which nothing else has run for this time ends by itself. A pod that is asked to end exits with
-/// an error, because a Job would otherwise count it as a success.
+/// which nothing else has run for `alone_seconds` ends by itself. A pod that is asked to end exits
+/// with an error, because a Job would otherwise count it as a success.
 fn waiting(alone_seconds: u32) -> Vec<String> {
     let script = format!(
         "trap 'exit 143' TERM INT; n=0; \

@@ -11,14 +11,14 @@ use super::session::{Pod, Session};
 use crate::error::{DriverError, RemoteError};
 use crate::interrupt::Interrupt;
 
-/// The pods of a run. Dropping it deletes them, with everything else that the run has in the
-/// cluster.
+/// The pods of a run. Dropping this value deletes them, with everything else that the run has in
+/// the cluster.
 #[derive(Debug)]
 pub struct Pods {
     all: Vec<Pod>,
     /// The places of gateways that are part of gatebench.
     whole: Vec<String>,
-    /// The sizes of the gateways' pods.
+    /// The sizes of the gateways' pods that exist.
     sizes: Vec<Limits>,
     /// The sizes of the pods that were deleted because no node has room for them.
     omitted_sizes: Vec<Limits>,
@@ -31,8 +31,7 @@ impl Pods {
     ///
     /// # Errors
     /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
-    /// or the run is interrupted. The error includes the cluster's message, if any, and a remedy.
-    /// Nothing is left in the cluster.
+    /// or the run is interrupted. After an error, nothing is left in the cluster.
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
         let whole = demand.gateways.iter().filter(|it| it.is_gatebench);
@@ -57,7 +56,7 @@ impl Pods {
         &self.all
     }
 
-    /// Returns the node of a pod, if the user may list nodes.
+    /// Returns the node of a pod, if kubectl could list the nodes.
     pub fn node(&self, pod: &Pod) -> Option<&Node> {
         self.nodes.get(&pod.node)
     }

@@ -48,7 +48,6 @@ const REMOVER: &str =
 /// The annotation that contains a pod's number in an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// The number of characters in the name of a run.
 const NAME_CHARS: usize = 8;
 
 /// Returns a name for a run, derived from the process ID and the time.
@@ -60,7 +59,7 @@ pub fn run_name() -> String {
     sha256_of(unique.as_bytes())[..NAME_CHARS].to_owned()
 }
 
-/// A running pod of a run.
+/// A pod of a run, with its node and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     pub name: String,
@@ -72,7 +71,7 @@ pub struct Pod {
     pub address: String,
 }
 
-/// The objects of a run. Dropping it deletes them.
+/// The objects of a run. Dropping this value deletes them.
 #[derive(Debug)]
 pub struct Session {
     kubectl: Kubectl,
@@ -85,7 +84,7 @@ pub struct Session {
     pub omitted: Option<Omitted>,
 }
 
-/// Pods of gateways that no node has room for.
+/// Pods of gateways for which no node has room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub places: Vec<String>,
@@ -99,7 +98,7 @@ impl Session {
     ///
     /// # Errors
     /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
-    /// or the run is interrupted. Nothing is left in the cluster.
+    /// or the run is interrupted. After an error, nothing is left in the cluster.
     pub fn open(
         demand: &Demand<'_>,
         interrupt: &Interrupt,
@@ -232,7 +231,6 @@ impl Session {
         waiting.or_else(|| self.end(pod, role))
     }
 
-    /// Returns the error for a pod that has ended, with the cluster's reason.
     fn end(&self, pod: &Json, role: Role) -> Option<RemoteError> {
         let said = ended(pod)?;
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
@@ -402,9 +400,8 @@ fn wait_until_gone(kubectl: &Kubectl, label: &str, deadline: Instant) {
 /// The kinds of objects that have the label of a run.
 const KINDS: [&str; 4] = ["pods", "jobs", "networkpolicies", "configmaps"];
 
-/// Deletes the objects that runs have left in a namespace. Returns the deleted objects, as
-/// `KIND/NAME`, and the kinds that the user may not list. Runs that are still in progress are
-/// deleted, too.
+/// Deletes the objects of all runs in a namespace, even of runs in progress. Returns the deleted
+/// objects, as `KIND/NAME`, and the kinds that the user may not list.
 ///
 /// # Errors
 /// kubectl fails.

@@ -62,7 +62,7 @@ pub struct Accounting {
 impl Accounting {
     /// Returns the accounting of this machine. If the kernel's configuration cannot be read, a test
     /// determines which process is charged for softirq. The test takes about two seconds and runs
-    /// only once.
+    /// once per process.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {

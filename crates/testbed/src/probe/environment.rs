@@ -49,7 +49,7 @@ const BOOT_OPTIONS: [&str; 11] = [
     "tsc",
 ];
 
-/// The properties of the machine. A property that cannot be read is absent, never guessed.
+/// The properties of the machine. A property that cannot be read is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentFacts {
     pub cpu: CpuFacts,
@@ -63,7 +63,7 @@ pub struct EnvironmentFacts {
     pub frequency: Option<FrequencySource>,
 }
 
-/// The machine's processors.
+/// The processors of the machine, and the kernel's settings for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuFacts {
     pub model: Option<String>,
@@ -92,7 +92,7 @@ pub struct CpuFacts {
     pub boost: Option<String>,
 }
 
-/// The memory of the machine, and how the kernel manages it.
+/// The memory of the machine, and the kernel's setting for huge pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryFacts {
     pub total_bytes: Option<u64>,
@@ -100,7 +100,7 @@ pub struct MemoryFacts {
     pub transparent_huge_pages: Option<String>,
 }
 
-/// The kernel and its clock source.
+/// The kernel, its clock source and its boot options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFacts {
     /// Release, as `uname -r` prints it.

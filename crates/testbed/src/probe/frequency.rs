@@ -32,7 +32,7 @@ pub enum FrequencySource {
 }
 
 impl FrequencySource {
-    /// Returns the source on this machine, which is determined only once.
+    /// Returns the source on this machine, which is determined once per process.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<FrequencySource> = OnceLock::new();
         *KNOWN.get_or_init(|| Self::below(Path::new("/"), || thread::sleep(PAUSE)))

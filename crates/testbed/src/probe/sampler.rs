@@ -101,7 +101,6 @@ impl Sampler {
         }
     }
 
-    /// Sets the group that the effects of a CPU limit are read from.
     #[must_use]
     pub(crate) fn in_group(self, group_choice: GroupChoice) -> Self {
         Self {
@@ -115,7 +114,6 @@ impl Sampler {
         (self.scope == Scope::Below).then_some(self.root)
     }
 
-    /// Reads the resources that the component has used so far, and those that it holds now.
     pub fn sample(&mut self) -> Sample {
         let mut sample = Sample {
             at_ns: clock::now_ns(),
@@ -163,8 +161,7 @@ impl Sampler {
         processes.map(|key| processes::pss_bytes(key.pid)).sum()
     }
 
-    /// Observes threads and files. This reads a file for each thread and descriptor, so call this
-    /// only before and after a load.
+    /// Reads a file for each thread and descriptor, so call this only before and after a load.
     pub fn outside(&self) -> Outside {
         let processes = self.processes();
         let threads = |key: &ProcessKey| {

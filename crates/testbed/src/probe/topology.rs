@@ -9,7 +9,6 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::cgroup::cpu_limit;
 
-/// The folder where Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
 /// The highest plausible CPU number; ranges with a higher one are ignored.

@@ -158,7 +158,6 @@ impl Supervised {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
 
-    /// Returns the process's container; none if the process runs directly on this machine.
     pub(crate) fn container(&self) -> Option<&ContainerSpec> {
         self.container.as_ref()
     }

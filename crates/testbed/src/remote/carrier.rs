@@ -12,8 +12,8 @@ use super::complaint;
 use crate::error::{DriverError, RemoteError};
 use crate::kubernetes::{self, CONTAINER, Kubectl, Pods};
 
-/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host
-/// within 15 s, and use the connection for nothing else.
+/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host after
+/// about 15 s, and use the connection for nothing else.
 const OPTIONS: [&str; 7] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -38,9 +38,7 @@ const HERE: &str = "here";
 pub(crate) enum Carrier {
     /// No carrier is needed, because the program runs on this machine.
     Here,
-    /// A host, through `ssh`.
     Ssh(Host),
-    /// A container of a pod, through `kubectl exec`.
     Pod {
         /// The name of the pod in messages.
         name: String,
@@ -51,7 +49,6 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// Returns the way to a place, which may be a pod of the run.
     pub(super) fn to(place: &Place, pods: Option<&Pods>) -> Result<Self, DriverError> {
         Ok(match place {
             Place::Here => Self::Here,
@@ -69,7 +66,7 @@ impl Carrier {
         })
     }
 
-    /// Returns the name of the machine in messages.
+    /// The name of the machine in messages.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Here => HERE,

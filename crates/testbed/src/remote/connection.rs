@@ -1,6 +1,5 @@
-//! A connection to another machine. A connection into a pod is restored when it breaks, because
-//! `kubectl exec` ends when kubectl or the API server does, and its output may end early with exit
-//! code 0.
+//! A connection to another machine. A connection into a pod is restored when it breaks: `kubectl
+//! exec` ends when kubectl or the API server does, and its output may end early with exit code 0.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,7 +11,6 @@ use super::link::{LIFE_SIGN, LINE, Link, READY};
 use super::numbered::{Meaning, Numbered};
 use crate::error::{DriverError, RemoteError};
 
-/// The subcommand that runs a remote end.
 const SUBCOMMAND: &str = "remote-end";
 
 /// The time without any frame after which a connection into a pod is considered broken. The holder
@@ -34,7 +32,6 @@ const FINAL: [&str; 5] = [
     "container not running",
 ];
 
-/// A connection to a remote end.
 #[derive(Debug)]
 pub(super) enum Connection {
     /// A connection whose remote end ends everything if the connection breaks.

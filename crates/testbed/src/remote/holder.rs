@@ -4,8 +4,8 @@
 //! ```text
 //! gatebench ──kubectl exec──> relay ──unix socket──> holder ──pipes──> remote end
 //! ```
-//! The relay only copies bytes. The holder numbers the lines of the remote end and keeps those that
-//! gatebench has not yet acknowledged ([`Numbered`]).
+//! Once connected, the relay only copies bytes. The holder numbers the lines of the remote end and
+//! keeps those that gatebench has not yet acknowledged ([`Numbered`]).
 
 use std::env;
 use std::fs::{self, File};
@@ -27,7 +27,6 @@ use crate::system::command::wait_until;
 /// The socket of the holder in the folder for temporary files.
 const SOCKET: &str = "gatebench-line";
 
-/// The time that the holder may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time after which a holder without a connection ends everything.
@@ -48,8 +47,8 @@ fn socket() -> PathBuf {
     env::temp_dir().join(SOCKET)
 }
 
-/// Copies lines between standard input and output and the holder. Starts the holder if it does not
-/// run, unless the connection replaces an earlier one.
+/// Copies standard input to the holder, and the holder's output to standard output. Starts the
+/// holder if it does not run, unless the connection replaces an earlier one.
 ///
 /// # Errors
 /// The holder has ended, or cannot be started.
@@ -84,7 +83,6 @@ pub fn relay(launcher: &Launcher, is_further: bool) -> io::Result<()> {
     copy_at_once(&mut from, &mut stdout)
 }
 
-/// Copies without waiting for a full buffer.
 fn copy_at_once(from: &mut impl Read, to: &mut impl io::Write) -> io::Result<()> {
     let mut bytes = [0; 16 * 1024];
     loop {

@@ -79,7 +79,6 @@ impl RemoteHost {
         Self::connect(&elsewhere.host, program, None)?.reached_at(elsewhere.upstream_address)
     }
 
-    /// Connects to a machine, and copies the program to it if necessary.
     pub(super) fn over(carrier: Carrier, program: &Path) -> Result<Self, DriverError> {
         let name = carrier.name().to_owned();
         let is_pod = matches!(carrier, Carrier::Pod { .. });
@@ -122,7 +121,7 @@ impl RemoteHost {
         Ok(self)
     }
 
-    /// Returns the name of the host in messages.
+    /// The name of the host in messages.
     pub fn name(&self) -> &str {
         &self.name
     }

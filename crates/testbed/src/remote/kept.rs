@@ -10,8 +10,7 @@ use crate::system::private::write_private;
 /// sent, because the error is usually at the end of a log.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
-/// The maximum number of files. A gateway folder renders fewer; files that the gateway creates may
-/// be omitted.
+/// The maximum number of files; further files are omitted.
 const FILES_MAX: usize = 1_000;
 
 /// The contents of text files, with their paths below the folder.

@@ -26,8 +26,8 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
-/// A running gatebench on the host. Dropping it ends the connection and all processes of this
-/// gatebench.
+/// A running gatebench on the host. Dropping it ends the connection and all processes that this
+/// gatebench started.
 #[derive(Debug)]
 pub(super) struct Link {
     carrier: Carrier,

@@ -11,10 +11,9 @@
 //! and the program there ends all its processes. In a pod, the program does so only if the
 //! connection is not restored within two minutes.
 //!
-//! The same program also runs on hosts of upstreams and load generators, and on this machine for a
-//! load generator at the place `here`. A load generator is a [`Role`] that the caller of [`serve`]
-//! adds. Times from two clocks are never compared directly; only differences between times from one
-//! clock are compared.
+//! gatebench, or its small program `gatebench-agent`, also runs on hosts of upstreams and load
+//! generators, and on this machine for a load generator at the place `here`. A load generator is a
+//! [`Role`] that the caller of [`serve`] adds.
 
 mod carrier;
 mod complaint;

@@ -20,7 +20,7 @@ const DEADLINE_SECONDS: u64 = 300;
 pub struct InspectedPod {
     pub node: String,
     pub found: Inspected,
-    /// The time until gatebench ran in the pod.
+    /// The time from the request for the pod until gatebench ran in it.
     pub took: Duration,
     /// The errors for objects that the cluster refused but the check does not need.
     pub warnings: Vec<String>,

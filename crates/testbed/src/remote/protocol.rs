@@ -142,7 +142,7 @@ pub(super) struct Stopped {
     pub(super) kept: Texts,
 }
 
-/// The properties of a machine that matter to gatebench.
+/// The result of inspecting a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspected {
     /// The event loop that gatebench chooses on the machine.

@@ -60,7 +60,6 @@ impl RemoteGateway {
         Ok(gateway)
     }
 
-    /// Returns the gateway's exit status, if the gateway has ended.
     pub(crate) fn exit_status(&self) -> Result<Option<Exit>, DriverError> {
         self.host.ask(&Ask::Exit)
     }
@@ -122,8 +121,7 @@ impl RemoteSampler {
         }
     }
 
-    /// Samples the processes. Returns the last sample if the connection is lost; the trial then
-    /// ends.
+    /// Returns the last sample again if the connection is lost.
     pub(crate) fn sample(&mut self) -> Sample {
         let sampler = self.number;
         self.last = self.host.ask(&Ask::Sample { sampler }).unwrap_or(self.last);

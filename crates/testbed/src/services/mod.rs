@@ -1,8 +1,7 @@
 //! The processes of a trial other than its gateway: upstreams, Redis, PostgreSQL, and external load
 //! generators.
 //!
-//! This module knows nothing about gateways or about the meaning of a load generator's arguments
-//! and output.
+//! This module does not interpret a load generator's arguments or output.
 
 mod postgres;
 mod redis;

@@ -135,7 +135,6 @@ fn create(programs: &Path, work: &Path) -> Result<(), DriverError> {
     run(words.into_iter().chain(more.map(OsString::from)), work)
 }
 
-/// Runs one of PostgreSQL's short programs in the working folder.
 fn run(words: impl IntoIterator<Item = OsString>, work: &Path) -> Result<(), DriverError> {
     let words: Vec<OsString> = words.into_iter().collect();
     let shown = words.join(" ".as_ref()).display().to_string();

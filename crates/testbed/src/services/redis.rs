@@ -37,7 +37,7 @@ const READINESS: Readiness = Readiness {
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The options of Redis in addition to its address: keep everything in memory only, and stay in the
+/// The options of Redis in addition to its address. They keep all data in memory, and Redis in the
 /// foreground.
 const SETTINGS: [(&str, &str); 5] = [
     // In protected mode, a Redis without a password refuses clients from other hosts.
@@ -48,7 +48,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("--dir", "."),
 ];
 
-/// A Redis server that is installed on this machine.
+/// A `redis-server` program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRedis {
     pub path: PathBuf,

@@ -67,7 +67,8 @@ impl UpstreamStart {
         self
     }
 
-    /// Makes the upstream serve over TLS, with the certificate and the key in its working folder.
+    /// Makes the upstream serve over TLS if `has_tls`, with the certificate and the key in its
+    /// working folder.
     pub(crate) fn with_tls(mut self, has_tls: bool) -> Self {
         if has_tls {
             let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];

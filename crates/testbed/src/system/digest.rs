@@ -11,7 +11,6 @@ pub(crate) fn sha256_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Returns the SHA-256 of a file's bytes, in lower-case hexadecimal.
 pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     io::copy(&mut File::open(path)?, &mut HashWriter(&mut hasher))?;

@@ -44,7 +44,6 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Returns the name of the kernel's controller for the resource.
     pub fn controller(self) -> &'static str {
         match self {
             Self::CpuMillis(_) => "cpu",

@@ -280,8 +280,6 @@ impl Testbed {
         self.gateways.values().find(|host| host.name() == name)
     }
 
-    /// Starts an external load generator.
-    ///
     /// # Errors
     /// The load generator's folder cannot be created, or the supervisor cannot be started.
     pub fn start_generator(&self, start: GeneratorStart<'_>) -> Result<Supervised, DriverError> {

@@ -18,7 +18,7 @@ pub enum Part {
     Gateway,
 }
 
-/// The inputs for starting the parts of a trial.
+/// A trial's scenario, gateway and placement, from which its parts are started.
 #[derive(Clone, Copy)]
 pub struct TrialParts<'a> {
     pub scenario: &'a Scenario,

@@ -75,7 +75,7 @@ impl PlacedGateway {
     }
 }
 
-/// Samples a gateway on this machine or another host.
+/// A sampler of a gateway's processes, on this machine or another host.
 #[derive(Debug)]
 pub enum GatewaySampler {
     Here(Box<Sampler>),
@@ -91,7 +91,6 @@ impl GatewaySampler {
         }
     }
 
-    /// Returns the resources that the gateway has used so far, and those that it holds now.
     pub fn sample(&mut self) -> Sample {
         match self {
             Self::Here(sampler) => sampler.sample(),

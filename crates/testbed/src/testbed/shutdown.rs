@@ -35,7 +35,8 @@ pub struct Shutdown {
     pub warning: Option<String>,
     /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,
-    /// The number of lines in the gateway's access log, if its path is known and it can be read.
+    /// The number of lines in the gateway's access log, if the log's path is known and the log can
+    /// be read.
     pub access_log_lines: Option<u64>,
     /// The number of lines in the log of the gateway's standard error; 0 if it cannot be read.
     pub stderr_lines: u64,

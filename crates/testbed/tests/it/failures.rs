@@ -1,4 +1,4 @@
-//! Failures: each error names the cause, and no process is left.
+//! Tests that errors name their causes, and that no process is left behind.
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
-/// A small gateway that responds to everything with the status in `STATUS` [default: 204]. It is a
+/// A small gateway that responds to every GET with the status in `STATUS` [default: 204]. It is a
 /// `TCPServer`, because Python's `HTTPServer` looks up its own host name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys

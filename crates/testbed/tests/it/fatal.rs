@@ -1,4 +1,4 @@
-//! Lines on standard error that report that a gateway will not serve requests.
+//! Finds fatal lines on a gateway's standard error.
 
 use gatebench_testbed::Wire;
 

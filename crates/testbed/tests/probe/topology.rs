@@ -55,8 +55,8 @@ impl Drop for Machine {
     }
 }
 
-/// The cores of the gateway, the load generator and the upstream; whether the load generator may
-/// spin; whether the gateway has a sibling.
+/// The cores of the gateway, the load generator and the upstream; whether the load generator is
+/// alone on its cores; whether the gateway has a sibling.
 type Seen = (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool);
 
 fn seen(placed: &Placement) -> Seen {

@@ -1,5 +1,5 @@
-//! The account of what happened at the upstream: exact counts, and histograms of fixed size for the
-//! times at which requests arrived and responses were sent.
+//! The account of what happened at the upstream: exact counts, and histograms of fixed size for
+//! durations, such as service times and the gaps between arrivals.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -54,7 +54,7 @@ pub struct AtRate {
     pub rate_per_second: f64,
     /// The number of arrivals that followed the previous arrival within a tenth of the nominal gap.
     pub back_to_back: u64,
-    /// The time from when the n-th arrival was due to the end of the n-th request.
+    /// The time from when the n-th arrival was due to the end of the response to the n-th request.
     pub response_ns: Quantiles,
     /// The time from when the n-th arrival was due to the arrival of the n-th request.
     pub lag_ns: Quantiles,
@@ -125,8 +125,8 @@ pub(super) enum End {
     Abandoned,
 }
 
-/// The current account, which the workers share. Each request takes its lock twice, which is cheap
-/// compared with the time that the request spends here.
+/// The current account, which the workers share. Each request takes its lock twice: on arrival and
+/// at its end.
 #[derive(Debug)]
 pub(super) struct Accounts(Mutex<Growing>);
 
@@ -161,8 +161,8 @@ impl Growing {
     }
 
     /// Returns time 0 as it is known after this arrival. Without a warm-up, it is the arrival of
-    /// the first request; with a warm-up, it is derived from the least delayed request of the
-    /// warm-up, because the first one may have been late.
+    /// the first request. With a warm-up, the first request may have been late, so time 0 is
+    /// derived from the least delayed request of the warm-up.
     fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
         let Plan { warm_up, .. } = self.plan;
         let ahead = warm_up.saturating_sub(self.counts.warm_up);
@@ -221,13 +221,12 @@ impl Accounts {
         Self(Mutex::new(Growing::new(0, Plan::default())))
     }
 
-    /// Starts a new account. It does not count the requests that are still being served.
+    /// The new account does not count the requests that are still being served.
     pub(super) fn begin(&self, plan: Plan) {
         let mut growing = self.lock();
         *growing = Growing::new(growing.turn + 1, plan);
     }
 
-    /// Notes the arrival of a complete request.
     pub(super) fn receive(&self, now_ns: u64) -> Receipt {
         self.lock().receive(now_ns)
     }

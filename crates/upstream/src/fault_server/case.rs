@@ -6,7 +6,6 @@ use crate::duration::{parse_duration_ns, parse_size_bytes};
 /// The maximum duration in a query and the maximum service time drawn from a distribution, in
 /// nanoseconds (an hour).
 const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
-/// The maximum size of a body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
 /// A service whose times are known by construction, because they are a function of a request's
@@ -190,7 +189,7 @@ impl Case {
     /// Parses a request's path and query, such as `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
-    /// The path or a part of the query is invalid.
+    /// Fails if the path or a part of the query is invalid.
     pub fn parse(path: &str, query: &str) -> Result<Self, CaseError> {
         let mut words = Words::new(query)?;
         let case = Self::read(path, &mut words)?;

@@ -161,7 +161,6 @@ impl Connection {
         }
     }
 
-    /// Handles the end of a request.
     fn whole<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
         let wire_bytes = self.request.wire_bytes;
         self.request.note(env, wire_bytes);

@@ -10,8 +10,8 @@ use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
 use crate::response::Response;
 
-/// A request and its response. The case determines the size of the pieces. Each piece is queued
-/// when it is due, even if the client's windows still hold back earlier pieces.
+/// The case determines the size of the pieces. Each piece is queued when it is due, even if the
+/// client's windows still hold back earlier pieces.
 #[derive(Default)]
 pub(crate) struct Exchange {
     request: Request,

@@ -11,7 +11,6 @@ use super::{Case, Service};
 use crate::asked::Asked;
 use crate::response::{BINARY, Body, HeadOptions, Response};
 
-/// A request, from its head to the end of its response.
 pub(super) struct Request {
     pub(super) what: What,
     pub(super) nonce: Option<Nonce>,
@@ -116,7 +115,6 @@ impl Request {
 }
 
 impl Job {
-    /// Begins to serve a request that has just arrived.
     pub(super) fn begin<I>(env: &Env<'_, '_, I>, case: Case) -> Self {
         let receipt = env.origin.accounts.receive(env.now_ns);
         Self {

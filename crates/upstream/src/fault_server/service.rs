@@ -30,7 +30,6 @@ pub(crate) struct FaultServer {
     spin_ns: u64,
 }
 
-/// The state that all connections of a worker share.
 pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p FaultServer>;
 
 impl FaultServer {

@@ -1,8 +1,8 @@
 //! The result that an open load must find, which is computed before anything is sent.
 //!
 //! An arrival that is due at a known time and never waits for a connection gets its response at the
-//! time that the case sets, so its response time is a pure function of its number. A load generator
-//! that sends the same load must report the same times, except for the time in transit.
+//! time that the case sets. Its response time is therefore a pure function of its number. A load
+//! generator that sends the same load must report the same times, except for the time in transit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,6 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Returns the arrivals at this rate during this number of seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,
@@ -70,8 +69,8 @@ pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Tr
 }
 
 impl Truth {
-    /// Computes the truth. `serve` is called for the arrivals in order, with the index and the due
-    /// time, and returns the service and the response time.
+    /// `serve` is called for the arrivals in order, with the index and the due time, and returns
+    /// the service and the response time.
     fn of(arrivals: &Arrivals, mut serve: impl FnMut(u64, u64) -> (Service, u64)) -> Self {
         let mut truth = Self {
             response_ns: Vec::with_capacity(arrivals.count as usize),

@@ -28,7 +28,7 @@ pub(crate) trait Responding<I: Io, O>: Default {
     /// Decides the response from the head of the request.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
-    /// Handles a piece of the request's body. Returns how many of its bytes are kept.
+    /// Returns how many bytes of the piece of the request's body are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
     /// Refuses the request with this response, which replaces the one that was decided before.
@@ -349,8 +349,7 @@ impl<E> Stream<E> {
         self.exchange.begin(env, &asked, is_control);
     }
 
-    /// Handles a piece of the request's body. Refuses the request if the bodies kept for the
-    /// connection now exceed [`BODY_BYTES_MAX`].
+    /// Refuses the request if the bodies kept for the connection now exceed [`BODY_BYTES_MAX`].
     fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
     where
         E: Responding<I, O>,

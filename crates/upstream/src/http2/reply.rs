@@ -48,14 +48,14 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Sends the head. Ends the stream if `ends` is true.
+    /// Ends the stream if `ends` is true.
     pub(crate) fn head(&mut self, head: &HeadOptions<'_>, times: Option<Times>, ends: bool) {
         self.is_timed |= times.is_some();
         let block = self.heads.block(head, times);
         self.server.respond(self.stream, block, b"", ends, self.out);
     }
 
-    /// Sends a piece of the body. Ends the stream if `ends` is true.
+    /// Ends the stream if `ends` is true.
     pub(crate) fn body(&mut self, piece: &[u8], ends: bool) {
         self.server.send(self.stream, piece, ends, self.out);
     }

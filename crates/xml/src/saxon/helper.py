@@ -88,7 +88,7 @@ class Line:
         return bool(heard)
 
     def work(self):
-        """Carries out complete orders for four milliseconds; returns True if bytes are left."""
+        """Carries out complete orders for about 4 ms; returns True if more may follow."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
         # This signal has no handler, so it ends the process at any point. The timer is set once for

@@ -13,7 +13,6 @@ use super::{Bounds, Made, StartError, wire};
 
 const PROGRAM: &str = include_str!("helper.py");
 
-/// The maximum time that a helper may take to start.
 const START_MAX: Duration = Duration::from_secs(20);
 
 /// A process that runs stylesheets. The process ends when this value is dropped or the gateway

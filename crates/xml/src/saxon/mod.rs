@@ -35,7 +35,8 @@ pub use self::wire::{Made, Unmade, next_response};
 /// The limits of one transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The limit on CPU time. The helper may take five times as long in wall-clock time.
+    /// The limit on the CPU time of an order. The helper may take five times as long in wall-clock
+    /// time.
     pub time: Duration,
     /// The limit on a helper's private memory.
     pub memory_bytes: u64,
@@ -51,8 +52,8 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Returns the maximum time without output from a helper that works on an order, which is
-    /// longer than the allowed CPU time because other processes also need the processor.
+    /// Returns the maximum time without output from a helper that works on an order. It is longer
+    /// than the allowed CPU time, because other processes also need the processor.
     fn patience(&self) -> Duration {
         5 * self.time
     }
@@ -85,7 +86,7 @@ pub struct SaxonStylesheet {
     number: u64,
 }
 
-/// A transformation to be done.
+/// A request for a transformation, to be sent to a helper.
 #[derive(Debug)]
 pub struct Order {
     /// The helpers that the order is for.
@@ -198,7 +199,6 @@ impl Saxon {
         Unmade::Gone(Complaints::own(0, message))
     }
 
-    /// Returns the result if no helper is ready.
     pub fn none_ready() -> Unmade {
         let message = "No XSLT engine is ready; one is being started";
         Unmade::Gone(Complaints::own(0, message))

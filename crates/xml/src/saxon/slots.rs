@@ -23,7 +23,6 @@ impl Slot {
         slot
     }
 
-    /// Returns the address of the slot's helper.
     pub fn engine(&self) -> Option<Arc<Engine>> {
         locked(&self.engine).clone()
     }

@@ -21,7 +21,6 @@ pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> Stri
     )
 }
 
-/// Escapes text as the content of a JSON string.
 pub(crate) fn json_escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -28,7 +28,7 @@ impl From<Unmade> for Complaints {
     }
 }
 
-/// Encodes an order with this number. `kind` is one of helper.py's letters.
+/// `kind` is one of helper.py's letters.
 pub(super) fn order(
     kind: u8,
     number: u64,

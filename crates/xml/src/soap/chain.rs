@@ -89,8 +89,8 @@ impl<'a> Chain<'a, '_> {
         })
     }
 
-    /// Validates the envelope. In a request from a SOAP client, its version determines the client's
-    /// format.
+    /// Validates the envelope. In a request from a SOAP client, the envelope's version determines
+    /// the client's format.
     pub fn validate_envelope(&mut self, is_request: bool) -> Result<(), Failure> {
         let definitions = self.definitions;
         if definitions.soap11.is_none() && definitions.soap12.is_none() {

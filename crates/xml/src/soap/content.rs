@@ -28,7 +28,8 @@ enum Form<'a> {
     Result {
         tree: Document,
         declaration: &'a str,
-        /// True if the tree represents the text, after every ` xmlns=""` was removed if necessary.
+        /// True once the tree is known to represent the output text. If empty namespace
+        /// declarations are removed, the tree then no longer contains any.
         is_edited: bool,
     },
 }
@@ -100,7 +101,8 @@ impl<'a> Content<'a> {
     /// Replaces the content with the result of a transformation.
     ///
     /// # Errors
-    /// Fails if the transformation fails. The content has been parsed before, so it is well-formed.
+    /// Fails if the content cannot be parsed, or if the stylesheet cannot be applied within the
+    /// limits.
     pub fn transform(
         &mut self,
         stylesheet: &'a Stylesheet,

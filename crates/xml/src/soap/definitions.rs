@@ -46,7 +46,7 @@ impl Definitions {
         })
     }
 
-    /// Compiles everything on this thread, which has a stack of
+    /// Compiles everything on this thread, which must have a stack of
     /// [`STACK_BYTES`](crate::process::STACK_BYTES).
     pub fn compile_on_this_thread(options: &Options, files: &dyn Files) -> Self {
         let _budget = Budget::begin(&Limits::DEFINITIONS);

@@ -6,10 +6,8 @@ pub(crate) const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 
 pub(crate) const SOAP_1_2: &str = "http://www.w3.org/2003/05/soap-envelope";
 
-/// The schema of SOAP 1.1 envelopes.
 pub const SOAP_1_1_SCHEMA: &str = include_str!("soap-1.1.xsd");
 
-/// The schema of SOAP 1.2 envelopes.
 pub const SOAP_1_2_SCHEMA: &str = include_str!("soap-1.2.xsd");
 
 /// The schema of the attributes with the `xml` prefix. The first string is the location from which

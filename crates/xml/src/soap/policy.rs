@@ -112,7 +112,7 @@ impl SoapPolicy {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
 
-    /// Recompiles all definitions on this thread, which has the stack that compilation needs.
+    /// Recompiles all definitions on this thread, which must have the stack that compilation needs.
     pub(super) fn recompile_on_this_thread(&self) {
         let fresh = Definitions::compile_on_this_thread(&self.options, &*self.files);
         self.replace(fresh);

@@ -12,12 +12,12 @@ const SLEEP_MAX: Duration = Duration::from_secs(60);
 
 /// A thread that recompiles policies one after another, each when its TTL expires. After each
 /// compilation, the thread pauses for as long as the compilation took. The thread has the lowest
-/// priority, so that even a hundred compilations that become due at the same time do not displace
-/// traffic, and ends when this value is dropped.
+/// priority, so even a hundred compilations that become due at the same time do not displace
+/// traffic. The thread ends when this value is dropped.
 ///
 /// The allocator keeps a pool per thread. This thread compiles in the pool where the policies were
-/// first compiled, so that new definitions reuse the memory of old ones, and no worker waits for a
-/// pool that a low-priority thread holds.
+/// first compiled, so that new definitions reuse the memory of old ones. No worker waits for a pool
+/// that a low-priority thread holds.
 #[derive(Debug)]
 pub struct Refresher {
     _thread: Background<()>,

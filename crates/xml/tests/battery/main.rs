@@ -88,7 +88,7 @@ fn print_report(all: &[Taken]) {
 #[test]
 fn no_message_takes_more_time_or_memory_than_allowed() {
     if cfg!(feature = "plain-memory") {
-        // Times and memory are meaningless under valgrind, where only the other tests run.
+        // Times and memory are meaningless under valgrind.
         return;
     }
     let _alone = alone();

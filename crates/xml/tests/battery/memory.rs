@@ -16,7 +16,7 @@ fn status_bytes(name: &str) -> u64 {
     kib.parse::<u64>().unwrap() << 10
 }
 
-/// The memory of the idle process.
+/// The resident memory of the idle process, in bytes.
 pub struct Idle(u64);
 
 impl Idle {

@@ -185,8 +185,8 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps a message. If [`KEPT`] messages are kept for its way of processing, the message
-    /// replaces the fastest of them, but only if it is slower, or larger and above half of the
+    /// Keeps a message. If [`KEPT`] messages are kept for its way of processing, the message may
+    /// replace the fastest of them. To do so, it must be slower, or larger and above half of the
     /// memory limit.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;

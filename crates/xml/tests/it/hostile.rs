@@ -180,8 +180,7 @@ fn endless_stylesheets_end() {
 
 #[test]
 fn deep_results_fit_small_stacks() {
-    // The stack has 2 MiB, the standard library's default for threads. A worker's stack is no
-    // smaller.
+    // The stack has 2 MiB, the standard library's default for threads.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let deep = "<xsl:template match=\"/\" name=\"t\"><xsl:param name=\"n\" select=\"2000\"/><a><xsl:if test=\"$n &gt; 0\"><xsl:call-template name=\"t\"><xsl:with-param name=\"n\" select=\"$n - 1\"/></xsl:call-template></xsl:if></a></xsl:template>";
         let policy = policy(Options {

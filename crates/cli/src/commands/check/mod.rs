@@ -44,7 +44,7 @@ For each scenario, gatebench renders the configuration, starts the gateway, send
 test cases, first one at a time and then concurrently, and stops the gateway. The first scenario,
 `contract`, applies to every gateway, whatever its policies.
 
-Exit code: 1 if the gateway fails a scenario, 0 otherwise.")]
+Exit code: 0 if the gateway passes all scenarios, 1 if it fails one, 130 if interrupted.")]
 struct CheckGateway {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY")]

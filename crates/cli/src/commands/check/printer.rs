@@ -155,8 +155,8 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
     text.trim_end().to_owned()
 }
 
-/// Splits a line into pieces that fit a column. Control characters and characters that change the
-/// direction of text become `·`.
+/// Splits a line into pieces of at most `width` characters. Control characters and characters that
+/// change the direction of text become `·`.
 fn pieces(line: &str, width: usize) -> Vec<String> {
     let characters: Vec<char> = line
         .chars()

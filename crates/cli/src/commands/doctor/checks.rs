@@ -19,14 +19,12 @@ use super::container::{self, Grant};
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
-/// The smallest sufficient limit on open files. With a lower limit, HAProxy does not start in the
-/// tour.
+/// The hard limit on open files that the tour needs. With a lower limit, HAProxy does not start.
 const DESCRIPTORS_MIN: u64 = 2_100;
 
 /// The severity of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing to improve.
     Good,
     /// Nothing prevents a run, but something could be improved.
     Advice,
@@ -40,7 +38,6 @@ pub struct Check {
     /// The subject of the check, such as `cores`.
     pub name: String,
     pub state: State,
-    /// The observation.
     pub says: String,
     pub remedy: Option<String>,
 }
@@ -93,7 +90,6 @@ pub fn all() -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// Checks whether an output accepts data.
 pub fn output(target: &Target) -> Check {
     let name = "output";
     match Push::begin(target) {
@@ -209,7 +205,7 @@ fn governor(facts: &EnvironmentFacts) -> Check {
 }
 
 /// Checks whether processes are charged for softirq time, using the kernel's configuration and a
-/// test that takes about two seconds.
+/// test.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";
@@ -313,7 +309,6 @@ fn redis() -> Check {
     }
 }
 
-/// Reports whether `--gateway-cpus` and `--gateway-memory` can limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good(
@@ -367,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns equal rounds, in each of which the threads' clocks miss `missing_ms` of the core's
+    /// Returns three equal rounds. In each, the threads' clocks miss `missing_ms` of the core's
     /// busy time.
     fn played(missing_ms: u64) -> PingPong {
         let round = Round {

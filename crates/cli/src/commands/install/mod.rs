@@ -13,10 +13,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The name that means all gateways that can be installed.
+/// The argument that selects all gateways that can be installed.
 const ALL: &str = "all";
 
-/// The name that means Redis, which stores the counters of rate limits and is not a gateway.
+/// The argument that selects Redis, which stores the counters of rate limits and is not a gateway.
 const REDIS: &str = "redis";
 
 /// Install gateways from Debian, PyPI, Maven Central or their vendors

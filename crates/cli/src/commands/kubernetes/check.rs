@@ -99,7 +99,7 @@ impl Check {
 }
 
 impl Check {
-    /// Starts a pod, and reports what it found on its node.
+    /// Starts a pod, and returns findings about its node and limits.
     fn pod(&self, image: &str) -> Result<Vec<Finding>, Failure> {
         let cluster = Cluster {
             namespace: self.namespace.clone(),

@@ -18,11 +18,11 @@ Examples:
   gatebench kubernetes check bench --role | kubectl apply -f -
   gatebench kubernetes image nginx --file nginx.tar   an image of the nginx on this machine
   gatebench kubernetes from-testrun k6/*.yaml         TestRuns of the k6 operator
-  gatebench kubernetes clean prod/bench               delete the objects of killed runs
+  gatebench kubernetes clean prod/bench               delete objects that runs left behind
   gatebench run proxy-json --gateway kong --kubernetes bench --agents 2 --dry-run
 
-gatebench uses your `kubectl`, with its contexts and credentials. It leaves nothing in the cluster:
-pods are deleted at the end, even if gatebench is killed.";
+gatebench uses your `kubectl`, with its contexts and credentials. At the end of a run, its pods are
+deleted, even if gatebench is killed.";
 
 /// Prepare a Kubernetes namespace for runs, and clean it up
 #[derive(Debug, Args)]

@@ -35,7 +35,6 @@ pub struct List {
     overlay: Overlay,
 }
 
-/// The kinds that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ListedKind {
     /// Gateways, with their installed versions, their policies and instructions for installing them

@@ -29,7 +29,8 @@ pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
 
 pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let cores = cores.to_vec();
-    // Only an attempt shows this. This thread must keep its affinity, so another thread tries.
+    // Only an attempt shows whether a core can be used. Another thread tries, because this one must
+    // keep its affinity.
     let tried = thread::spawn(move || {
         cores.into_iter().try_for_each(|core| {
             pin_to_core(core).map_err(|source| WorkersError::Core { core, source })
@@ -54,8 +55,8 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reports whether the machine has more cores than workers. Each worker may then poll without
-/// sleeping.
+/// Reports whether the workers may poll without sleeping: they may if they leave a core for other
+/// processes.
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();
     let is_time_limited = limits.any(|limit| !limit.starts_with("max") && !limit.starts_with('-'));

@@ -170,7 +170,7 @@ impl Load {
             measure: timing.measure,
             // The drain is as long as the timeout, so every request gets a response or times out.
             drain: self.shape.timeout.0,
-            // Each agent decides this for its own machine.
+            // Each agent decides for its own machine whether its workers poll.
             spin: !self.engine.agents.is_empty() || machine::has_cores_to_spare(cores.len().max(1)),
             cores,
             backend: self.engine.backend,
@@ -319,7 +319,8 @@ impl Load {
         }
     }
 
-    /// Writes the report files. The results are valid even if a file could not be written.
+    /// Writes the report files. An error is only printed, because the results are valid without the
+    /// file.
     fn write(&self, results: &Results<'_>) {
         for ReportFile { path, format } in &self.output.reports {
             let text = format.to_file(&LoadReport(results), || json_of(results));

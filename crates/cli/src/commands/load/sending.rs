@@ -1,4 +1,4 @@
-//! Sends the figures of each second of a load to metrics servers.
+//! Sends the figures of each second of a load to the outputs of `--out`.
 
 use std::path::Path;
 use std::thread;

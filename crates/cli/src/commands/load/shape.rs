@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const CONNECTIONS: u32 = 50;
 /// The minimum and the maximum of the default number of connections of an open load, before the
 /// number is divided by the number of streams. Within these bounds, the connections suffice for a
-/// target that stalls for a second. The maximum is below the usual limits on connections.
+/// target that stalls for a second.
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
 const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
 const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);
@@ -228,8 +228,8 @@ impl ShapeFlags {
         }
     }
 
-    /// Returns the number of connections that suffices for the arrivals of one second. The number
-    /// of arrivals is limited to [`CONNECTIONS_AT_RATE`] and divided by the number of streams.
+    /// Returns the number of connections that suffices for the arrivals of one second. The highest
+    /// rate of the load is clamped to [`CONNECTIONS_AT_RATE`] and divided by the number of streams.
     fn connections_at(&self, rate: f64, streams: u32) -> u32 {
         let rates = self.stages.iter().map(|stage| stage.target);
         let highest = rates.chain(self.ramp_to).fold(rate, f64::max);

@@ -12,7 +12,6 @@ use super::live::{Seen, Silence};
 
 /// A silence may be a coincidence if fewer arrivals than this were due in it.
 const DUE_MIN: f64 = 4.0;
-/// The maximum number of silences that are listed.
 const SILENCES_LISTED: usize = 3;
 
 /// A reason why the figures do not support every conclusion.

@@ -17,7 +17,7 @@ use crate::terminal;
 /// The interval between checks for Ctrl-C with `--serve-keep`.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The page options that all measuring commands share.
+/// The options for the page of a run.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ServeArgs {
     /// Show the run in the browser while it runs. gatebench prints the URL before the first
@@ -78,7 +78,8 @@ fn start(dir: &Path, keep: bool) -> Option<Companion> {
 }
 
 impl Companion {
-    /// Waits for Ctrl-C if the page must stay, unless the run was interrupted.
+    /// With `--serve-keep`, waits for Ctrl-C or the end of the server, and then ends the server.
+    /// Does nothing if the run was interrupted.
     pub fn wait(&mut self, interrupt: &Interrupt) {
         if !self.keep || interrupt.is_raised() {
             return;

@@ -35,7 +35,7 @@ impl Conducted {
             terminal::say(&format!("\n{words}"))?;
         }
         Ok(match (self.exit, facts.decision()) {
-            // Such a verdict can rest on failed requests, which count even if all latencies are
+            // The verdict can rest on failed requests, which count even if all latencies are
             // invalid.
             (Exit::Fine | Exit::Inconclusive, Some(Decision::Worse)) => Exit::CheckFailed,
             (Exit::Fine, Some(Decision::Open)) => Exit::Inconclusive,
@@ -47,11 +47,10 @@ impl Conducted {
 /// The amount and format of a run's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The first screen, if the run has one.
+    /// Only the first screen of the report, if it has one.
     Brief,
     /// All figures and notes.
     Full,
-    /// The findings as JSON.
     Json,
 }
 

@@ -111,7 +111,8 @@ fn skipped(prepared: &Prepared) -> impl Iterator<Item = String> {
     })
 }
 
-/// Wraps a line that begins with its name, and indents the other lines below the text.
+/// Wraps a line, and indents its continuation lines by the width of a label such as `gateway`,
+/// which is padded to 9 columns.
 fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }
@@ -149,7 +150,7 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let (shown, more) = groups.split_at(groups.len().min(GROUPS_MAX));
     let width = terminal::widest(shown.iter().map(|group| &*group.name));
     let phases = plan.load_of(&scenario.scenario).phases.iter();
-    // Only a load that a script replaces can have too few connections or requests for the groups.
+    // A load that a script replaces may have too few connections or requests for the groups.
     let parts = phases.filter_map(|it| Some((&it.name, divide(&it.shape, &groups).ok()?)));
     let parts: Vec<_> = parts.collect();
     let line = |(index, group): (usize, &Group)| {

@@ -1,4 +1,4 @@
-//! The options and steps that all measuring commands share.
+//! The options and steps of the commands that conduct a run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::commands::values::{BACKENDS, Overlay, launcher, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The options that all measuring commands share.
+/// The options of the commands that conduct a run.
 #[derive(Debug, Args)]
 pub struct Measuring {
     /// Use this event loop for the built-in load generator [default: io_uring if the kernel allows

@@ -185,7 +185,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs the selection and reports the results, even if the run ends early.
+    /// Runs the selection, and then destroys the hosts if `--destroy` is given, even if the run
+    /// failed.
     pub fn run(self) -> Result<Exit, Failure> {
         let is_dry = self.measuring.dry_run;
         let hosts = self.hosts.read(is_dry)?;
@@ -312,7 +313,8 @@ impl Run {
         })
     }
 
-    /// Returns the host that the gateways run on; none if they run on this machine.
+    /// Returns the host or the pods that the gateways run on; none if they run on this machine or
+    /// are attached in a cluster.
     fn elsewhere(&self, hosts: Option<&Hosts>) -> Option<Elsewhere> {
         if let Some(hosts) = hosts {
             let named = hosts::elsewhere(hosts);

@@ -39,7 +39,6 @@ pub(super) fn help_of_at() -> String {
 /// The maximum number of pods, which is far more than a load needs.
 const PODS_MAX: u32 = 1_000;
 
-/// The value of `--agents`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AgentsAt {
     /// The number of pods, with --kubernetes.

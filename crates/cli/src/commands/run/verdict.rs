@@ -100,8 +100,8 @@ fn thresholds(run: &Run) -> Vec<Failure> {
     complaints
 }
 
-/// Reports whether the reason is a fault of a gateway or of the upstream. Any other reason makes
-/// the trial unreliable.
+/// Reports whether the reason is a fault of a gateway or of the upstream. Any other reason only
+/// makes the trial unreliable.
 fn is_a_failure(reason: &Reason) -> bool {
     reason.validity == Validity::Invalid
         && matches!(

@@ -155,8 +155,8 @@ impl RunSpecifications {
     }
 }
 
-/// Returns the exit code of several runs. A failure that the user can correct takes precedence over
-/// a failure of the machine.
+/// Returns the lowest exit code other than success. A failure that the user can correct therefore
+/// takes precedence over a failure of the machine.
 fn worst(exits: impl IntoIterator<Item = Exit>) -> Exit {
     let bad = exits.into_iter().filter(|exit| *exit != Exit::Fine);
     bad.min_by_key(|exit| exit.code()).unwrap_or(Exit::Fine)

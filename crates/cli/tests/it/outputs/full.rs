@@ -1,4 +1,4 @@
-//! Tests that only `make test-full` runs, with servers that it installs.
+//! Tests that only `make test-full` runs. It installs InfluxDB and VictoriaMetrics.
 
 use super::exact::recorded;
 use super::server::{Server, is_there, queries};

@@ -34,7 +34,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a Prometheus server with these additional flags.
     pub fn prometheus(flags: &[&str]) -> Self {
         Self::start("/-/ready", |port, folder| {
             fs::write(folder.join("prometheus.yml"), "global: {}\n").unwrap();

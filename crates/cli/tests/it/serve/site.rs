@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Longer than any response takes.
+/// The timeout of a read, which is longer than any response takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, which is killed on drop.

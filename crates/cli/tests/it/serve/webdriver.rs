@@ -11,7 +11,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longer than any page takes.
+/// The time that a page may take; the driver may take twice as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads a response of the driver, which keeps its connections open, and returns the body.
@@ -39,7 +39,8 @@ pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    /// Kept open until the driver ends, because the driver writes to it.
+    /// The driver's standard output. It stays open until the driver ends, because the driver writes
+    /// to it.
     _output: BufReader<ChildStdout>,
     _profile: TempDir,
 }
@@ -187,7 +188,7 @@ impl Browser {
         self.command("actions", json!({"actions": [keyboard]}));
     }
 
-    /// Sends a command of Chromium's own protocol.
+    /// Sends a command of the Chrome DevTools Protocol.
     pub fn chromium(&self, name: &str, parameters: Value) -> Value {
         let body = json!({"cmd": name, "params": parameters});
         self.command("goog/cdp/execute", body)

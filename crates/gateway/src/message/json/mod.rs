@@ -13,7 +13,6 @@ use plan::{Edit, Index, Place};
 pub(crate) use scan::NotJson;
 use scan::{Member, Parts};
 
-/// Appends the edited document to `out`.
 pub(crate) fn edit(plan: &Plan, text: &[u8], out: &mut Vec<u8>) -> Result<(), NotJson> {
     std::str::from_utf8(text).map_err(|_| NotJson)?;
     let mut editor = Editor { text, out };

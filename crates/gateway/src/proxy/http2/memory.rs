@@ -6,14 +6,14 @@
 //! at their streams, wait for the client's windows, or be queued for the socket. The bound applies
 //! to their sum.
 //!
-//! When the bound is exceeded, only the body of the oldest request is read further, so that this
-//! request can end. If, in addition, the client leaves more bytes unread than one body may have, it
-//! is behind, and everything that would add to them stops: new requests are deferred; responses
-//! that are partly unread, or that policies will need in full, are not read from their upstreams;
-//! and a body is read further only if no older response is unread. Only the client can reduce the
-//! unread bytes, so a client that is behind must receive each further byte within the time allowed
-//! for an idle connection. A client that reads slowly gets everything; one that does not read gets
-//! GOAWAY.
+//! When the bound is exceeded, only one of the bodies that are kept is read further: that of the
+//! oldest request, so that this request can end. If, in addition, the client leaves more bytes
+//! unread than one body may have, the client is behind. Everything that would add unread bytes then
+//! stops: new requests are deferred; the gateway's own responses wait; responses that are partly
+//! unread, or that policies will need in full, are not read from their upstreams; and a body is
+//! read further only if no older response is unread. Only the client can reduce the unread bytes,
+//! so a client that is behind must receive more bytes within the time allowed for an idle
+//! connection. A client that reads slowly gets everything; one that does not read gets GOAWAY.
 
 use gatebench_net::Io;
 use gatebench_net::http2::{ErrorCode, StreamId};
@@ -62,7 +62,7 @@ impl Held {
     }
 }
 
-/// Returns the number of the oldest request that a stream is serving.
+/// Returns the stream number of the oldest request that these streams serve.
 fn oldest<'s>(streams: impl Iterator<Item = &'s Stream>) -> Option<u32> {
     let ids = streams.filter_map(|stream| stream.id);
     ids.map(StreamId::number).min()
@@ -74,7 +74,6 @@ impl Multiplexed {
         self.server.unsent_bytes_of_all() + self.outbox.pending_bytes()
     }
 
-    /// Reports whether too much is held because the client leaves its responses unread.
     pub(super) fn is_behind(&self, limits: &Limits) -> bool {
         self.held.is_behind(self.sent_unread(), limits)
     }
@@ -91,8 +90,8 @@ impl Multiplexed {
         }
         self.hold_back(core);
         self.take_up(core);
-        // A paused stream is checked again, even if a resumed one has used the room in the
-        // meantime.
+        // As long as a stream is paused, each call checks it again, even if the bound is no longer
+        // exceeded.
         let mut streams = self.streams.iter();
         let waits = streams.any(|it| it.id.is_some() && it.client.exchange.is_crowded);
         self.was_full = waits || self.is_full(&core.limits);
@@ -163,8 +162,8 @@ impl Multiplexed {
     /// bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
-        // Only bytes that were sent to the socket count. Other frames are not progress, so
-        // `behind_at` may only grow.
+        // Bytes that are queued for the socket do not count. They may include other frames, so
+        // `taken` can decrease; only an increase is progress.
         let pending = self.outbox.pending_bytes() as u64;
         let taken = self.server.sent_bytes().saturating_sub(pending);
         if is_behind && self.behind_at.is_none_or(|before| taken > before) {

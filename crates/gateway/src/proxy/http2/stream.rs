@@ -21,7 +21,8 @@ pub(super) struct Stream {
     pub(super) client: Client,
     /// Parses the HTTP/1.1 response that `client` writes.
     decoder: Decoder,
-    /// The head while it is unknown whether a body follows; otherwise a spare buffer.
+    /// The head while it is unknown whether a body follows, or the received part of a deferred
+    /// request; otherwise a spare buffer.
     head: Vec<u8>,
     body: Option<Body>,
     pub(super) fate: Fate,
@@ -29,7 +30,7 @@ pub(super) struct Stream {
     pub(super) has_response_ended: bool,
     /// True while the stream's window is not widened, which makes the client pause.
     pub(super) is_held: bool,
-    /// The request waits in `head`, and no part of it has been passed to the client.
+    /// The request waits in `head`, and no part of it has been passed to `client`.
     pub(super) is_put_off: bool,
     /// The bytes held here when the connection last counted them.
     pub(super) held: Held,

@@ -18,7 +18,6 @@ fn either() -> Expect {
     Expect::either("hello")
 }
 
-/// A vector with these fields in its head, and a body.
 fn of(name: impl Into<String>, fields: &[Field], expect: Expect) -> Vector {
     vector(name, &request(fields), expect)
 }

@@ -1,4 +1,4 @@
-//! HTTP/2 streams whose meaning would change when they are converted to HTTP/1.1 requests (RFC 9113
+//! HTTP/2 streams whose meaning could change when they are converted to HTTP/1.1 requests (RFC 9113
 //! 8).
 
 mod bodies;
@@ -62,7 +62,6 @@ fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     fields
 }
 
-/// A valid request without this pseudo-header field.
 fn without(name: &str) -> Vec<Field> {
     let mut fields = good();
     fields.retain(|(other, _)| other != name.as_bytes());
@@ -78,7 +77,6 @@ fn data(bytes: &[u8], flags: u8) -> Vec<u8> {
     frame(frames::DATA, flags, STREAM, bytes)
 }
 
-/// A head with these fields and the body `hello`.
 fn request(fields: &[Field]) -> Vec<u8> {
     [head(fields, 0), data(b"hello", END_STREAM)].concat()
 }
@@ -95,7 +93,6 @@ fn after(stream: u32) -> Vec<u8> {
     )
 }
 
-/// A vector that consists of these frames and a request after them.
 fn vector(name: impl Into<String>, frames: &[u8], expect: Expect) -> Vector {
     let bytes = [PREFACE, frames, &after(AFTER_STREAM)].concat();
     Vector::new(name, bytes, expect)

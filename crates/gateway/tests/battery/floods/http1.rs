@@ -59,7 +59,6 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     Ok(End::Cut)
 }
 
-/// Opens this many connections and sends these bytes on each.
 fn begun(address: SocketAddr, count: usize, bytes: &[u8]) -> Result<Vec<TcpStream>, String> {
     let connection = |_: usize| -> Result<TcpStream, String> {
         let mut stream = open(address)?;

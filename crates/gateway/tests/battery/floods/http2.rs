@@ -243,7 +243,6 @@ fn go_away(address: SocketAddr) -> Result<End, String> {
     repeated(address, &frame(GOAWAY, 0, 0, &[0; 8]))
 }
 
-/// Opens a stream and sends this frame on it `count` times.
 fn on_one_stream(address: SocketAddr, frame: &[u8], count: usize) -> Result<End, String> {
     sent(
         address,

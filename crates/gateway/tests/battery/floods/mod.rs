@@ -2,7 +2,7 @@
 //! bounded time, CPU time and memory, while another client is served.
 //!
 //! HTTP/2 floods are limited by budgets, and a connection that exceeds its budget ends with GOAWAY.
-//! Slow clients are limited by deadlines. Other floods cost the client as much work as the gateway.
+//! Slow clients are limited by deadlines.
 
 mod http1;
 mod http2;
@@ -25,7 +25,7 @@ use crate::reader::Request;
 /// The CPU time that one flood may cost a gateway built without optimization.
 const CPU_MAX: Duration = Duration::from_secs(3);
 
-/// The maximum growth of the gateway's peak memory during one flood, in bytes.
+/// The maximum, in bytes, by which the gateway's peak memory may exceed its memory before a flood.
 const MEMORY_MAX: u64 = 64 << 20;
 
 struct Flood {
@@ -35,7 +35,6 @@ struct Flood {
     ends: Ends,
 }
 
-/// The outcome of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The gateway refused the requests, or closed the connection.
@@ -174,7 +173,7 @@ fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     })
 }
 
-/// Checks that the gateway ends each connection, so that none of them hangs.
+/// Checks that the gateway ends each connection.
 fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut said = Vec::new();

@@ -92,7 +92,6 @@ pub fn mutations() -> Vec<Vector> {
     vectors
 }
 
-/// Values of Transfer-Encoding.
 const CODINGS: &[&str] = &[
     "chunked",
     "Chunked",

@@ -126,7 +126,6 @@ const METHODS: &[(&str, Fate)] = &[
     ("GET\r\nX:", Fate::Refused),
 ];
 
-/// A request with this first line and this Host line, without a body.
 fn begun(line: &str, host: &str, expect: Expect) -> Vector {
     let bytes = format!("{line}\r\n{host}V: VVVVV\r\n\r\n{AFTER}");
     let name = format!("{} {}", shown(line.as_bytes()), shown(host.as_bytes()));

@@ -4,7 +4,6 @@
 use super::post;
 use crate::vector::{AFTER, Expect, HIDDEN, Seen, Vector};
 
-/// A request with this method, line and body, without the following request.
 fn request(method: &str, target: &str, line: &str, body: &str) -> String {
     format!("{method} {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{line}\r\n{body}")
 }

@@ -29,8 +29,6 @@ pub fn battery() -> Battery {
     Battery::of_one_route("HTTP/1.1 smuggling", tables.concat(), client::hear)
 }
 
-/// A vector that is a POST with these lines after its other fields, this body, and the usual
-/// request after it.
 fn post(name: impl Into<String>, lines: &[u8], body: &[u8], expect: Expect) -> Vector {
     let head = &b"POST /v HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n"[..];
     let bytes = [head, lines, b"\r\n\r\n", body, AFTER.as_bytes()].concat();
@@ -45,7 +43,6 @@ enum Fate {
 }
 
 impl Fate {
-    /// The expectation for a vector with this body.
     fn with(self, body: &[u8]) -> Expect {
         match self {
             Self::Passed => Expect::passed(body),

@@ -64,7 +64,6 @@ enum Fate {
     Either,
 }
 
-/// A vector that is a GET of this target with these lines, and the usual request after it.
 fn get(name: impl Into<String>, target: &str, lines: &[u8], fate: Fate) -> Vector {
     let begin = format!("GET {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n");
     let bytes = [begin.as_bytes(), lines, b"\r\n", AFTER.as_bytes()].concat();
@@ -77,7 +76,6 @@ fn get(name: impl Into<String>, target: &str, lines: &[u8], fate: Fate) -> Vecto
     Vector::new(name, bytes, expect)
 }
 
-/// A request with this token.
 fn bearing(name: &str, target: &str, token: &str, fate: Fate) -> Vector {
     let line = format!("Authorization: Bearer {token}\r\n");
     get(format!("{name} at {target}"), target, line.as_bytes(), fate)

@@ -28,7 +28,6 @@ pub fn unsigned(header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
     format!("{}.{}", base64url(header), base64url(claims))
 }
 
-/// Returns a token with this header and these claims, signed with this secret by HS256.
 pub fn signed(secret: &[u8], header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
     signed_by(hmac::HMAC_SHA256, secret, header, claims)
 }

@@ -3,7 +3,7 @@
 use gatebench_net::{Backend, choose};
 
 /// Returns epoll and, if this kernel allows it, io_uring. With `GATEBENCH_REQUIRE_URING=1`, panics
-/// if the kernel does not allow it.
+/// if the kernel does not allow io_uring.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];

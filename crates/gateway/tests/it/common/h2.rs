@@ -71,8 +71,7 @@ impl Connection {
             match self.socket.read(&mut bytes) {
                 Ok(0) => return,
                 Ok(length) => self.read(&bytes[..length]),
-                // io_uring runs its work during any system call of the process, and interrupts that
-                // call.
+                // The kernel may interrupt the call to run the work of io_uring.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("the gateway's response: {error}"),
             }

@@ -5,7 +5,6 @@ use std::process::Command;
 /// The environment variable that is set in the measured process.
 const CHILD: &str = "GATEBENCH_MEMORY_CHILD";
 
-/// Returns the anonymous memory of this process, in KiB.
 pub fn anonymous_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mut lines = status.lines();

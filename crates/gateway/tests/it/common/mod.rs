@@ -72,7 +72,6 @@ pub fn upstream(kind: Kind, backend: Backend) -> Server<()> {
     upstream_over(kind, backend, None)
 }
 
-/// Starts an upstream that requires TLS and has this certificate.
 pub fn upstream_with_tls(kind: Kind, backend: Backend, certificate: &str, key: &str) -> Server<()> {
     let read = |path: &str| Pem::read(std::path::Path::new(path)).unwrap();
     let identity = Identity {

@@ -33,7 +33,6 @@ pub struct Reader {
     pub bodies: BTreeMap<u32, usize>,
     /// Streams whose response is complete.
     pub whole: BTreeSet<u32>,
-    /// Streams that the gateway has reset.
     pub reset: BTreeSet<u32>,
     /// The error code of GOAWAY, if it was received.
     pub go_away: Option<u32>,
@@ -59,7 +58,7 @@ impl Reader {
             go_away: None,
             is_closed: false,
         };
-        // Allows no bytes on a stream, and 1 GiB on the connection.
+        // Allows no bytes on a stream, and 1 GiB more on the connection.
         reader.frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
         reader.widen(0, 1 << 30);
         reader
@@ -83,7 +82,8 @@ impl Reader {
 
     /// Begins a request whose body of one byte follows; `has_length` adds a content-length.
     pub fn post(&mut self, stream: u32, path: &str, has_length: bool) {
-        // POST and http from the static table; `:authority` and `:path` by name.
+        // POST and http are entries of the static table; the other fields take only their names
+        // from it.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         if has_length {
@@ -104,7 +104,6 @@ impl Reader {
         self.frame(HEADERS, END_HEADERS, stream, &block);
     }
 
-    /// Sends a part of a body; it is the last one if `is_last`.
     pub fn send(&mut self, stream: u32, body: &[u8], is_last: bool) {
         let (last, parts) = match body.chunks(FRAME_BYTES).collect::<Vec<_>>() {
             mut parts if is_last => (parts.pop(), parts),
@@ -126,7 +125,8 @@ impl Reader {
     /// Sends requests on this many new streams, beginning with `first`, in one write. With pauses
     /// between them, the first responses could use up the room for the last requests.
     pub fn get_all(&mut self, first: u32, count: u32, path: &str) {
-        // GET and http from the static table; `:authority` and `:path` by name.
+        // GET and http are entries of the static table; the other fields take only their names from
+        // it.
         let mut block = vec![0x82, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         let streams = (0..count).map(|number| first + 2 * number);
@@ -190,7 +190,6 @@ impl Reader {
         }
     }
 
-    /// Reads until `enough` returns true.
     pub fn until(&mut self, enough: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !enough(self) {

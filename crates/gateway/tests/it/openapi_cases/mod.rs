@@ -32,7 +32,8 @@ fn schemas(version: &str) -> Vec<Value> {
             json!({"type": "string", "nullable": true}),
             json!({"type": "integer", "minimum": 5, "exclusiveMinimum": true}),
             json!({"type": "object", "properties": {"a": {"type": "integer", "nullable": true}}}),
-            // No instance has an id, because read-only members need not be sent.
+            // No instance has an id, so the verdicts show in which direction the member may be
+            // missing.
             json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer", "readOnly": true}}}),
             json!({"type": "object", "required": ["id", "a"], "properties": {
                 "id": {"type": "integer", "writeOnly": true}, "a": {"type": "integer"}}}),

@@ -37,7 +37,6 @@ impl Listeners {
         all(root).get(self.measured)
     }
 
-    /// Replaces the addresses and certificates of all listeners.
     pub(super) fn edit(&self, text: &str, root: &Node, edits: &mut Edits<'_>) {
         for (index, listener) in all(root).iter().enumerate() {
             if let Some(address) = listener.get("address") {

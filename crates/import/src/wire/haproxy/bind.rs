@@ -29,7 +29,7 @@ const CERTIFICATES: [Keyword; 7] = [
     ("verify", 1),
 ];
 
-/// Keywords that cannot be used with the trial's port.
+/// Keywords of `bind` that do not apply to the trial's port.
 const OTHER: [Keyword; 7] = [
     ("accept-proxy", 0),
     ("interface", 1),

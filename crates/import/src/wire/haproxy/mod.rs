@@ -138,7 +138,6 @@ fn global(line: &Line, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces the word at this index if there is one.
 fn replace(line: &Line, place: usize, new: &str, why: &'static str, edits: &mut Edits<'_>) {
     if let Some(word) = line.words.get(place) {
         edits.replace(&word.span, new, why);

@@ -45,7 +45,6 @@ impl Line {
         self.words.iter().any(|it| it.text == word)
     }
 
-    /// Returns the words from this index on.
     pub(super) fn from(&self, index: usize) -> &[Word] {
         self.words.get(index..).unwrap_or_default()
     }

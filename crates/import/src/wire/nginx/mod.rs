@@ -119,7 +119,6 @@ fn source(file: &str, text: &str) -> Result<Source, ImportError> {
     })
 }
 
-/// Replaces the first argument of a directive, if it has one.
 fn argument(directive: &Directive, new: &str, why: &'static str, edits: &mut Edits<'_>) {
     if let Some(word) = directive.args().first() {
         edits.replace(&word.span, new, why);

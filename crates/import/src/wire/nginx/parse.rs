@@ -8,7 +8,6 @@ use crate::wire::Word;
 
 const DEPTH_MAX: usize = 32;
 
-/// A directive, with the directives of its block.
 #[derive(Clone, Debug)]
 pub(super) struct Directive {
     pub(super) words: Vec<Word>,
@@ -45,7 +44,6 @@ impl Directive {
     }
 }
 
-/// Parses a document, and also returns its mistakes.
 pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut parser = Parser {
         text,

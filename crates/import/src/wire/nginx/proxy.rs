@@ -49,7 +49,7 @@ pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edit
         (false, _) => format!("{scheme}://{new_authority}"),
     };
     let why = if scheme == "https" { PLAIN } else { UPSTREAM };
-    // Quote the word, because a variable may contain a space.
+    // Quote the address, because the text of a quoted word may contain spaces.
     edits.replace(&word.span, format!("\"{new}\""), why);
 }
 

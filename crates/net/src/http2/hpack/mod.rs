@@ -12,7 +12,7 @@ pub(super) use dynamic::ENTRY_OVERHEAD_BYTES;
 
 use thiserror::Error;
 
-/// A header block cannot be decoded. From now on, the tables of both ends may differ, so the
+/// A header block cannot be decoded. Afterwards, the tables of both ends may differ, so the
 /// connection can no longer be used (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HpackError {

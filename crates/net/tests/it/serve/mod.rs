@@ -20,7 +20,6 @@ pub struct Serve<'s, F> {
     pub address: SocketAddr,
     /// Set from outside to stop the server.
     pub stop: &'s AtomicBool,
-    /// Receives the listening address.
     pub on_listening: F,
 }
 

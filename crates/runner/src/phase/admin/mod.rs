@@ -27,7 +27,6 @@ pub(crate) use under_load::Calling;
 const ROUNDS_TIME_MAX: Duration = Duration::from_secs(60);
 /// Like `ROUNDS_TIME_MAX`, with `--quick`.
 const QUICK_ROUNDS_TIME_MAX: Duration = Duration::from_secs(10);
-/// The maximum time until a change takes effect.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ASK_EVERY: Duration = Duration::from_millis(1);
 /// The interval between checks for an interrupt while waiting for a response.
@@ -100,7 +99,6 @@ pub(crate) fn make_rounds(
     Ok(Some(record))
 }
 
-/// Returns warnings about the calls of a phase that failed or were not made.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(admin) = &record.admin else {
         return Vec::new();

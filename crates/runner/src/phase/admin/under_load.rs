@@ -25,8 +25,6 @@ pub(crate) struct Calling<'a> {
 }
 
 impl<'a> Calling<'a> {
-    /// Returns the calls of a phase; `None` if the scenario makes no calls under load, or there is
-    /// no admin interface.
     pub(crate) fn of(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Self> {
         let every = context.scenario.admin.as_ref()?.under_load_every?;
         Some(Self {

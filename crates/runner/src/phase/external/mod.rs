@@ -80,7 +80,6 @@ fn asked(context: &TrialContext<'_>) -> Scenario {
     scenario
 }
 
-/// Returns warnings about a phase whose load came from an external load generator.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(external) = &record.external else {
         return Vec::new();
@@ -118,7 +117,6 @@ struct DrivenPhase<'a> {
     work: &'a Path,
 }
 
-/// Samples that were taken while a load generator ran.
 struct Watched {
     /// Samples of gateway, upstream and machine, from before the load generator's start to after
     /// its end. The load generator's CPU time is added to the CPU time of this process.

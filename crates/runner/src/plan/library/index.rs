@@ -29,7 +29,6 @@ const KINDS: [(&str, &str); 5] = [
 ];
 const SCENARIO: &str = "scenario";
 
-/// The file that a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
@@ -37,8 +36,8 @@ pub(super) struct Place {
     pub(super) members: Vec<String>,
 }
 
-/// Returns the names of all files of a kind. Files below `overlay` replace embedded files of the
-/// same name.
+/// Returns the names of all documents of a kind. Files below `overlay` replace embedded documents
+/// of the same name.
 pub(super) fn names<T: Document>(
     overlay: Option<&Path>,
 ) -> Result<BTreeMap<String, Place>, RunnerError> {

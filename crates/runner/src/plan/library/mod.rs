@@ -17,9 +17,9 @@ use index::Place;
 /// The name of the suite's file in a folder that `gatebench import` wrote.
 const SUITE_FILE: &str = "suite.yaml";
 
-/// Finds documents by name or path. In an overlay directory, the first key of a file determines its
-/// kind, and the value of the key is its name. The folder of a file determines its kind only if the
-/// file lacks such a key.
+/// Finds documents by name or path. In an overlay directory, a key such as `scenario` or `suite`
+/// determines the kind of a file, and the value of the key is its name. The folder of a file
+/// determines its kind only if the file lacks such a key.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -66,15 +66,13 @@ pub struct Listed<T> {
     pub word: String,
 }
 
-/// A suite or scenarios named by an argument.
 pub(crate) enum Named {
     Suite(Box<Listed<Suite>>),
     Scenarios(Vec<Listed<Scenario>>),
 }
 
-/// A kind of file in the library.
 pub(crate) trait Document: gatebench_config::Document {
-    /// The first key of a file of this kind.
+    /// The key that identifies a file of this kind.
     const KEY: &'static str;
 
     /// The value of that key.
@@ -160,8 +158,6 @@ impl Library {
         self.all()
     }
 
-    /// The specifications with these names or paths.
-    ///
     /// # Errors
     /// A name is unknown, or files have mistakes; the error lists all of them.
     pub fn specifications_named(
@@ -254,7 +250,6 @@ impl Library {
         }
     }
 
-    /// The suite or the scenarios that an argument names.
     pub(crate) fn find_suite_or_scenarios(&self, word: &str) -> Result<Named, RunnerError> {
         if is_path(word) {
             return open_suite_or_scenarios(Path::new(word));
@@ -287,7 +282,6 @@ impl Library {
     }
 }
 
-/// Reports whether an argument is a path, not a name.
 pub(crate) fn is_path(word: &str) -> bool {
     word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
 }
@@ -350,7 +344,6 @@ fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, 
     Ok(documents)
 }
 
-/// Reads the documents of a file that an argument named.
 fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, RunnerError> {
     let documents = match source {
         Source::File(path) => read_all(path)?,
@@ -373,9 +366,8 @@ fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, Runn
     Ok(documents.into_iter().map(listed).collect())
 }
 
-/// Opens a file as a suite or as scenarios, depending on its first key. A file without a key of
-/// either kind is read as a scenario, so that the error shows what is missing. For a folder, the
-/// file is `suite.yaml`.
+/// Opens a file as a suite if a key identifies it as one. Any other file is read as scenarios, so
+/// that the error shows what is missing. For a folder, the file is `suite.yaml`.
 fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
     let in_folder = path.join(SUITE_FILE);
     let path = if path.is_dir() { &in_folder } else { path };

@@ -23,8 +23,8 @@ struct Covered {
     steps: usize,
 }
 
-/// Draws the number of disturbed attempts, at most two, at a step before the one that counts. The
-/// disturbance is independent of the outcome.
+/// Draws the number of disturbed attempts at a step, at most two, before the attempt that counts.
+/// The disturbance is independent of the outcome.
 pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
     (0..2).take_while(|_| noise.uniform() < share).count()
 }
@@ -90,9 +90,7 @@ impl Truth {
     }
 }
 
-/// The values of [`Truth::steps`].
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
-/// The values of [`Truth::processes`].
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
 /// Shares of runs: those that find a sustained rate (`sustaining`), those of them whose interval

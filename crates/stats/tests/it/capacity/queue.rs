@@ -54,8 +54,9 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// Estimates the rates at which a step of any process holds with 95 % and 50 % probability, from
-/// several steps at each of a series of rates, each step with a different process.
+/// Estimates the rates at which a step of a random process holds with 95 % and 50 % probability.
+/// The estimates are based on several steps at each of a series of rates, each step with a
+/// different process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();

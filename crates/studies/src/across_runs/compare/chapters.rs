@@ -274,7 +274,6 @@ fn explanation(mode: CompareMode) -> &'static str {
     }
 }
 
-/// The text of a cell.
 struct Row {
     gateway: String,
     metric: String,

@@ -20,13 +20,12 @@ pub struct CompareFindings {
     pub decision: Decision,
     /// The reason for the decision, as a complete sentence.
     pub text: String,
-    /// Notes on the comparison as a whole.
     pub notes: Vec<Sentence>,
-    /// The differences between the runs other than those between their figures, the most serious
-    /// first.
+    /// The differences of the candidate from the last run of the baseline, apart from their
+    /// figures; the most serious first.
     pub differences: Vec<RunDifference>,
-    /// A cell for each scenario, gateway and metric that both sides measured; the deciding metric
-    /// comes first.
+    /// A cell for each scenario, gateway, load and metric that both sides measured; the deciding
+    /// metric comes first.
     pub cells: Vec<CellFindings>,
 }
 
@@ -54,7 +53,7 @@ pub struct RunLine {
     pub blocks: u32,
 }
 
-/// A difference between the runs other than in their figures.
+/// A difference between the runs, apart from their figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
     pub weight: Weight,
@@ -83,12 +82,11 @@ pub enum Weight {
     Noted,
 }
 
-/// The kind of control: a cell that shows whether the machine changed. A control is judged only if
-/// it is an unchanged gateway and no gateway was changed.
+/// The kind of control: a cell that shows whether the machine changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
-    /// Program, folder and settings are the same in both runs, so only the machine can differ.
+    /// The gateway's program, folder and settings are the same in both runs.
     SameGateway,
     /// The direct variant, which has no gateway.
     #[serde(rename = "floor")]
@@ -108,7 +106,6 @@ pub struct Place {
     pub load: String,
     pub kind: PhaseKind,
     pub metric: Metric,
-    /// Unit of the estimates.
     pub unit: Unit,
     pub direction: Direction,
     /// True for the metric that decides.
@@ -124,11 +121,11 @@ pub struct CellFindings {
     pub smallest_effect: f64,
     /// The estimate from the candidate's blocks.
     pub candidate: Estimate,
-    /// The estimate from the baseline's blocks or, if it has several runs, from their values.
+    /// The estimate from the baseline's blocks or, in [`CompareMode::Runs`], from one value for
+    /// each of its runs.
     pub baseline: Estimate,
     /// The worse validity of the two sides.
     pub validity: Validity,
     pub result: Comparison,
-    /// The comparison as a complete sentence.
     pub text: String,
 }

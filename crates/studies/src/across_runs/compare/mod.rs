@@ -89,8 +89,7 @@ pub fn compare_with_baseline(
 struct Both {
     own: Candidate,
     other: Side,
-    /// Standard error of the logarithm of a run's value, computed from the run's blocks; used only
-    /// if the baseline has a value for each run.
+    /// The result of [`run_error`]; 0 if the baseline has a value for each block.
     run_error: f64,
 }
 
@@ -276,7 +275,8 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let mut judged = of_kind(None);
     if judged.is_empty() {
-        // No gateway was changed, so the unchanged gateways are judged.
+        // No changed gateway has a value of the deciding metric, so the unchanged gateways are
+        // judged.
         judged = of_kind(Some(Control::SameGateway));
     }
     let decision = if judged.iter().any(|it| it.result.verdict == Verdict::Worse) {

@@ -50,7 +50,7 @@ pub struct SeriesFindings {
     pub conditions: String,
     /// The runs that measured the series, oldest first.
     pub points: Vec<SeriesPoint>,
-    /// True if the series is long enough to detect a change.
+    /// True if the series has enough usable points to detect a change.
     pub searched: bool,
     pub changes: Vec<SeriesChange>,
 }
@@ -60,13 +60,10 @@ pub struct SeriesFindings {
 pub struct SeriesPoint {
     /// The index of the run in the history, from 0.
     pub run: usize,
-    /// Version of the gateway.
     pub version: String,
     /// Median of the run's blocks.
     pub value: f64,
-    /// The smallest value of a block.
     pub min: f64,
-    /// The largest value of a block.
     pub max: f64,
     pub blocks: u32,
     /// True if the validity of the value is limited. The point is shown, but not searched.
@@ -98,8 +95,6 @@ pub struct SeriesChange {
     pub p: f64,
     /// Directory of the run that completed the looks required to report the change.
     pub told_with: String,
-    /// True if the figure became worse.
     pub worse: bool,
-    /// The change as a complete sentence.
     pub text: String,
 }

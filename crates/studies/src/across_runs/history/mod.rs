@@ -27,14 +27,13 @@ use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoi
 /// any look.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The number of digits that a digest of conditions is cut to, which is enough to distinguish
-/// series.
+/// The number of hexadecimal digits to which a digest of conditions is truncated. They are enough
+/// to distinguish series.
 const DIGITS: usize = 12;
 
 /// The smallest number of runs in which a change can be found.
 pub const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
 
-/// The entry of a run in the index.
 pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
     let facts = &run.findings.run;
     let finished = matches!(run.status(), Status::Finished | Status::Interrupted);
@@ -82,8 +81,8 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     gateways.into_iter().map(cell).chain(lost).collect()
 }
 
-/// The entry of a place that has no value because the gateway spoiled its blocks. Entries with
-/// values are built on it.
+/// The entry of a place that has no value because the gateway spoiled its blocks. [`cells_of`] also
+/// uses it as the base of entries with values.
 fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> CellEntry {
     let mut versions = run.findings.run.gateways.iter();
     let version = versions.find(|line| line.variant == place.gateway);
@@ -123,7 +122,8 @@ fn conditions(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> Str
         phase.map(|it| (&it.shape, &it.change)),
         size,
     );
-    // Appended only if present, so that series of loads without these properties keep their digest.
+    // These properties are appended only if present, so series without them keep the digest of
+    // earlier versions.
     let failure = phase.and_then(|it| it.failure.as_ref()).map(json);
     let cold = if load.cold { "cold" } else { "" };
     let accounting = unusual_accounting(run).concat();
@@ -209,7 +209,7 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
-        // A cell without a usable block has no value; `spoiled` names its run.
+        // A cell without a usable block has no value; only the function `spoiled` uses it.
         for cell in entry.cells.iter().filter(|cell| cell.blocks > 0) {
             let metric: Option<Metric> = of_word(&cell.metric);
             let unit: Option<Unit> = of_word(&cell.unit);
@@ -258,7 +258,6 @@ fn usable(series: &SeriesFindings) -> Vec<usize> {
         .collect()
 }
 
-/// The points of a series that are searched.
 struct Searched<'a> {
     series: &'a SeriesFindings,
     places: Vec<usize>,
@@ -390,8 +389,8 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     found
 }
 
-/// The number of spoiled blocks and of all blocks, from the metric with the most spoiled blocks, by
-/// the index of the run.
+/// For each run, by its index: the number of spoiled blocks and of all blocks for the metric with
+/// the most spoiled blocks.
 type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
 
 /// Returns a sentence for each gateway that spoiled blocks of a scenario. The sentence names the

@@ -30,7 +30,6 @@ pub struct PercentileCurve {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CurveMetric {
-    /// Added latency per request.
     Added,
     /// Response time from the intended send time.
     Response,

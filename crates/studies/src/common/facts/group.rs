@@ -91,9 +91,7 @@ pub struct ExternalResults {
     pub engine: String,
     /// Trials for which the load generator printed figures of the phase.
     pub trials: u32,
-    /// The load generator's checks, by name.
     pub checks: Vec<ExternalCheckResult>,
-    /// The load generator's thresholds, by name.
     pub thresholds: Vec<ExternalThresholdResult>,
     /// The groups of the user's script.
     pub groups: Vec<String>,

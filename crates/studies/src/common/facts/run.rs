@@ -33,7 +33,7 @@ pub struct RunFacts {
     pub placement: Placement,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,
-    /// In the order of the plan's variants.
+    /// The gateways, in the order of the plan's variants.
     pub gateways: Vec<GatewayLine>,
 }
 

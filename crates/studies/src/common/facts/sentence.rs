@@ -44,7 +44,8 @@ impl From<&Sentence> for Fact {
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Nothing is wrong: the candidate is better or unchanged in every scenario, a soak found no
-    /// leak, failing requests harm no others, or a search for capacity found every rate.
+    /// leak, failing requests harm no others, or a search for capacity found a rate for every
+    /// gateway.
     Fine,
     /// The candidate is worse in a scenario, a soak found a leak or a failure, or failing requests
     /// harm others.
@@ -63,7 +64,7 @@ impl Decision {
         }
     }
 
-    /// The symbol for the decision in a pull request.
+    /// The symbol for the decision in Markdown.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Fine => "✅",
@@ -78,8 +79,8 @@ impl Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScenarioSummary {
     pub columns: Vec<SummaryColumn>,
-    /// Labels of the variants: the gateways by cost, the cheapest first, and then the direct
-    /// variant.
+    /// Labels of the variants: the best gateway by verdicts, if there is one, the other gateways by
+    /// their median cost, and then the direct variant.
     pub order: Vec<String>,
     /// States which gateway costs least and by how much, if this can be shown.
     pub meaning: String,
@@ -94,7 +95,6 @@ pub struct ScenarioSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryColumn {
     pub metric: Metric,
-    /// The phase in which the figure was measured.
     pub phase: String,
     /// The gateway that is better than every other one according to the verdicts, if there is one.
     pub best: Option<String>,

@@ -19,10 +19,9 @@ pub struct ScenarioFindings {
     /// measuring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<ScenarioSummary>,
-    /// The loads, in order.
     pub phases: Vec<PhaseLine>,
-    /// One row per variant except the null gateway, in the plan's order. The direct variant has a
-    /// row.
+    /// One row per variant, including the direct variant but not the null gateway, in the plan's
+    /// order.
     pub rows: Vec<VariantRow>,
     /// The row of the null gateway; none if the plan has none, or if no trial of it ended without
     /// being interrupted.
@@ -57,7 +56,7 @@ pub struct PhaseLine {
     pub label: String,
 }
 
-/// The kind of a load, by the event that triggers a request.
+/// The kind of a load, which determines the figures that it can measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
@@ -121,7 +120,6 @@ impl PhaseLine {
 }
 
 impl ScenarioFindings {
-    /// The rows, followed by that of the null gateway.
     pub fn rows_and_null(&self) -> impl Iterator<Item = &VariantRow> {
         self.rows.iter().chain(&self.null)
     }
@@ -160,8 +158,9 @@ pub(crate) fn row_of<'a>(
 pub enum RowStatus {
     /// At least one trial was completed.
     Measured,
-    /// The gateway does not support some of the scenario's policies.
-    NotSupported { policies: Vec<String> },
+    NotSupported {
+        policies: Vec<String>,
+    },
     /// No trial was completed, and at least one failed.
     Failed,
     /// No trial is on disk, or only interrupted trials are.

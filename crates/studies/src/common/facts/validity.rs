@@ -32,7 +32,7 @@ pub enum Aspect {
     Memory,
 }
 
-/// A validity gate. Each variant describes the finding that trips it.
+/// A validity gate, named after the finding that trips it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -40,18 +40,15 @@ pub enum Gate {
     EngineSaturated,
     /// The load generator waited for its core.
     EngineWaited,
-    /// Requests were sent late.
     EngineLate,
     /// Requests waited for a free connection because the gateway held all connections.
     ConnectionsHeld,
     /// Throughput was close to that without a gateway.
     #[serde(rename = "upstream_near_floor")]
     UpstreamNearDirect,
-    /// Arrivals were dropped.
     ArrivalsDropped,
     /// Fewer requests than intended were sent, or completed in time.
     RateNotAchieved,
-    /// Responses failed their checks.
     ChecksFailed,
     /// Requests got no response.
     RequestErrors,
@@ -70,9 +67,7 @@ pub enum Gate {
     ForeignProcess,
     /// The load generator or the upstream ran on another thread of the gateway's physical core.
     SharedCore,
-    /// The clock source changed during the trial.
     ClockSourceChanged,
-    /// The clock source is slow to read.
     ClockSourceSlow,
     /// The frequency of the gateway's cores changed during the phase, or differed between the
     /// gateways of a block.
@@ -96,8 +91,8 @@ pub enum Gate {
     ClientConnections,
     /// The gateway sends HTTP/1.0 to the upstream.
     UpstreamVersion,
-    /// The gateway writes a log that the scenario does not require, or lacks lines of one that it
-    /// requires.
+    /// The gateway writes a log that the scenario does not require, or omits lines of a required
+    /// log.
     AccessLog,
     /// Some of the gateway's workers did almost no work.
     Workers,
@@ -107,7 +102,7 @@ pub enum Gate {
     HeaderStripped,
     /// Values exceeded the histogram's range.
     Clamped,
-    /// The agents that sent the load are not alike.
+    /// The event loops or the median response times of the agents that sent the load differ.
     AgentsDiffer,
     /// The trial failed or was interrupted.
     NotCompleted,

@@ -8,7 +8,7 @@ pub struct WireFindings {
     pub variant: String,
     #[serde(rename = "is_floor")]
     pub is_direct: bool,
-    /// In the order of [`WireName`].
+    /// The facts, in the order of [`WireName`].
     pub facts: Vec<WireFact>,
 }
 

@@ -1,8 +1,8 @@
 //! Judges gatebench's own figures by the rules of `gatebench audit`.
 //!
-//! Each phase is written as the rows that a report would print, with more digits, and judged by the
-//! same rules. Only impossible figures trip the gate, not those that are merely misleading, such as
-//! the mean of a closed loop.
+//! The figures of each phase are written as tables with a single row, and judged by the same rules.
+//! Only impossible figures trip the gate, not those that are merely misleading, such as the mean of
+//! a closed loop.
 
 use gatebench_audit::{Finding, Severity, audit_rows};
 use gatebench_model::Variant;
@@ -15,8 +15,8 @@ use crate::common::cpu::{cores_busy, cpu_ns_per_request};
 use crate::common::facts::{CurveMetric, Gate, Reason};
 use crate::common::loads;
 
-/// The shortest window in which CPU time is judged. The scheduler counts CPU time in ticks, which
-/// are too coarse for shorter windows.
+/// The shortest window in which CPU time is judged. The kernel may update the CPU time of a running
+/// thread only once per tick, which is too coarse for shorter windows.
 const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
 
 /// These percentiles are compared with each other, even if too few samples lie beyond them for a
@@ -86,8 +86,8 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
     let connections = over_groups(phase, |closed| Some(loads::connections_max(closed)));
     if let (CurveMetric::Response, Some(connections)) = (metric, connections) {
-        // The last request ended no later than the longest response time after the end of the
-        // measurement.
+        // The last request was sent before the end of the measurement, so it ended at most the
+        // longest response time after it.
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet
             .with("requests/s", format!("{:.3}", sum.count as f64 / seconds))

@@ -1,4 +1,5 @@
-//! Gates for the schedule of an open load: requests that were dropped, too few or late.
+//! Gates for the schedule of an open load: dropped requests, a rate that was not reached, and late
+//! requests.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, grouped, percent, quantity};
@@ -17,7 +18,7 @@ pub(super) fn dropped(view: &View) -> Option<Reason> {
     let dropped = view.phase.counts.dropped;
     (dropped > 0).then_some(())?;
     let message = format!(
-        "The load generator dropped {}, because no connection was free and the queue was full.",
+        "The load generator dropped {}, because the queue was full or the load ended first.",
         counted(dropped, "arrival")
     );
     let remedy = "Lower the rate below saturation, or allow more connections.";

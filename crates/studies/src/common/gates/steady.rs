@@ -1,9 +1,10 @@
 //! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
-//! Throughput and CPU time per request are tested in bins of 100 ms. Bins of one second are used
-//! for the median response time, which needs more responses, and for the CPU time of a gateway on
-//! another host. In measurements without recorded bins, throughput is tested in bins of one second,
-//! and CPU time is not tested. External load generators record no figures over time.
+//! Throughput is tested in bins of 100 ms, and CPU time per request in bins of 100 ms or more. Bins
+//! of one second are used for the median response time, which needs more responses, and for the CPU
+//! time of a gateway on another host. In measurements without recorded bins, throughput is tested
+//! in bins of one second, and CPU time is not tested. External load generators record no figures
+//! over time.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -146,7 +147,7 @@ pub(super) fn cpu(view: &View) -> Option<Tested> {
     Tested::of(subject, values)
 }
 
-/// Tests the median response time of a load at a fixed rate, or of users who think.
+/// Tests the median response time of an open load, or of a closed load with a think time.
 pub(super) fn latency(view: &View) -> Option<Tested> {
     let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;

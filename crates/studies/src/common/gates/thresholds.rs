@@ -2,7 +2,7 @@
 
 /// The number of requests that a load must send before its speed can be judged. Fewer requests show
 /// only whether something works. The first requests of a process are slower than others, and one
-/// request in thirty is a larger share than the difference between gateways.
+/// request in thirty is a share of 3 %, which is more than the smallest difference that matters.
 pub const REQUESTS_MIN: u64 = 30;
 
 /// The share of its cores that the load generator (together with the upstream, if they share cores)
@@ -49,8 +49,8 @@ pub const WRITTEN_BYTES_MAX: f64 = 10.0;
 /// matters.
 pub const STEAL_SHARE_MAX: f64 = 0.01;
 
-/// The difference between the median of one agent and that of the others, as a share of the latter,
-/// above which the agents are not alike. The medians of equal agents differ by a few percent.
+/// The largest accepted relative difference between an agent's median response time and that of the
+/// others. The medians of equal agents differ by a few percent.
 pub const AGENT_P50_SHARE_MAX: f64 = 0.10;
 
 /// The share of one core that processes outside the run may use on the pinned cores.

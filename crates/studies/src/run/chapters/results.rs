@@ -30,7 +30,8 @@ const ROWS_MAX: [usize; 2] = [12, 40];
 /// The maximum number of groups of a scenario in Markdown.
 const GROUPS_MAX: usize = 8;
 
-/// The maximum number of slowest routes of each variant on a terminal; the page shows all.
+/// The maximum number of slowest routes of each variant on a terminal; the page shows all routes of
+/// the findings.
 const ROUTES_MAX: usize = 5;
 
 /// A table of groups with more rows than this is folded.

@@ -18,7 +18,7 @@ pub fn chapter(findings: &Findings) -> Chapter {
         is_planned.then(|| word(row))
     };
     let line = |scenario: &ScenarioFindings| {
-        // A scenario whose requests the gateway serves itself has no direct variant.
+        // The direct variant has no trials in a scenario whose requests the gateway serves itself.
         let cell = |variant: &&str| cell(scenario, variant).unwrap_or_else(|| "–".into());
         let cells = variants.iter().map(cell).map(Entry::from).collect();
         Line::new(&*scenario.name, cells)

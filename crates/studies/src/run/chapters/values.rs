@@ -7,7 +7,6 @@ use crate::Findings;
 
 const HEAD: &str = "scenario,variant,phase,load,metric,block,trial,value,validity";
 
-/// Lists all values, under the names that CSV and JSON use.
 pub fn chapter(findings: &Findings) -> Chapter {
     let mut records = Vec::new();
     for scenario in &findings.scenarios {

@@ -80,7 +80,6 @@ impl Made {
     }
 }
 
-/// The figures of a variant in a block.
 struct Numbers {
     /// Requests per second in the closed load.
     capacity: u64,

@@ -171,7 +171,7 @@ fn every_form_has_versions_side_by_side() {
         page.contains("upstreams-50, p90: 4.15 ms, 4.20 ms."),
         "the third run is invalid and is not drawn"
     );
-    // The file can be viewed in a browser.
+    // The page is kept so that it can be viewed in a browser.
     std::fs::write(
         concat!(env!("CARGO_TARGET_TMPDIR"), "/combined.html"),
         &page,

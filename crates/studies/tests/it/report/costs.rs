@@ -208,6 +208,6 @@ fn the_page_draws_a_waterfall_for_each_gateway() {
     let explained = lines.find(|line| line.starts_with("Each policy is listed"));
     assert!(text.contains(explained.unwrap()), "one explanation");
     assert!(!html::render(&findings()).contains("id=\"costs\""));
-    // The file can be viewed in a browser.
+    // The page is kept so that it can be viewed in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/costs.html"), &text).unwrap();
 }

@@ -84,7 +84,7 @@ fn each_number_and_the_marginal_cost_are_shown() {
     let page = html::render(&findings);
     check(&page);
     assert!(page.contains("id=\"scale\""));
-    // The file can be viewed in a browser.
+    // The page is kept so that it can be viewed in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/scale.html"), &page).unwrap();
 }
 

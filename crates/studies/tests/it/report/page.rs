@@ -68,7 +68,7 @@ fn the_page_is_well_formed_and_fetches_nothing() {
     for fetch in ["url(", "@import", "@font-face", "http:", "https:"] {
         assert!(!style.contains(fetch), "{fetch}");
     }
-    // The file can be viewed in a browser.
+    // The page is kept so that it can be viewed in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/report.html"), &text).unwrap();
 }
 

@@ -170,7 +170,7 @@ fn every_form_has_envelopes_and_pairs() {
         assert!(page.contains(&format!("#method-{method}")));
         assert!(page.contains(&format!("id=\"method-{method}\"")));
         assert!(!page.contains("<the envelope>"));
-        // The file can be viewed in a browser.
+        // The page is kept so that it can be viewed in a browser.
         let file = format!("{}/{id}.html", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(file, &page).unwrap();
     }

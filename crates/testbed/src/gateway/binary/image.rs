@@ -30,8 +30,7 @@ pub struct FoundImage {
     pub(crate) socket: PathBuf,
 }
 
-/// Finds a gateway's image and the version of the program in it. `image` replaces the folder's
-/// image.
+/// `image` replaces the folder's image.
 pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, DriverError> {
     let spec = &folder.spec;
     let container = spec.container.clone().unwrap_or_else(|| Container {

@@ -30,8 +30,8 @@ use crate::system::installed;
 
 pub use self::image::FoundImage;
 
-/// The timeout of a program that prints its version, and of any command in a container of an image.
-/// A runtime that has to warm up may take seconds.
+/// The timeout of a program that prints its version, and of each command that examines an image. A
+/// runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A gateway's program, found on this machine, on another host or in an image.
@@ -94,8 +94,6 @@ impl Folder {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
 
-    /// Finds the gateway's program and its version.
-    ///
     /// # Errors
     /// [`DriverError::BinaryMissing`] states how to install the program. Other errors are
     /// [`DriverError::NoVersion`], [`DriverError::WrongVersion`], [`DriverError::ContainerEngine`]
@@ -105,8 +103,9 @@ impl Folder {
     }
 
     /// Like [`Folder::find_binary`]. `wanted` is an image with its tag (anything with a `:`), the
-    /// path of a program or of its installation prefix (anything with a `/`), or a version or its
-    /// beginning (`1.22`) [default: the first program found, otherwise the folder's image].
+    /// path of a program or of its installation prefix (anything with a `/`), or the beginning of a
+    /// version (`1.22`). If it is none, the first program is used, or the folder's image if there
+    /// is no program.
     ///
     /// # Errors
     /// The errors of [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
@@ -189,7 +188,6 @@ fn no_version(folder: &Folder, binary: &Path, message: String) -> DriverError {
     }
 }
 
-/// Checks that the folder was written for this version of its program.
 fn must_fit(
     folder: &Folder,
     binary: &Path,
@@ -264,7 +262,6 @@ fn set_environment(command: &mut Command, program: &Path, binary: &Binary) -> io
     Ok(())
 }
 
-/// Renders `binary.environment` of `gateway.yaml`.
 fn environment_of(program: &Path, binary: &Binary) -> io::Result<Vec<(String, String)>> {
     let rendered = binary.environment.iter().map(|(name, value)| {
         let value = of_program(value, program).map_err(io::Error::other)?;
@@ -273,7 +270,7 @@ fn environment_of(program: &Path, binary: &Binary) -> io::Result<Vec<(String, St
     rendered.collect()
 }
 
-/// Renders a template whose only variables are the program and its prefix.
+/// Renders a template with two variables: `binary`, the path of the program, and `prefix`.
 fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -297,7 +294,7 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     })
 }
 
-/// A gateway that was found on this machine or another host.
+/// A gateway on this machine or another host, with the mechanism that enforces its limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundGateway {
     /// The gateway's folder, with the user's configuration if there is one.
@@ -307,7 +304,8 @@ pub struct FoundGateway {
 }
 
 impl FoundGateway {
-    /// Finds the program of a folder on this machine, and the mechanism that enforces its limits.
+    /// Finds a gateway's program on this machine, and the mechanism that enforces the gateway's
+    /// limits.
     pub(crate) fn find(
         folder: Folder,
         setup: &Setup,

@@ -7,7 +7,6 @@ use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Serde};
 use serde_json::Value as Json;
 
-/// A name that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
     pub(crate) name: String,

@@ -104,8 +104,8 @@ fn regex_literal(text: &str) -> String {
     regex_lite::escape(text)
 }
 
-/// `{{ text | regex_bytes }}`: like `regex_literal`, but all bytes other than letters, digits, `/`,
-/// `-` and `_` are written as numbers, for places where neither quotes nor spaces can be escaped.
+/// `{{ text | regex_bytes }}`: like `regex_literal`, for places where neither quotes nor spaces can
+/// be escaped. All bytes other than letters, digits, `/`, `-` and `_` are written as numbers.
 fn regex_bytes(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || "/-_".contains(c) => c.to_string(),

@@ -98,7 +98,6 @@ impl<W: Write> Tar<W> {
     }
 }
 
-/// Returns the size of an archive with these entries.
 pub(super) fn archive_bytes<'e>(entries: impl Iterator<Item = (&'e str, &'e Kind)>) -> u64 {
     let long = |text: &str| match text.len() > NAME_BYTES_MAX {
         true => BLOCK + padded(text.len() as u64 + 1),

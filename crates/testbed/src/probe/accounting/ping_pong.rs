@@ -57,7 +57,7 @@ pub struct Round {
     pub others_ns: u64,
 }
 
-/// The result of a test.
+/// The rounds of a test, which [`PingPong::judge`] evaluates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PingPong {
     pub rounds: Vec<Round>,

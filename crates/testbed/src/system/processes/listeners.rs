@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
 //! The sockets of one port are read through sock_diag(7). If the kernel refuses that, as in a
-//! container that filters system calls, the sockets are read from `/proc/net`, although the kernel
-//! then walks every TCP connection of the network namespace.
+//! container that filters system calls, the sockets are read from `/proc/net`. The kernel then
+//! walks every TCP connection of the network namespace.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -29,7 +29,7 @@ const TCP_LISTEN: u32 = 10;
 /// The maximum size of the kernel's messages in one read.
 const MESSAGES_BYTES_MAX: usize = 32 * 1024;
 
-/// Returns the listening sockets that a client could reach at this address.
+/// Returns the inodes of the listening sockets that a client could reach at this address.
 pub(crate) fn listeners(address: SocketAddr) -> BTreeSet<Inode> {
     let all = diagnosed(address.port()).unwrap_or_else(|_| listed());
     reached(address, all)

@@ -33,7 +33,6 @@ pub(crate) struct ThreadAccount {
     pub switches_involuntary: u64,
 }
 
-/// Returns the key of the process with this ID; none if there is no such process.
 pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
     let started = started_ticks(pid)?;
     Some(ProcessKey { pid, started })
@@ -120,7 +119,6 @@ pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
     Some(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// Returns the anonymous resident memory of a process, in bytes.
 pub(crate) fn rss_anon_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     kibibytes(&status, "RssAnon:")
@@ -166,7 +164,7 @@ fn schedstat(pid: u32, thread: u32, index: usize) -> Option<u64> {
     text.split_whitespace().nth(index)?.parse().ok()
 }
 
-/// Returns the value of the first line `NAME value`.
+/// Returns the trimmed rest of the first line that begins with `name`.
 pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let value = text.lines().find_map(|line| line.strip_prefix(name));
     value.map(str::trim)

@@ -38,8 +38,8 @@ pub fn plain() -> Scenario {
     )
 }
 
-/// The maximum number of routes, upstreams or consumers of a scenario. A folder that renders this
-/// many correctly also renders thousands correctly.
+/// The maximum number of routes, upstreams or consumers of a scenario. The tests assume that a
+/// folder that renders this many correctly also renders thousands.
 const MANY: usize = 20;
 
 /// Returns every scenario of the repository, with long lists shortened.

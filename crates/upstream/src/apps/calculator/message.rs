@@ -32,7 +32,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Parses a message. The error is the reason that the message cannot be processed.
+    /// The error is the reason that the message cannot be processed.
     pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
         let mut operation = None;
@@ -65,9 +65,8 @@ fn number(content: &str) -> Option<i32> {
     content.trim_matches([' ', '\t', '\r', '\n']).parse().ok()
 }
 
-/// The start tag of an element.
 struct Tag<'t> {
-    /// Without the prefix.
+    /// The local name.
     name: &'t str,
     /// The text between this tag and the next.
     content: &'t str,
@@ -129,7 +128,6 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Tests that no input causes a panic.
         #[test]
         fn any_text_is_read(text in "[<>/!?a:A \\-\\[\\]]{0,60}|.{0,60}") {
             let _ = Task::read(text.as_bytes());

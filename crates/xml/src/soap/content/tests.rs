@@ -16,7 +16,6 @@ impl Dice {
     }
 }
 
-/// Writes a random element with its subtree.
 fn element(dice: &mut Dice, depth: u32, out: &mut String) {
     let prefix = if dice.roll(5) == 0 { "p:" } else { "" };
     let default = match dice.roll(4) {

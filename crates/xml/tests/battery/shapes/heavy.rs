@@ -85,7 +85,8 @@ fn attributes(count: usize, name: impl Fn(usize) -> String) -> String {
     elements(&one, count + 1)
 }
 
-/// Returns nested elements, each with another declaration, with many leaves at the bottom.
+/// Returns nested elements with many leaves at the bottom. Each of the outer elements has another
+/// declaration.
 fn deep_namespaces() -> String {
     let open = each(60, |n| format!("<d xmlns:p{n}='urn:{n}'>"));
     let more = "<d>".repeat(120);
@@ -93,8 +94,8 @@ fn deep_namespaces() -> String {
     soap(&format!("{open}{more}{leaves}{}", "</d>".repeat(180)))
 }
 
-/// Returns a message whose elements are in an order for which a Shell sort with halved gaps
-/// compares each element with every other: first every second element, then the rest.
+/// Returns a message with the elements in an order for which a Shell sort with halved gaps compares
+/// each with every other. The order is first every second element, then the rest.
 fn unfortunate(count: usize) -> String {
     let mut order: Vec<usize> = (0..count).collect();
     let mut width = count;

@@ -1,4 +1,4 @@
-//! The ways that gateways process messages.
+//! The ways in which gateways process messages.
 
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ impl Ways {
         }
     }
 
-    /// Processes a message. Returns the text of the fault if the message does not pass.
+    /// Returns the text of the fault if the message does not pass.
     pub fn take(&self, way: Way, body: &[u8], is_gzip: bool) -> Result<(), String> {
         let content_encoding = is_gzip.then_some("gzip");
         let content_type = Some("text/xml; charset=utf-8");

@@ -15,7 +15,7 @@ const ROWS: u32 = 12;
 const STEP_MIN: f64 = 1.1;
 /// Shorter times come from connections that were found closed, not from responses.
 const LOWEST_NS: u64 = 1_000;
-/// Eighths of a column.
+/// A bar of zero to seven eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// The length of the longest bar, in columns.
 const BAR: usize = 20;

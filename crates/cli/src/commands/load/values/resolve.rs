@@ -46,8 +46,9 @@ impl Resolve {
     }
 }
 
-/// Returns the address of a site. If it has several, returns the first that accepts a connection
-/// or, if none does, the first.
+/// Returns the address of a site: the one in `known` or, if there is none, one that the resolver
+/// finds. If the resolver finds several, returns the first that accepts a connection or, if none
+/// does, the first.
 ///
 /// # Errors
 /// The resolver fails, or finds no address.
