@@ -25,8 +25,7 @@ pub enum Policy {
     BasicAuth(BasicAuthPolicy),
     /// A request without a valid signed token (RFC 7519, RFC 6750) is rejected with 401.
     Jwt(JwtPolicy),
-    /// Adds a header for the upstream with the name of the consumer that an earlier policy
-    /// identified.
+    /// Sends the upstream the name of the consumer that an earlier policy identified.
     ConsumerHeader(ConsumerHeaderPolicy),
     /// Limits the requests in a time window; further requests are rejected with 429.
     RateLimit(RateLimitPolicy),
