@@ -107,7 +107,8 @@ pub struct Load {
     /// `None` selects the best kernel interface available.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. With `None`, no nonces are sent and no requests are traced. A
-    /// load generator with more than 256 workers also uses the following tags, one per 256 workers.
+    /// load generator uses one tag per 256 workers: this one and, if it has more workers, the tags
+    /// after it.
     pub trace_tag: Option<u16>,
     /// True if the upstreams read the same clock as this process. Otherwise, the accuracy of the
     /// two halves of a traced request's latency depends on how closely the requests bound the

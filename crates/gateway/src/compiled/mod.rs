@@ -56,7 +56,7 @@ pub(crate) struct CompiledRoute {
     pub(crate) name: String,
     pub(crate) prefix: String,
     pub(crate) strip_path: bool,
-    /// `None` if a mock responds to every request that the other policies allow.
+    /// `None` only if a mock responds to every request that the other policies allow.
     pub(crate) upstream: Option<usize>,
     pub(crate) waits: Waits,
     pub(crate) chain: Chain,

@@ -157,7 +157,7 @@ fn no_request_begins_while_too_much_is_unread() {
         let mut reader = Reader::open(gateway.address);
         reader.get_all(1, FIRST, "/large");
         reader.until(|reader| reader.bodies.len() == FIRST as usize);
-        // The gateway has read as much of each response as it reads ahead of a client.
+        // Wait until the gateway has read as much of each response as it reads ahead of a client.
         reader.until_silent();
         reader.get_all(1 + 2 * FIRST, LATER, "/large");
         reader.until_silent();

@@ -122,7 +122,7 @@ fn an_upstream_has_no_deadline_while_the_client_reads_nothing() {
         let mut reader = Reader::open(gateway.address);
         reader.post(1, "/large", true);
         reader.until(|reader| reader.bodies.contains_key(&1));
-        // The gateway has read ahead as far as it ever does.
+        // Wait until the gateway has read ahead as far as it ever does.
         reader.until_silent();
         reader.end(1);
         reader.until_silent();

@@ -82,8 +82,8 @@ fn sorted(policies: &[Policy]) -> Vec<String> {
     words
 }
 
-/// Checks the routes and policies of each scenario, and returns the names of those that were
-/// checked.
+/// Checks that the routes and policies of the suitable scenarios survive rendering and import, and
+/// returns the names of these scenarios.
 fn check(
     gateway: &str,
     file: &str,

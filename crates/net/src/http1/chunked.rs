@@ -18,8 +18,8 @@ pub(super) struct ChunkDecoder {
 enum Phase {
     SizeFirst,
     Size,
-    /// White space after the size, which senders must not write, but which is harmless (RFC 9112
-    /// 7.1.1).
+    /// White space after the size. Senders must not write it; recipients must accept it before an
+    /// extension (RFC 9112 7.1.1).
     Padding,
     Extension,
     SizeLf,

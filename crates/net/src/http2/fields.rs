@@ -227,8 +227,8 @@ impl Fields {
         self.malformed.get_or_insert(reason);
     }
 
-    /// Returns the limit for decoding oversized fields, if the block exceeds it. There is a limit
-    /// because one byte of a block may refer to kilobytes of the table.
+    /// Returns the size at which the decoding of a block stops, if the decoded fields exceed it.
+    /// There is a limit because one byte of a block may refer to kilobytes of the table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);

@@ -70,8 +70,8 @@ fn programs() -> Result<PathBuf, DriverError> {
 }
 
 /// Returns a command that also works for root, although PostgreSQL refuses to run as root. In a
-/// user namespace without a mapping, root is the user `nobody`, which still owns the files that
-/// root creates.
+/// user namespace without a mapping, root appears as the user `nobody`, and so does the owner of
+/// the files that root creates.
 fn as_user(program: PathBuf) -> Vec<OsString> {
     let is_root = rustix::process::geteuid().is_root();
     let namespace = is_root.then(|| ["unshare", "--user"].map(OsString::from));

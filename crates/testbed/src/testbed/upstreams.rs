@@ -43,7 +43,8 @@ enum Process {
 }
 
 impl Start {
-    /// Starts the target at an address or, for port 0, at a free port.
+    /// Starts the target at `address`; port 0 chooses a free port. On a remote host, only the port
+    /// is used, at the host's own address.
     fn start(&self, address: SocketAddr) -> Result<(Process, SocketAddr), DriverError> {
         match self {
             Self::Here(start) => {

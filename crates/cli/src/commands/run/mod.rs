@@ -223,7 +223,7 @@ impl Run {
         Err(Failure::words(
             "--kubernetes",
             "only the built-in load generator runs in pods",
-            "omit --engine, or print TestRuns for the k6 operator: --engine k6 --testrun",
+            "omit --engine, or print TestRuns for the k6 operator: --engine k6 --testrun --attach URL",
         ))
     }
 
