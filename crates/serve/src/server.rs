@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -10,11 +11,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::App;
 use crate::bounds::{
-    CONNECTION_TIME_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX, THREADS_MAX,
+    CONNECTION_TIME_MAX, CONNECTIONS_MAX, ENDING_TIME_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX,
+    THREADS_MAX, UNUSED_TIME,
 };
 use crate::folder::Folder;
 use crate::guard::Guard;
@@ -47,14 +49,26 @@ pub enum ServeError {
     System(#[from] io::Error),
 }
 
-/// A handle that stops a server.
+/// A handle that stops a server. If the server has not started yet, it stops after its start.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Notify>);
+pub struct Stop(Arc<StopState>);
+
+#[derive(Default)]
+struct StopState {
+    requested: Notify,
+    when_unused: AtomicBool,
+}
 
 impl Stop {
-    /// Stops the server immediately, or as soon as it starts if it has not started yet.
+    /// Stops the server immediately.
     pub fn now(&self) {
-        self.0.notify_one();
+        self.0.requested.notify_one();
+    }
+
+    /// Stops the server as soon as it has had no connection for 5 s, and after 60 s at the latest.
+    pub fn when_unused(&self) {
+        self.0.when_unused.store(true, Ordering::Relaxed);
+        self.0.requested.notify_one();
     }
 }
 
@@ -122,16 +136,37 @@ impl Server {
             .build()?;
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)?;
-            let serving = tokio::spawn(accept(listener, route::router(self.app, self.guard)));
-            self.stop.0.notified().await;
+            let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+            let router = route::router(self.app, self.guard);
+            let serving = tokio::spawn(accept(listener, Arc::clone(&connections), router));
+            let StopState {
+                requested,
+                when_unused,
+            } = &*self.stop.0;
+            requested.notified().await;
+            if when_unused.load(Ordering::Relaxed) {
+                unused(&connections).await;
+            }
             serving.abort();
             Ok(())
         })
     }
 }
 
-async fn accept(listener: TcpListener, router: Router) {
-    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+/// Waits until there has been no connection for a while, as [`Stop::when_unused`] promises.
+async fn unused(connections: &Semaphore) {
+    let begun = Instant::now();
+    let mut used = begun;
+    while used.elapsed() < UNUSED_TIME && begun.elapsed() < ENDING_TIME_MAX {
+        sleep(UNUSED_TIME / 50).await;
+        // `accept` holds one permit while it waits for a connection.
+        if connections.available_permits() < CONNECTIONS_MAX - 1 {
+            used = Instant::now();
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, connections: Arc<Semaphore>, router: Router) {
     loop {
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else {
             return;

@@ -5,7 +5,6 @@ use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
 
 use clap::Args;
 use gatebench_net::turns::run_when_idle;
@@ -15,9 +14,6 @@ use super::list::gateways;
 use super::values::{Overlay, no_program};
 use crate::failure::Failure;
 use crate::{signals, terminal};
-
-/// The time that open pages have to switch to the report after a run has ended.
-const PAGES_TURN: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,14 +135,13 @@ impl Serve {
     }
 }
 
-/// Stops the server [`PAGES_TURN`] after standard input is closed, which happens when the process
-/// that started the server ends.
+/// Stops the server after standard input is closed, which happens when the process that started the
+/// server ends. Open pages then request the report, so the server waits until it is unused.
 fn end_with_standard_input(stop: Stop) -> Result<(), Failure> {
     let wait = move || {
         let mut nothing = Vec::new();
         let _ = io::stdin().read_to_end(&mut nothing);
-        thread::sleep(PAGES_TURN);
-        stop.now();
+        stop.when_unused();
     };
     let started = thread::Builder::new().name("end".into()).spawn(wait);
     started.map(drop).map_err(|error| {

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::site::Site;
 use crate::bench::Bench;
 use crate::history::common::manifest;
+use crate::turns::turn;
 
 /// A load that is long enough for several updates of a page.
 const SECONDS: &str = "\
@@ -97,6 +98,8 @@ fn a_run_is_shown_second_by_second_and_a_killed_run_is_marked() {
 
 #[test]
 fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
+    // The page is not updated while other tests keep all cores busy.
+    let _turn = turn();
     let bench = Bench::new();
     bench.load(SECONDS);
     let mut command = bench.command();
