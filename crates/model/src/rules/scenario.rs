@@ -109,7 +109,7 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         && let Some(count) = node.number()
         && count > routes as f64
     {
-        let message = format!("there are {count} upstreams, but only {routes} routes");
+        let message = format!("{count} upstreams need as many routes; the scenario has {routes}");
         let help = "add routes, because each route leads to only one upstream";
         problems.push(node.problem(message, help));
     }

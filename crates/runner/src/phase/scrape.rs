@@ -83,11 +83,12 @@ impl Counter {
     /// the divisor has not grown, or if a counter was reset, as after a restart.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
-        let figure = match (self.over, earlier.over) {
-            (Some(now), Some(before)) => growth * NS_PER_MS / (now - before),
-            _ => growth * PER_SECONDS / seconds,
+        let (scale, divisor) = match (self.over, earlier.over) {
+            (Some(now), Some(before)) => (NS_PER_MS, now - before),
+            _ => (PER_SECONDS, seconds),
         };
-        (figure.is_finite() && figure >= 0.0).then_some(figure.round() as u64)
+        // After a restart, both differences can be negative, and their quotient is positive.
+        (growth >= 0.0 && divisor > 0.0).then(|| (growth * scale / divisor).round() as u64)
     }
 }
 
@@ -216,6 +217,21 @@ mod tests {
     use gatebench_model::own_metrics::MetricsFormat;
 
     use super::*;
+
+    #[test]
+    fn a_counter_has_no_growth_over_a_reset() {
+        let counter = |value, over| Counter { value, over };
+        let before = counter(200.0, Some(20.0));
+        assert_eq!(
+            counter(230.0, Some(30.0)).since(before, 1.0),
+            Some(3_000_000)
+        );
+        assert_eq!(counter(5.0, Some(1.0)).since(before, 1.0), None);
+        assert_eq!(counter(300.0, Some(20.0)).since(before, 1.0), None);
+        let plain = counter(200.0, None);
+        assert_eq!(counter(210.0, None).since(plain, 2.0), Some(5_000));
+        assert_eq!(counter(10.0, None).since(plain, 2.0), None);
+    }
 
     #[test]
     fn figures_are_the_growth_of_counters_between_two_fetches() {
