@@ -17,8 +17,8 @@ const EVERY: Duration = Duration::from_secs(10);
 /// used for the first time.
 const UNSETTLED: usize = 3;
 
-/// The permitted growth per route, in KiB. A route's histogram touches one more page of memory if a
-/// response takes longer than all earlier ones.
+/// The permitted growth per route, in KiB: one page of memory, which a route's histogram may touch
+/// for the first time if a response takes longer than all earlier ones.
 const LATE_KIB_PER_ROUTE: u64 = 4;
 /// The permitted growth in addition to that of the routes, in KiB.
 const LATE_KIB: u64 = 1024;

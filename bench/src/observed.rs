@@ -208,7 +208,7 @@ fn tab(url: &str) -> Option<()> {
         let head = format!("GET /{path} HTTP/1.1\r\n{lines}\r\n");
         stream.write_all(head.as_bytes()).ok()?;
         let mut text = Vec::new();
-        // The server ends while the page is open.
+        // The result is ignored, because the event stream breaks off when the server ends.
         let _ = stream.read_to_end(&mut text);
         Some(String::from_utf8_lossy(&text).into_owned())
     };

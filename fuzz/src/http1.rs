@@ -47,7 +47,7 @@ pub fn requests(data: &[u8]) {
 }
 
 /// Parses bytes as a chunked body after a valid head, so that the fuzzer need not find one. The
-/// decoded body is never larger than the bytes received.
+/// decoded body must not be larger than the bytes received.
 pub fn chunked(data: &[u8]) {
     let Some((directions, body)) = Directions::take(data) else {
         return;

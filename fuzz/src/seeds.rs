@@ -81,7 +81,7 @@ const NGINX: &str = import_input!("own-nginx.conf");
 const HAPROXY: &str = import_input!("own-haproxy.cfg");
 const ENVOY: &str = import_input!("own-envoy.yaml");
 
-/// A line in each access log format, and the first one also compressed.
+/// A line in each access log format; the first line is also compressed.
 fn logs() -> Vec<Vec<u8>> {
     let mut logs = texts(LOG_LINES);
     logs.push(member(LOG_LINES[0].as_bytes(), 6));

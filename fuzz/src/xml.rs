@@ -142,7 +142,6 @@ pub fn definitions(data: &[u8]) {
     }
 }
 
-/// Compiles a stylesheet and applies it.
 pub fn stylesheets(data: &[u8]) {
     let limits = limits();
     let Ok(style) = Stylesheet::parse(data, None, &NoFiles, &limits) else {

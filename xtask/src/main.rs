@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 const HELP: &str = "\
 Tasks for developing gatebench:
   cargo xtask tidy     checks the project's own rules, as `cargo test` does
-  cargo xtask bench    runs a benchmark; `cargo xtask bench help` lists them";
+  cargo xtask bench    runs a benchmark; `cargo xtask bench help` lists the benchmarks";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -40,8 +40,8 @@ fn tidy() -> ExitCode {
     }
 }
 
-/// Runs package gatebench-bench, which has far more dependencies than this one, and returns its
-/// exit code.
+/// Runs the package gatebench-bench, which is separate because it has far more dependencies, and
+/// returns its exit code.
 fn bench(words: &[&str]) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)

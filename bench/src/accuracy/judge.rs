@@ -24,8 +24,8 @@ const WAITED_SHARE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Right,
-    /// The machine stalled, and every judged quantile of the engine agrees with the truth or the
-    /// ledger. Contains the evidence of the stall.
+    /// The machine stalled, and every judged quantile that the engine printed agrees with the truth
+    /// or the ledger. Contains the evidence of the stall.
     ByLedger(String),
     /// Figures are wrong, and noise on the machine does not explain them. Contains a description of
     /// each.
@@ -217,8 +217,8 @@ pub fn seen(account: &Account) -> Option<[f64; 5]> {
     Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
 }
 
-/// Judges a run of a case. Counts must always agree with the ledger. Times must agree with the
-/// truth, or with the ledger if the machine stalled.
+/// Judges a run of a case. The counts of the engine, the ledger and the schedule must always agree.
+/// Times must agree with the truth, or with the ledger if the machine stalled.
 fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still: bool) -> Verdict {
     let miscounted = count_mismatches(said, account, job);
     let off = times_off(&said.times, truth);

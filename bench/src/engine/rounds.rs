@@ -23,9 +23,9 @@ pub struct Measured {
 /// The runs of one tool.
 pub struct Row {
     pub name: &'static str,
-    /// One run per round; `None` if the run did not count.
+    /// One run per round; `None` if the run failed.
     pub rounds: Vec<Option<Sample>>,
-    /// The reasons why runs did not count.
+    /// The reasons why runs failed.
     pub lost: Vec<String>,
     pub syscalls: Option<Syscalls>,
 }
@@ -67,7 +67,7 @@ pub fn measure(
     let mut rows: Vec<Row> = able.iter().map(row).collect();
     let short = Job { seconds: 1, ..*job };
     for tool in &able {
-        // A tool that fails here fails again below and is reported there.
+        // If a tool cannot run, the rounds below record the reason.
         let _ = client::run(tool, &short);
     }
     for round in 0..settings.rounds {

@@ -24,8 +24,8 @@ pub enum Counter {
     Strace,
 }
 
-/// The minimum number of requests. With fewer requests, most calls would belong to the start of the
-/// tool.
+/// The minimum number of requests. With fewer, the calls of the tool's start would distort the
+/// number per request.
 const REQUESTS_MIN: u64 = 1000;
 
 const CALLS: &str = "calls";

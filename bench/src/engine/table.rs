@@ -7,8 +7,8 @@ use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 use crate::tools::ours::OURS;
 
-/// If the upstream uses more than this share of its core, the upstream may limit the rate instead
-/// of the tool.
+/// If the upstream uses more than this share of its core, the rate may be limited by the upstream
+/// and not by the tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
 /// If other processes used more than this share of the two cores, they disturbed the run.
 const FOREIGN_MAX: f64 = 0.05;
@@ -77,8 +77,8 @@ fn line(row: &Row, first: &Row) -> Option<[String; 7]> {
     ])
 }
 
-/// Returns the spread of a row's figure as a multiple of gatebench's in the same round, or `None`
-/// if gatebench has no row.
+/// Returns the spread of a row's figure as a multiple of gatebench's in the same round. Returns
+/// `None` if gatebench has no row, or if there is no round in which both runs succeeded.
 fn paired(row: &Row, first: &Row, pick: fn(&Run) -> f64) -> Option<Spread> {
     if first.name != OURS.name {
         return None;

@@ -1,6 +1,6 @@
 //! Measures the bare work of chains: a C program, and for Saxon a Python program, calls the
-//! libraries directly for the steps of a scenario's policies. It runs on the gateway's core, while
-//! the other core is as busy as in a trial.
+//! libraries directly for the steps of a scenario's policies. Both run on the gateway's core, while
+//! the other core is busy, as in a trial.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,8 +59,8 @@ impl<'a> Bare<'a> {
         (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
-    /// Returns the CPU time per message in µs, the minimum of `trials` measurements, for each
-    /// scenario with a chain.
+    /// Returns the CPU time per message in µs for each scenario with a chain. The two parts of a
+    /// chain, by Saxon and by libxml2, are each the minimum of `trials` measurements.
     pub fn measure(
         &self,
         ran: &Ran,

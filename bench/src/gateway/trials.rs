@@ -80,8 +80,8 @@ fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64,
     }
 }
 
-/// Returns the CPU time of the gateway's process tree per response in the measured window, in µs. A
-/// trial that did not complete, or that had a failed response, has no figure.
+/// Returns the CPU time of the gateway's process tree per response in the measured window, in µs.
+/// Returns an error if the trial did not complete, or if a request or a check failed.
 pub fn cost(record: &Value) -> Result<f64, String> {
     let outcome = &record["outcome"];
     if outcome["kind"] != "completed" {

@@ -132,7 +132,6 @@ fn verdict(found: &Value) -> Result<Value, String> {
     let judged = deciding("candidate", "baseline");
     let own = deciding("baseline", "again");
     let (Some(judged), Some(own)) = (judged, own) else {
-        // The time ran out before the tenth block, which is not an error.
         let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
         return open.ok_or_else(|| "gatebench ab printed neither a verdict nor a reason".into());

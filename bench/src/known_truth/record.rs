@@ -52,7 +52,8 @@ pub fn cpu_per_request_ns(
     found.ok_or_else(|| format!("the run in {} measured nothing", out.display()))
 }
 
-/// Records three processes of the same gateway in each block, in every phase of [`SCENARIOS`].
+/// Records three processes of the same gateway in each block, for each of [`SCENARIOS`] in all
+/// phases of load `ab`.
 pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), String> {
     let out = folder.join(RECORDED);
     if out.exists() {
@@ -139,8 +140,8 @@ impl Values {
     }
 }
 
-/// Reports whether a variant is one of the baseline's two processes. If one folder has three
-/// processes, the first is the candidate, and the other two are the baseline's.
+/// Reports whether a variant is one of the baseline's two processes. If all three processes are of
+/// [`GATEWAY`], the first is the candidate.
 fn is_baseline<'a>(name: &str, all: impl Iterator<Item = &'a String>) -> bool {
     let same: BTreeSet<&String> = all.filter(|it| it.starts_with(GATEWAY)).collect();
     let is_of_three = same.len() == 3 && name == GATEWAY;

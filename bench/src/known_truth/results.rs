@@ -9,7 +9,7 @@ use gatebench_stats::{median, share::wilson};
 use super::comparison::{Outcome, Truth};
 use crate::spread;
 
-/// The results so far.
+/// The results of all comparisons in a folder, including those of earlier runs.
 pub struct Results {
     file: PathBuf,
     all: Vec<Outcome>,

@@ -16,7 +16,7 @@ fn words(job: &Job<'_>) -> Result<Vec<String>, String> {
         return Err("does not support HTTP/2".into());
     }
     let mut words = vec![job.programs.find("ab")?];
-    // `-t` alone stops at 50,000 requests; the later `-n` removes that limit.
+    // `-t` alone stops at 50,000 requests; the later `-n` raises that limit.
     let (seconds, connections) = (job.seconds, job.work.connections);
     words.extend(super::split(&format!(
         "-q -t {seconds} -n 100000000 -c {connections}"

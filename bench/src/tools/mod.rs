@@ -68,7 +68,7 @@ pub enum Method {
     Post,
 }
 
-/// The result that a tool reports.
+/// The responses that a tool counted, and the time in which it did so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Made {
     pub requests: u64,

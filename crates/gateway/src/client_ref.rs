@@ -1,5 +1,5 @@
-//! The identity of a client connection or stream. Timers, Redis queries and helpers use it to refer
-//! to the client that waits for them.
+//! The identity of a connection, or of one stream of a client's connection. Timers use it for any
+//! connection; Redis queries and orders to helpers use it for the client that waits for them.
 
 use gatebench_net::ConnId;
 

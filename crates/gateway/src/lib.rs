@@ -41,7 +41,7 @@
 //! SOAP and XML are processed in complete bodies, after every policy that may refuse a request
 //! because of its head. A route with a `soap` policy cannot edit bodies in other ways. Definitions
 //! are compiled with the configuration, and again in the background when they expire. On a route
-//! with a `soap` policy, SOAP clients get every error response as a fault.
+//! with a `soap` policy, SOAP clients get the gateway's error responses as faults.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
@@ -223,9 +223,10 @@ impl Gateway {
     /// closed: those to targets that the new configuration does not name, or whose `keepalive` is
     /// now 0.
     ///
-    /// A `rate_limit` keeps its counts if its limit, its window, its key and the name of its route
-    /// stay the same; otherwise, counting starts again. Verified tokens stay verified if their
-    /// policy and the names of the consumers stay the same.
+    /// A `rate_limit` keeps its counts if its limit, its window, its key, its position among the
+    /// `rate_limit` policies of its route, and the name of the route stay the same; otherwise,
+    /// counting starts again. Verified tokens stay verified if their policy and the names of the
+    /// consumers stay the same.
     ///
     /// # Errors
     /// The mistakes in the new configuration, as in [`Self::new`], or the settings that cannot
@@ -264,10 +265,10 @@ impl Gateway {
         Ok(())
     }
 
-    /// Checks a whole configuration, including mistakes that are found only when it is compiled:
-    /// names of targets, certificates, schemas, stylesheets. A gateway with mistakes in the
-    /// schemas, WSDLs, stylesheets or expressions of `soap` still serves, and responds with faults
-    /// to requests that need these definitions.
+    /// Checks a whole configuration. Also reports the mistakes that are found only when it is
+    /// compiled, such as those in host names, certificates, schemas and stylesheets. A gateway with
+    /// mistakes in the schemas, WSDLs, stylesheets or expressions of `soap` still serves, and
+    /// responds with faults to requests that need these definitions.
     ///
     /// # Errors
     /// All mistakes, without duplicates.

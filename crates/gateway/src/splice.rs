@@ -71,7 +71,7 @@ struct End {
     /// This side's peer has sent FIN and will send no more.
     has_ended: bool,
     /// The other side has sent FIN, which is passed on to this side after the pending bytes. False
-    /// again afterward.
+    /// again once it has been passed on.
     is_ending: bool,
     /// This side is not read, because too many bytes are pending for the other side.
     is_paused: bool,
@@ -171,7 +171,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Reports whether both sides have ended and every byte has been forwarded.
     fn is_over(&self, conn: ConnId) -> bool {
         let is_done = |end: &&End| end.has_ended && end.outbox.pending_bytes() == 0;
         let end = self.ends.get(conn).filter(is_done);

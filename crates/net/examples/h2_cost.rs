@@ -32,7 +32,7 @@ fn response() -> Vec<u8> {
     frames
 }
 
-/// Responses to `streams` requests at once, with space for their stream numbers.
+/// One response to each of `streams` requests; [`Responses::prepare`] sets the stream numbers.
 struct Responses {
     bytes: Vec<u8>,
     /// The positions of the stream numbers, two for each response.
@@ -68,7 +68,7 @@ fn cpu_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Nanoseconds per request.
+/// Returns the CPU time per request, in nanoseconds.
 fn measure(streams: usize, heads_differ: bool) -> Result<f64, Box<dyn Error>> {
     let mut client = Client::new(Settings::default(), Limits::default());
     let mut out = Vec::new();

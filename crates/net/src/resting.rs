@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::ListenerId;
 
-/// The time that a listener rests before the loop tries to accept again.
+/// The time from when the first listener begins to rest until all resting listeners wake.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
 /// The resting listeners of one loop. All of them wake when the first one does.

@@ -78,7 +78,8 @@ impl Conn {
         }
     }
 
-    /// When everything is sent, returns the user's vector, and sends FIN if requested.
+    /// When everything is sent, returns the user's vector in [`Event::Sent`], and sends FIN if
+    /// requested.
     fn settle<I: Io>(&mut self, io: &mut I, conn: ConnId, events: &mut Vec<Event>) {
         if self.outbox.pending_bytes() > 0 {
             return;

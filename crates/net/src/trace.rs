@@ -38,8 +38,8 @@ impl Nonce {
     }
 
     /// The nonce of a worker, whatever its number. Workers 256 to 511 use the tag that follows
-    /// `tag`, the next 256 workers use the tag after it, and so on, so that the nonces of two
-    /// workers never coincide.
+    /// `tag`, the next 256 workers use the tag after it, and so on, so the nonces of two workers
+    /// differ.
     pub const fn of_worker(tag: u16, worker: usize, sequence: u64) -> Self {
         let further = (worker >> WORKER_BITS) as u16;
         Self::new(tag.wrapping_add(further), worker as u8, sequence)

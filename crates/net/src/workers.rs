@@ -186,8 +186,8 @@ impl<S: Service> Worker<'_, S> {
             .pin()
             .and_then(|()| run(backend, self).map_err(WorkersError::Backend)?);
         drop(halt);
-        // This message ends the wait for the addresses of this worker or, if this worker was
-        // listening, of one that is still starting. Once all workers listen, nothing receives it.
+        // If `Workers::serve` still waits for this worker or a later one to listen, this message
+        // ends the wait. Once all workers listen, nothing receives it.
         let _ = ready.send(None);
         outcome
     }

@@ -139,8 +139,8 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Lateness, p99",
         "s",
-        "Time from when the request was due until it was sent, because the load generator was \
-         late or the request waited for a connection.",
+        "Time from when the request was due until it was sent. A request is late if the load \
+         generator is late or the request has to wait for a connection.",
         r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),

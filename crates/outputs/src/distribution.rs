@@ -14,7 +14,8 @@ pub struct Distribution {
 
 impl Distribution {
     /// Creates a distribution from values in ascending order with their counts. The sum, the
-    /// minimum and the maximum are computed from them; [`Distribution::with_exact`] replaces them.
+    /// minimum and the maximum are those of these values until [`Distribution::with_exact`]
+    /// replaces them.
     pub fn new(values: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let values: Vec<(u64, u64)> = values.into_iter().filter(|(_, count)| *count > 0).collect();
         let product = |(value, count): &(u64, u64)| u128::from(*value) * u128::from(*count);

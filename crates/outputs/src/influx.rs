@@ -1,9 +1,10 @@
 //! InfluxDB line protocol: k6's measurements with the field `value`, and durations in milliseconds.
 //!
-//! k6 sends one point per request, and dashboards compute percentiles from the points. Here, a
-//! point represents several requests at higher rates. The points are taken from the histogram of
-//! each second at equally spaced ranks, with the maximum as the last point, so percentiles of the
-//! points are close to those of the requests. Counts are sums of `value` and are exact.
+//! k6 sends one point per request, and dashboards compute percentiles from the points. Here, each
+//! request has a point at low rates, and a point represents several requests at higher rates. The
+//! points are taken from the histogram of each second at equally spaced ranks, with the maximum as
+//! the last point, so percentiles of the points are close to those of the requests. Counts are sums
+//! of `value` and are exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -31,7 +31,7 @@ pub(crate) fn of_status(status: u16) -> Extra {
     labels
 }
 
-/// The labels of requests whose status is unknown.
+/// The labels of requests for which only the class is known.
 pub(crate) fn of_class(class: Class) -> Extra {
     let status = match class {
         Class::Failed => "0",

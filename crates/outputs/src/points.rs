@@ -49,7 +49,7 @@ fn in_ms(at_ns: u64) -> i64 {
 }
 
 /// A value: the current value of a gauge; otherwise the total since the start of the series and the
-/// increase in this second.
+/// increase in the period of the point.
 pub(crate) enum Value<'a> {
     Counter {
         total: f64,

@@ -1,6 +1,7 @@
-//! Checks a gateway folder without measuring the gateway. For each scenario, the check starts the
-//! gateway, sends the parity cases, first sequentially and then concurrently, and stops the
-//! gateway. If the scenario has changes or calls to the admin interface, they are tested too.
+//! Checks a gateway folder without measuring the gateway. For each scenario that the gateway
+//! supports, the check starts the gateway, sends the parity cases one after another, and stops the
+//! gateway. As long as no case fails, it also counts the connections to the upstream, sends
+//! concurrent requests, and tests the scenario's changes and calls to the admin interface.
 
 mod burst;
 
@@ -55,8 +56,8 @@ const WEIGHED_TOLERANCE: f64 = 0.1;
 /// changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum numbers of routes and consumers of a checked scenario. Larger scenarios prove
-/// nothing new.
+/// The maximum numbers of routes and consumers of a scenario that is checked by default. Larger
+/// scenarios prove nothing new.
 const CHECKED_ROUTES_MAX: usize = 100;
 const CHECKED_CONSUMERS_MAX: usize = 1_000;
 

@@ -48,8 +48,8 @@ pub(crate) struct TrialCores {
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
-/// Returns the cores of this machine in a placement, without duplicates. `gateway` contains the
-/// cores of the gateway, which are omitted if it runs on another host.
+/// Returns the cores in `gateway` and the cores of the load generator and the upstream, sorted and
+/// without duplicates. The cores in `gateway` are omitted if the gateway runs on another host.
 pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize> {
     let gateway = match placement.gateway_is_elsewhere {
         true => &[],

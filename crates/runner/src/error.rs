@@ -43,7 +43,7 @@ pub enum RunnerError {
     /// The machine does not meet a requirement of the command.
     #[error("{message}")]
     Environment {
-        /// The requirement, without the remedy.
+        /// The unmet requirement, without the remedy.
         message: String,
         remedy: String,
     },
@@ -80,7 +80,8 @@ impl RunnerError {
         format!("{culprit}{self} → {}", self.remedy())
     }
 
-    /// Returns the culprit; `None` if a command-line argument or the plan is wrong.
+    /// Returns the culprit; for several errors, the culprit of the first. Returns `None` if a
+    /// command-line argument or the plan is wrong.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } | Self::Study(_) => None,
@@ -104,7 +105,7 @@ impl RunnerError {
 
     pub fn remedy(&self) -> String {
         match self {
-            Self::Several(_) => "correct the files at these places".into(),
+            Self::Several(_) => "correct each of these errors".into(),
             Self::Mistakes(_) => "correct the lines shown".into(),
             Self::Words { remedy, .. }
             | Self::File { remedy, .. }

@@ -1,4 +1,4 @@
-//! HTTP requests outside a load: for parity, the readiness and the metrics of a gateway, admin
+//! HTTP requests outside a load, such as those for parity, a gateway's readiness and metrics, admin
 //! interfaces, and the upstream's ledger.
 //!
 //! A probe is one request on a separate connection, plain or over TLS, and its response. The load
@@ -28,8 +28,7 @@ const HANGING_AFTER: Duration = Duration::from_secs(1);
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// The interval between checks for an interrupt.
 const SLICE: Duration = Duration::from_millis(50);
-/// The maximum number of body bytes that are kept, and of decompressed body bytes that are checked,
-/// as in the load generator.
+/// The maximum number of body bytes that are kept, and of decompressed body bytes that are checked.
 const BODY_BYTES_MAX: usize = 16 << 20;
 /// The maximum number of body bytes that are read. They extend the deadline, so this limit also
 /// bounds the time, to about 80 s.
@@ -48,7 +47,7 @@ pub(crate) struct Response {
     is_head: bool,
 }
 
-/// Renders a request to bytes, as a load does.
+/// Renders a request as HTTP/1.1, without replacing placeholders.
 pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec<u8> {
     let hex = nonce.map(Nonce::to_hex);
     let host = request.host().unwrap_or(host);
@@ -197,7 +196,7 @@ impl Response {
     }
 }
 
-/// Returns the text with plain newlines, truncated after `chars_max` characters.
+/// Returns the text with LF instead of CRLF, truncated after `chars_max` characters.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.replace("\r\n", "\n");
     match text.char_indices().nth(chars_max) {
@@ -216,7 +215,7 @@ pub(crate) mod tests {
 
     const CHUNK_BYTES: usize = 16 * 1024;
 
-    /// A server that responds to one request with these parts, each in a separate write.
+    /// Starts a server that responds to one request with these parts, each in a separate write.
     pub(crate) fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -32,7 +32,7 @@ pub(crate) fn gained(from: &[u64], to: &[u64]) -> Vec<u64> {
     pairs.map(|(from, to)| to.saturating_sub(*from)).collect()
 }
 
-/// Sets the health of a target: `well`, `resetting` or `slow/200`.
+/// Sets the health of a target: `well`, `resetting`, or `slow/200` for a delay of 200 ms.
 pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result<(), Abort> {
     let request = Request::new("POST", format!("{HEALTH_PATH}{health}"));
     let what = format!("cannot set the upstream's health to '{health}'");
@@ -65,10 +65,9 @@ fn failed(what: &str, reason: String) -> Abort {
     Failure::new(Culprit::Upstream, format!("{what}: {reason}"), READ_LOGS).into()
 }
 
-/// Returns the number of requests with gatebench's nonces that reached the upstream, each counted
-/// once.
+/// Returns the number of distinct nonces that reached the upstream between two snapshots. Every
+/// request whose nonce the ledger did not remember is counted, even if it repeated a nonce.
 pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
-    // The ledger cannot distinguish a new nonce from a repeated nonce that it no longer remembers.
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }
 

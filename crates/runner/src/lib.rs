@@ -5,7 +5,7 @@
 //! receives typed events.
 //!
 //! # Modules
-//! `plan` makes the plan, `trial` runs one trial, `phase` runs one load and the activities during
+//! `plan` creates the plan, `trial` runs one trial, `phase` runs one load and the activities during
 //! it, and `run` decides which trial comes next. Below them, `parity` proves that a gateway does
 //! what its scenario requires, and `context` contains the inputs of a trial. `check` tests a
 //! gateway folder without measuring the gateway. `external` finds a load generator that replaces
@@ -15,7 +15,7 @@
 //! # One trial
 //! ```text
 //! upstream up → gateway rendered, started, ready → parity
-//!   → per phase: engine warms up, measures, drains; the watch samples gateway and upstream
+//!   → per phase: load generator warms up, measures, drains; watch samples gateway and upstream
 //! → parity again → gateway down → upstream down → the trial is on disk
 //! ```
 //!

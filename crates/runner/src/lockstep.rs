@@ -2,7 +2,7 @@
 //! ready, and take turns when one must run alone.
 //!
 //! Two processes that run at the same time on the same cores are disturbed equally by other work on
-//! the machine, so the ratio of their CPU times varies less than that of two processes in
+//! the machine. The ratio of their CPU times therefore varies less than that of two processes in
 //! consecutive trials: Bulej, Horký, Tůma, Farquet and Prokopec, *Duet Benchmarking: Improving
 //! Measurement Accuracy in the Cloud*, ICPE 2020.
 
@@ -37,7 +37,7 @@ struct State {
     is_taken: bool,
     /// The indexes of members whose warm-up is over while others are still warming up.
     warm: BTreeSet<usize>,
-    /// The number of common starts, and the time of the last one.
+    /// The number of common starts, and the time of the last one in nanoseconds.
     begins: (u64, u64),
 }
 
@@ -136,8 +136,9 @@ impl<'a> Member<'a> {
         ticket
     }
 
-    /// Returns the common start of the measurements, or `None` until every member has warmed up.
-    /// The start is `at_ns` if the last member that had not warmed up has left.
+    /// Returns the common start of the measurements, or `None` until every member has warmed up. If
+    /// the last member that had not warmed up has left, the first call after that sets the start to
+    /// `at_ns`.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.lockstep.state();
         if state.begins.0 == ticket {

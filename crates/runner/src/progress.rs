@@ -29,15 +29,15 @@ pub enum Progress {
     RunStarted {
         dir: PathBuf,
         plan: Box<Plan>,
-        /// The number of remaining trials. In a resumed run, it is lower than the number of trials
-        /// in the plan.
+        /// The number of remaining trials. In a resumed run, it may be lower than the number of
+        /// trials in the plan.
         remaining: u32,
         /// The expected duration of the remaining trials.
         left: Duration,
     },
     TrialStarted {
         trial: Trial,
-        /// The highest trial number in the plan. It exceeds the number of trials if the plan was
+        /// The highest trial number in the plan. It may exceed the number of trials if the plan was
         /// shortened.
         of: u32,
         /// The expected duration of this and all further trials.

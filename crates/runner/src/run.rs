@@ -2,7 +2,7 @@
 //! interrupted.
 //!
 //! This module decides which trial comes next, which trials run together, and when the run is over.
-//! The module must depend only on the record of a trial, not on how the trial proceeds.
+//! It must depend only on the record of a trial, not on how the trial proceeds.
 
 mod early_stop;
 mod eta;
@@ -42,7 +42,7 @@ use eta::Eta;
 use live_log::run_logged;
 
 /// The number of consecutive environment failures after which the run ends, because the next trial
-/// would fail too.
+/// would probably fail too.
 const ENVIRONMENT_FAILURES_MAX: u32 = 2;
 
 /// The inputs of a run.
@@ -69,14 +69,15 @@ pub struct RunRequest {
 /// Runs the plan. Every finished trial, or group of trials that run together, is on disk before the
 /// next one starts. A failed trial is kept with its reason, and the run continues. Before the first
 /// trial, the threads of this process move to the cores of the load generator and the upstream, if
-/// there are any, and return at the end of the run.
+/// there are any. They move back at the end of the run.
 ///
 /// A resumed run repeats the trials that are missing or were interrupted, and the failed trials
 /// whose failure was not caused by their gateway or by a file.
 ///
 /// # Errors
 /// The run directory, the cores, the file descriptors or a required output are not available, or
-/// two consecutive trials failed because of the environment. Finished trials are kept.
+/// two consecutive trials failed because of the environment or could not be stored. Finished trials
+/// are kept.
 pub fn run(
     request: &RunRequest,
     interrupt: &Interrupt,
@@ -122,7 +123,6 @@ fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerEr
     Ok(())
 }
 
-/// Returns the cores that the gateways, the load generator and the upstream use.
 fn used_cores(plan: &Plan) -> Vec<usize> {
     let placement = &plan.placement;
     let setups = plan.variants.iter().filter_map(Variant::setup);
@@ -140,7 +140,7 @@ struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,
     backend: Option<Backend>,
-    /// For a resumed run, what has changed since it began.
+    /// Warnings about changes since a resumed run began; empty for a new run.
     changes: Vec<Warning>,
 }
 
@@ -351,7 +351,7 @@ impl<'a> RunLoop<'a> {
         }
     }
 
-    /// Returns the highest trial number in the plan. The numbers have gaps if the plan was
+    /// Returns the highest trial number in the plan. The numbers may have gaps if the plan was
     /// shortened.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
@@ -367,8 +367,7 @@ impl<'a> RunLoop<'a> {
     }
 
     /// Before this trial begins, shortens the plan if the study needs no more deciding blocks, or
-    /// if the next block would probably exceed the time limit. The shortened plan equals a plan
-    /// with fewer blocks. The removed trials count as done.
+    /// if the next block would probably exceed the time limit. The removed trials count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);
@@ -515,7 +514,8 @@ impl<'a> RunLoop<'a> {
         left.min(expected)
     }
 
-    /// Returns the number of these trials that start a gateway or an upstream.
+    /// Returns the number of these trials that are expected to run, because their gateway supports
+    /// the scenario, or because gatebench does not start a gateway for them.
     fn that_run(&self, trials: &[&Trial]) -> u32 {
         let prepared = &self.request.prepared;
         let supported = |trial: &&&Trial| {
@@ -546,7 +546,8 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Reports a trial that could not be written. Returns false, because the trial did not fail.
+    /// Reports a trial that could not be written, or ends the run after two consecutive environment
+    /// failures. Returns false, because the trial did not fail.
     fn lost(&mut self, trial: &Trial, error: StoreError) -> Result<bool, RunnerError> {
         self.environment_failures += 1;
         if self.environment_failures >= ENVIRONMENT_FAILURES_MAX {

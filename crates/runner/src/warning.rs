@@ -18,7 +18,7 @@ pub enum Warning {
     #[error("{what}; `gatebench check gateway {gateway}` tests everything that the folder claims")]
     GatewayUnproven {
         gateway: String,
-        /// The installed version and the tested versions.
+        /// The tested versions and the installed version, or the fact that no version was tested.
         what: String,
     },
     #[error("{}", sizes_missing(sizes, *cores, host.as_deref()))]

@@ -17,10 +17,10 @@
 //! process wait for a core. If a load loses a request, the test fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
-//! idling: a virtual core takes longer to wake up the longer it has been idle, and a route that
-//! holds with a timer keeps its core awake. The 99th percentile is proven at the rate of the
-//! report's loads, without such threads: a route holds one request in fifty, and the median of the
-//! held requests is then that percentile.
+//! idling. Without these threads, the routes would differ: a virtual core takes longer to wake up
+//! the longer it has been idle, but a route that holds with a timer keeps its core awake. The 99th
+//! percentile is proven at the rate of the report's loads, without such threads: a route holds one
+//! request in fifty, and the median of the held requests is then that percentile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -82,7 +82,7 @@ const TAIL_NS_MAX: u64 = 2 * MS;
 /// The maximum wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
 const AWAKE: &str = "awake";
-/// The lowest priority: any other runnable thread goes first.
+/// The nice value of the lowest priority.
 const LOWEST_PRIORITY: i32 = 19;
 
 /// Runs a server on a thread, and returns its address.

@@ -15,7 +15,7 @@ use crate::app::{App, trial_folder};
 use crate::problem::Problem;
 use crate::query::Place;
 
-/// The policy for untrusted content, which must neither run nor load anything.
+/// The content security policy for untrusted content, which must neither run nor load anything.
 const SEALED: &str = "default-src 'none'; sandbox";
 /// The policy for a report, which contains its style sheet.
 const SEALED_REPORT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";

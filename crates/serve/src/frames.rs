@@ -15,8 +15,9 @@ const LIST_EVERY: Duration = Duration::from_millis(2_900);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Watched {
-    /// The list of runs, with this filter.
-    List { filter: String },
+    List {
+        filter: String,
+    },
     /// The page of the run of this name.
     Run(String),
 }

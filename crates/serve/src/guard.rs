@@ -58,8 +58,7 @@ impl Guard {
         &self.token
     }
 
-    /// The name of the cookie. It contains the port, because browsers send a cookie to all ports of
-    /// a host.
+    /// The name contains the port, because browsers send a cookie to all ports of a host.
     fn cookie_name(&self) -> String {
         format!("gatebench_{}", self.address.port())
     }
@@ -158,7 +157,9 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let own = text(HOST).map(|host| format!("http://{host}"));
     match text(ORIGIN).is_some_and(|origin| own.as_deref() == Some(origin)) {
         true => Ok(()),
-        false => Err(Problem::Forbidden("the request comes from another page")),
+        false => Err(Problem::Forbidden(
+            "the request comes from another page: use the form of this server",
+        )),
     }
 }
 
@@ -176,11 +177,13 @@ fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
         && method == Method::GET;
     match is_own || is_link {
         true => Ok(()),
-        false => Err(Problem::Forbidden("the request comes from another site")),
+        false => Err(Problem::Forbidden(
+            "the request comes from another site: open this page directly",
+        )),
     }
 }
 
-/// Passes permitted requests on to their pages, and adds the common headers to every response.
+/// Passes permitted requests to their pages, and adds each common header that the response lacks.
 pub(crate) async fn guard(State(own): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut response = match own.check(&request) {
         Ok(None) => next.run(request).await,

@@ -56,7 +56,7 @@ pub struct Launch {
 /// Starts runs and keeps the end of their standard error.
 pub(crate) struct Launcher {
     pub(crate) launch: Launch,
-    /// The tokens of open pages. Each token starts one run.
+    /// The tokens of open pages. Each token can start one run.
     tokens: Mutex<VecDeque<Secret>>,
     started: Mutex<HashMap<String, Arc<Started>>>,
 }
@@ -213,7 +213,7 @@ impl Launcher {
 }
 
 impl Started {
-    /// Reads the run's standard error, of which it keeps the end, until the run ends.
+    /// Keeps the end of the run's standard error until the run ends.
     fn watch(&self, mut child: Child) {
         if let Some(output) = child.stderr.take() {
             self.read(output);

@@ -17,9 +17,9 @@ pub(crate) enum Problem {
     /// The request has no valid token or cookie, its form has already been used, or it comes from
     /// another page or site.
     Forbidden(&'static str),
-    /// The path does not accept this method.
-    Method { may_post: bool },
-    /// There is no such page, run or file.
+    Method {
+        may_post: bool,
+    },
     NotFound(String),
     /// The query or the form is not valid.
     Wrong(String),

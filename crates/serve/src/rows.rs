@@ -75,7 +75,8 @@ impl Row {
     fn with(self, dir: &Path, overview: &RunOverview) -> Self {
         let RunOverview { manifest, state } = overview;
         let trials = TrialFolder::all(dir).unwrap_or_default();
-        // The report of a run that was resumed still describes the earlier part of the run.
+        // While a resumed run is in progress, its report describes only the earlier part of the
+        // run.
         let report = (*state != RunState::Running)
             .then(|| Report::read(dir))
             .flatten();

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a value. The value is consistent even if a thread panicked while it held the lock.
+/// Locks a value, even if a thread panicked while it held the lock.
 pub(crate) fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -32,7 +32,7 @@ pub enum Purpose {
     Destroy,
 }
 
-/// The folder is private, because a plan may contain secrets.
+/// A plan in a temporary folder, which is private because a plan may contain secrets.
 #[derive(Debug)]
 pub struct SavedPlan {
     private: TempDir,
@@ -70,7 +70,7 @@ impl Terraform {
     /// Returns the outputs as JSON, including sensitive ones.
     ///
     /// # Errors
-    /// The program failed.
+    /// The program cannot be started, or it fails.
     pub fn outputs(&self) -> Result<String, DriverError> {
         let mut command = self.command(&["output", "-json", "-no-color"]);
         let output = command.stdin(Stdio::null()).output();
@@ -86,7 +86,7 @@ impl Terraform {
     /// goes to standard error.
     ///
     /// # Errors
-    /// The program failed.
+    /// The program cannot be started, or it fails.
     pub fn init(&self) -> Result<(), DriverError> {
         let status = self.shown_to_user(&["init", "-input=false"])?;
         self.must_succeed("init", status)
@@ -95,7 +95,7 @@ impl Terraform {
     /// Shows the plan and saves it. Returns none if there is nothing to change.
     ///
     /// # Errors
-    /// The program failed.
+    /// The program cannot be started, or it fails.
     pub fn plan(&self, purpose: Purpose) -> Result<Option<SavedPlan>, DriverError> {
         let private = tempfile::tempdir();
         let private = private.map_err(DriverError::io("create a temporary folder"))?;
@@ -110,7 +110,7 @@ impl Terraform {
     }
 
     /// # Errors
-    /// The program failed. Some of the changes may have been made.
+    /// The program cannot be started, or it fails. Some of the changes may have been made.
     pub fn apply(&self, plan: &SavedPlan) -> Result<(), DriverError> {
         let file = plan.private.path().join(PLAN).display().to_string();
         let status = self.shown_to_user(&["apply", "-input=false", &file])?;

@@ -44,8 +44,8 @@ impl Wire {
         Self { stderr, ..self }
     }
 
-    /// Returns the line that explains why the listening process does not respond, if the process
-    /// has written one.
+    /// Returns the first fatal line that the gateway wrote to standard error, which may explain why
+    /// the gateway does not respond.
     pub fn fatal_line(&self) -> Option<String> {
         let log = fs::read(self.stderr.as_ref()?).ok()?;
         fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)

@@ -1,8 +1,8 @@
-//! Checks that files and prose do not contain certain words, each of which has a replacement.
+//! Checks that files and prose do not contain certain words.
 
 use super::{Finding, SourceFile};
 
-/// Words that no file may contain, each with its replacement.
+/// Words that no file may contain, each with a replacement or a remedy.
 const BANNED: [(&str, &str); 12] = [
     ("todo!", "write it, or leave the feature out"),
     ("unimplemented!", "write it, or leave the feature out"),

@@ -1,4 +1,4 @@
-//! Checks that the source tree follows the project's own rules. Each message includes the remedy.
+//! Checks that the source tree follows the project's own rules.
 
 mod banned;
 mod cycles;
@@ -27,7 +27,7 @@ pub struct Finding {
     pub path: PathBuf,
     /// The line number, from 1.
     pub line: usize,
-    /// The violation and its remedy.
+    /// The violation, usually with its remedy.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Finds the paths in Rust code that lead to the root of its crate.
+//! Finds the names that Rust code uses from the root of its crate.
 
 use super::scan::Code;
 

@@ -1,6 +1,5 @@
 //! Replaces comments and literals in Rust code with spaces, so that rules about code see only code.
 
-/// The code of a Rust file.
 #[derive(Debug)]
 pub(crate) struct Code {
     /// The text with every comment, string and character literal replaced by spaces; line breaks

@@ -1,5 +1,5 @@
 //! Checks the signatures of functions: public functions of libraries must not return errors as
-//! `String`, and every parameter must have a name.
+//! `String`, and parameters must not be tuple patterns.
 
 use super::scan::{Code, words};
 use super::{Finding, SourceFile};

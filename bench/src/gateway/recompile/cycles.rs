@@ -24,7 +24,7 @@ pub struct Block {
 const IDLE_MAX_NS: u64 = 1_000_000;
 
 /// A second with at least this share of the largest CPU time for compiling counts as one with
-/// compiling. Seconds with less compiling than that are at the beginning or the end of a
+/// compiling. Seconds between this limit and [`IDLE_MAX_NS`] are at the beginning or the end of a
 /// compilation, and belong to neither kind.
 const COMPILING_MIN: f64 = 0.25;
 

@@ -13,7 +13,7 @@ use crate::policy::jwt;
 use crate::redis::Counts;
 
 /// The configuration as one worker sees it. A request uses the configuration that it began with
-/// until it ends; only new [`super::Limits`] apply at once.
+/// until it ends, but new [`super::Limits`] apply to it at once.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,
@@ -38,7 +38,7 @@ pub(crate) struct Current {
     pub(crate) counts: Vec<Counts>,
 }
 
-/// The work that remains after a switch to another configuration.
+/// The data for the work that remains after a switch to another configuration.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     /// Idle connections to close: the new configuration does not name their targets, or sets their
@@ -49,8 +49,8 @@ pub(crate) struct Replaced {
     pub(crate) limits: Vec<Option<usize>>,
 }
 
-/// Moves the state of policies that still exist to their new positions. Also returns the new
-/// position of each old policy; `None` if the policy was removed.
+/// Moves the state of policies that still exist to their new positions. Returns the state in its
+/// new order, and the new position of each old policy; `None` if the policy was removed.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -133,7 +133,8 @@ impl Current {
         let known = self.targets.iter().position(|one| one.is_same(target));
         let id = known.unwrap_or(self.targets.len());
         match self.targets.get_mut(id) {
-            // Two upstreams may use the same address.
+            // Upstreams with the same target share its idle connections; the largest `keepalive`
+            // applies.
             Some(known) => {
                 known.keepalive = known.keepalive.max(target.keepalive);
                 known.rest_ns = target.rest_ns;
@@ -145,7 +146,8 @@ impl Current {
 
     /// Returns the number of the target whose turn it is. Targets that are avoided are skipped,
     /// unless all targets are avoided. A request with an older configuration takes no turn: it is
-    /// sent to the target with the largest weight among those that are not avoided.
+    /// sent to the target with the largest weight among those that are not avoided or, if all are
+    /// avoided, among all.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,

@@ -25,7 +25,7 @@ impl Document {
         Self::judged(file, text, GatewayConfig::validate)
     }
 
-    /// Checks a document, including mistakes that are found only when the configuration is
+    /// Parses YAML text, and also reports mistakes that are found only when the configuration is
     /// compiled.
     ///
     /// # Errors

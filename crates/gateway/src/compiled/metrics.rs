@@ -138,7 +138,6 @@ impl Metrics {
     }
 }
 
-/// Writes the sums over these places, one line per status class.
 fn by_class<'p>(out: &mut String, labels: &str, places: impl Iterator<Item = &'p Place> + Clone) {
     for (at, class) in CLASSES.iter().enumerate() {
         let counts = places.clone().map(|place| &place.classes[at]);

@@ -43,7 +43,7 @@ pub(crate) struct CompiledConfig {
     /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The numbers of the routes with a rate limit that uses Redis but does not make requests wait
-    /// for it.
+    /// for Redis.
     pub(crate) asynchronous_limits: Vec<usize>,
     pub(crate) http2: bool,
     pub(crate) access_log: bool,
@@ -69,7 +69,7 @@ pub(crate) struct CompiledUpstream {
     pub(crate) weights: Vec<u32>,
 }
 
-/// The time limits for an upstream on one route.
+/// The timeouts for an upstream: those of a route, or the defaults for all routes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
     pub(crate) connect_ns: u64,
@@ -188,8 +188,8 @@ impl CompiledConfig {
     }
 }
 
-/// Checks a whole configuration, including mistakes that are found only when it is prepared: in
-/// host names, in definitions, and in the files that TLS needs.
+/// Checks a whole configuration. Also reports the mistakes that are found only when it is prepared,
+/// such as those in host names, in definitions, and in the files that TLS needs.
 ///
 /// # Errors
 /// All mistakes, without duplicates.

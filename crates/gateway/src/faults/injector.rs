@@ -64,7 +64,7 @@ pub(crate) struct Injector {
     faults: Faults,
     burden: Option<Burden>,
     responses: u64,
-    /// The number of errors, possibly fractional, that are still to be sent to other requests.
+    /// The number of stray errors, including fractions, that are still due.
     owed: f64,
     /// The number of responses, including fractions, that are still to be left out of the metrics.
     uncounted: f64,
@@ -101,9 +101,9 @@ impl Injector {
         }
     }
 
-    /// Reports whether the request that has just arrived gets a stray error. Also subtracts the
-    /// share that the stray error itself is going to add, because otherwise it would cause further
-    /// stray errors.
+    /// Reports whether the request that has just arrived gets a stray error. If it does, also
+    /// subtracts the share that [`Self::responded`] is going to add for this error; otherwise,
+    /// stray errors would cause further stray errors.
     pub(crate) fn strays(&mut self) -> bool {
         let is_owed = self.owed >= 1.0;
         if is_owed {
@@ -133,7 +133,6 @@ impl Injector {
         self.faults.counts_retries
     }
 
-    /// Removes and returns the next connection or stream whose hold was due by `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.holds.pop_due(now_ns)
     }

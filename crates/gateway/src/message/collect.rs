@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::json::{NotJson, Plan, edit};
 
-/// Vectors that grew beyond this for one large body are not kept.
+/// The maximum capacity, in bytes, of a vector that is kept for the next message.
 const KEEP_BYTES: usize = 64 * 1024;
 
-/// A message being collected. Its vectors are reused for the next message, so bodies of up to
-/// [`KEEP_BYTES`] need no allocation in the steady state.
+/// A message being collected. Its vectors are reused for the next message, so small bodies need no
+/// allocation in the steady state.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     /// The head without the empty line and without a field that states the length; empty while no

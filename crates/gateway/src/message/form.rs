@@ -1,8 +1,6 @@
-//! Determines the form of a body from the head of its message, and refuses heads that contradict
-//! themselves.
-//!
-//! A message with two Content-Types or two Content-Encodings is refused, because a policy could use
-//! one value and the recipient the other.
+//! Determines the form of a body from the head of its message. [`Body::of`] fails if the head has
+//! two Content-Types or two Content-Encodings, because a policy could use one value and the
+//! recipient the other.
 
 use gatebench_net::http1::{Framing, Head};
 
@@ -25,7 +23,6 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Fails if the head has two Content-Types or two Content-Encodings.
     pub(crate) fn of(head: &Head<'a>) -> Result<Self, String> {
         let coding = once(head, "Content-Encoding")?;
         Ok(Self {
@@ -34,8 +31,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Also fails if the Content-Type is not a single media type, because other readers may use a
-    /// different item of a list.
+    /// Like [`Self::of`], but also fails if the Content-Type is not a single media type, because
+    /// other readers may use a different item of a list.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {

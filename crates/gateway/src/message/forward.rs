@@ -20,7 +20,7 @@ pub(crate) struct Destination<'a> {
     /// True if the request must state that it is the last one on the connection.
     pub(crate) is_last: bool,
     pub(crate) edits: &'a HeaderProgram,
-    /// The field that names the caller to the upstream.
+    /// The name and value of the field that names the consumer to the upstream.
     pub(crate) consumer: Option<(&'a str, &'a [u8])>,
     /// Fields that policies rely on. Other fields that the upstream may confuse with one of them
     /// are removed.
@@ -33,7 +33,7 @@ pub(crate) struct Destination<'a> {
     pub(crate) is_gzip_alone: bool,
 }
 
-/// Writes the head of a request for the upstream. Returns the framing of its body.
+/// Returns the framing in which the body must be written.
 pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination<'_>) -> Relay {
     let (length, relay) = match head.framing() {
         _ if to.is_collected => (BodyLength::None, Relay::Plain),
@@ -136,8 +136,8 @@ pub(crate) struct ResponseEdits<'a> {
     pub(crate) hides_length: bool,
 }
 
-/// Writes the head of a response for the client. Returns the framing of its body, and whether the
-/// client's connection must be closed to end the body.
+/// Returns the framing in which the body must be written, and whether the client's connection must
+/// be closed to end the body.
 pub(crate) fn write_response(
     out: &mut Vec<u8>,
     head: &Head<'_>,

@@ -3,7 +3,7 @@
 use gatebench_model::policy::HeaderEdits;
 use gatebench_net::http1::hop;
 
-/// Several edits combined: the changes to existing fields, and the fields to add.
+/// The combined effect of several edits: changes to existing fields, and fields to add.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderProgram {
     steps: Vec<Step>,

@@ -32,7 +32,7 @@ pub(crate) struct Standing {
     pub(crate) is_allowed: bool,
     pub(crate) has_headers: bool,
     pub(crate) limit: u64,
-    /// The number of requests that would be allowed right now.
+    /// The number of further requests that would be allowed right now.
     pub(crate) remaining: u64,
     /// Seconds until the whole limit is available again, rounded up.
     pub(crate) reset_s: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Pages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
-    /// A refusal whose reason is described in text.
+    /// A response whose status and text a [`Refusal`] supplies.
     Refused,
     /// TLS with the upstream failed, for example because of its certificate: 502.
     UpstreamTls,

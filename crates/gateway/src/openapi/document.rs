@@ -72,7 +72,7 @@ impl Document {
         }
     }
 
-    /// Returns the path templates, each with the pointer to its definition.
+    /// Returns the path templates, each with the pointer to its path item.
     pub(super) fn path_items(&self) -> Vec<(String, String)> {
         let paths = self.root.get("paths").and_then(Value::as_object);
         let names = paths.into_iter().flat_map(Map::keys);
@@ -202,8 +202,8 @@ fn each_value(value: &mut Value, mut act: impl FnMut(&mut Value)) {
     }
 }
 
-/// Converts a schema of OpenAPI 3.0 to JSON Schema draft 4, which has no `nullable`. The keyword
-/// has an effect only together with `type`.
+/// Converts a schema of OpenAPI 3.0 to JSON Schema draft 4, which has no `nullable`.
+/// `nullable` has an effect only together with `type`.
 fn translate(schema: &mut Map<String, Value>) {
     let is_nullable = schema.get("nullable") == Some(&Value::Bool(true));
     if is_nullable && let Some(Value::String(kind)) = schema.get("type") {

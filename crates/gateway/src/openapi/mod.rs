@@ -8,8 +8,9 @@
 //! discriminator is ignored, because `oneOf` and `anyOf` express the same constraints. References
 //! to other documents are not followed, so nothing is fetched; in schemas, they are mistakes.
 //!
-//! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
-//! list, or a repeated member in JSON. The next reader of the message could use the other value.
+//! A message with duplicates is refused: two Content-Types or Content-Encodings, a repeated
+//! parameter that is not a list, or a repeated member in JSON. The next reader of the message could
+//! use the other value.
 
 mod document;
 pub(crate) mod json;

@@ -53,7 +53,8 @@ struct Response {
     media: Media,
 }
 
-/// The statuses that a response applies to, ordered from the most specific to the least.
+/// The statuses that a response definition applies to, ordered from the most specific to the least
+/// specific.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Statuses {
     One(u16),
@@ -63,7 +64,6 @@ enum Statuses {
 }
 
 impl Operation {
-    /// Compiles the operation that a path item defines for a method.
     pub(super) fn compile(
         document: &Document,
         template: &str,
@@ -111,8 +111,9 @@ impl Operation {
         parameters.try_for_each(|parameter| parameter.judge(head, in_path))
     }
 
-    /// Checks that a required body exists and that its Content-Type is defined. Returns the number
-    /// of the Content-Type; none if there is no body or no rule for it.
+    /// Checks that a required body exists, that a body's Content-Type is defined, and that a body
+    /// to be parsed is not compressed. Returns the number of the Content-Type; none if there is no
+    /// body or no rule for it.
     pub(super) fn judge_body_type(&self, head: &Head<'_>) -> Result<Option<u32>, Box<Refusal>> {
         let Some(body) = &self.body else {
             return Ok(None);

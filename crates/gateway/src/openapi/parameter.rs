@@ -183,7 +183,6 @@ impl Parameter {
         }
     }
 
-    /// Returns the parameter's value, if the message contains one.
     fn value(&self, head: &Head<'_>, in_path: &[(&str, &str)]) -> Result<Option<Value>, String> {
         match self.place {
             Place::Path => {
@@ -356,7 +355,7 @@ pub(super) fn decoded_parameters(query: &str) -> Result<Vec<Pair<'_>>, String> {
         .collect()
 }
 
-/// Decodes `%XX` and, in forms, `+`.
+/// Decodes `%XX` and, with `is_form`, `+`.
 fn decoded(text: &str, is_form: bool) -> Result<Cow<'_, str>, &'static str> {
     query::decoded(text, is_form).ok_or(NOT_UTF_8)
 }

@@ -30,7 +30,7 @@ struct Segment(Vec<String>);
 struct Item {
     /// The names of the parameters, in the order of the template.
     names: Vec<String>,
-    /// The methods, each with the number of its operation.
+    /// The methods in upper case, each with the number of its operation.
     methods: Vec<(String, usize)>,
 }
 

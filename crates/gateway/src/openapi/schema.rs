@@ -1,9 +1,9 @@
 //! Compiled schemas of a document, with the formats that OpenAPI defines and JSON Schema does not:
 //! 32-bit and 64-bit integers and, in OpenAPI 3.0, bytes in Base64.
 //!
-//! These formats are checked like those of JSON Schema. `float`, `double`, `binary` and `password`
-//! reject no JSON value, because any number can be rounded to a `float` or `double`, and any string
-//! is a valid `binary` or `password`.
+//! Values that violate these formats are refused. `float`, `double`, `binary` and `password` reject
+//! no JSON value, because any number can be rounded to a `float` or `double`, and any string is a
+//! valid `binary` or `password`.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -136,7 +136,7 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         _ => return,
     };
     let bounds = json!({"minimum": least, "maximum": most});
-    // The schema's own bounds also apply.
+    // `allOf` keeps the schema's own bounds in force.
     match schema.get_mut("allOf") {
         Some(Value::Array(all)) => all.push(bounds),
         _ => drop(schema.insert("allOf".into(), json!([bounds]))),

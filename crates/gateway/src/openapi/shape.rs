@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::document::Document;
 
-/// The maximum depth of schemas that are followed to find one shape.
+/// The maximum nesting depth of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
 /// The shape of a value that the schema does not describe: the value stays a string.

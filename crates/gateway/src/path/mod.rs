@@ -1,10 +1,10 @@
 //! Splits request targets, normalizes them to the form that selects the route and that the upstream
-//! gets, and refuses those that an upstream could read differently.
+//! gets, and refuses those that an upstream could read as a path of another route.
 //!
 //! A strict route, the default, accepts only one spelling of a path ([`strict`]). Spellings that
 //! are equivalent according to RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in
-//! lower case) are normalized first, so that the upstream gets the matched path. A verbatim route
-//! is selected by the path as written, and forwards it unchanged.
+//! lower case) are normalized first, so the upstream gets the matched path. A verbatim route is
+//! selected by the path as written, and forwards it unchanged.
 //!
 //! The remaining danger is a path that an upstream may read as another one, such as `/admin;x=1`.
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one

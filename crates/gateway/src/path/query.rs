@@ -34,7 +34,7 @@ pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Decodes `%XX` and, in forms, `+`; none if the result is not UTF-8.
+/// Decodes `%XX` and, with `is_form`, `+`; none if the result is not UTF-8.
 pub(crate) fn decoded(text: &str, is_form: bool) -> Option<Cow<'_, str>> {
     let is_plain = |byte: u8| byte != b'%' && !(is_form && byte == b'+');
     if text.bytes().all(is_plain) {

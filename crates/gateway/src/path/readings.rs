@@ -24,7 +24,8 @@ const ROUNDS_MAX: usize = 3;
 /// path may have dozens of readings.
 const BYTES_MAX: usize = 4096;
 
-/// The maximum total size of all readings of a path, in bytes.
+/// The maximum total size, in bytes, of the results of all steps for a path. A repeated result
+/// counts again.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +34,8 @@ enum Step {
     LeaveOutParameters,
     ResolveDots,
     LeaveOutEmpty,
-    /// Removes spaces and dots at the ends of segments, and everything from the first NUL, `?` or
-    /// `#` on.
+    /// Removes spaces and dots at the ends of segments (but keeps `.` and `..`), and everything
+    /// from the first NUL, `?` or `#` on.
     Trim,
 }
 
@@ -144,7 +145,8 @@ fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
     text
 }
 
-/// Decodes percent-encodings of certain bytes once; a `%` that encodes nothing is kept.
+/// Decodes, once, the percent-encodings of bytes that `is_decoded` selects. A `%` that encodes
+/// nothing is kept.
 fn decoded(text: &[u8], is_decoded: fn(u8) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -224,9 +226,9 @@ mod tests {
     #[test]
     fn steps_apply_in_any_order() {
         for (path, expected) in [
-            // Decoded except for the slash, with dot segments resolved or not.
+            // Decoded except for the slash.
             ("/%61/..%2Fb", "/a/..%2Fb"),
-            // Resolved, then decoded, then unchanged.
+            // Resolved, then decoded, but not resolved again.
             ("/x/../a%2F..%2Fb", "/a/../b"),
             // Without parameters, then decoded, then resolved.
             ("/a;x/%2E%2E;y/b", "/b"),

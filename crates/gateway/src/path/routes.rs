@@ -58,7 +58,8 @@ fn last_boundary(path: &[u8], end: usize) -> Option<usize> {
     }
 }
 
-/// Removes a prefix from a path. The rest begins with `/` or is empty.
+/// Removes a prefix from a path, which may have a query. The rest begins with `/` or `?`, or is
+/// empty.
 pub(crate) fn strip<'a>(path: &'a str, prefix: &str) -> &'a str {
     path.get(prefix.trim_end_matches('/').len()..)
         .unwrap_or_default()

@@ -43,7 +43,7 @@ const fn is_unreserved(byte: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) path_bytes: usize,
-    /// The path is in its normal form and has only one reading.
+    /// True if the path is in its normal form and has only one reading.
     pub(super) is_plain: bool,
 }
 
@@ -80,12 +80,11 @@ pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) is_normal: bool,
-    /// Other programs may read it as another path.
+    /// True if other programs may read the path as another one.
     pub(super) is_ambiguous: bool,
 }
 
-/// Examines a path that is not plain. Returns its form, or the reason that no strict route accepts
-/// it.
+/// Returns the form of a path, or the reason that no strict route accepts it.
 pub(super) fn judge(path: &str) -> Result<Form, Words> {
     let mut form = Form {
         is_normal: true,
@@ -159,8 +158,8 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
         // A `#` would begin a fragment when decoded; the other bytes may begin overlong UTF-8,
         // which hides ASCII.
         b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => true,
-        // Characters that also occur unencoded in paths, with or without a special meaning: other
-        // servers may read `%3A` as a colon.
+        // Characters that may also occur unencoded in a path, or end it (`?`). Other servers may
+        // read `%3A` as a colon.
         _ => CLASSES[usize::from(byte)] & NOT_IN_PATH == 0 && !is_unreserved(byte),
     };
     Ok(())

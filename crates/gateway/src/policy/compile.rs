@@ -13,7 +13,7 @@ use crate::openapi::Contract;
 use crate::redis::RedisLimit;
 use crate::soap::{Soap, Surroundings};
 
-/// Compiles chains, and numbers the caches that each worker needs.
+/// Compiles chains, and numbers the caches, the Redis limits and the responses that they use.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, indexed by cache
@@ -25,7 +25,7 @@ pub(crate) struct Compiler {
     pub(crate) upstreams: Arc<[String]>,
     /// The maximum size of a collected body, in bytes.
     pub(crate) collected_max: usize,
-    /// The maximum size of the current route's requests after decompression, in bytes.
+    /// The maximum size of the current route's request bodies after decompression, in bytes.
     pub(crate) request_bytes: usize,
     pub(crate) route: String,
     /// The rate limits that use Redis, indexed by limit number, each with its name in Redis.
@@ -178,8 +178,9 @@ impl Compiler {
     }
 }
 
-/// Returns the maximum size, in bytes, of a route's requests after decompression: the smallest
-/// `request_size_limit`, which compression must not circumvent, or `usize::MAX` if there is none.
+/// Returns the maximum size, in bytes, of a route's request bodies after decompression: the
+/// smallest `request_size_limit`, which compression must not circumvent, or `usize::MAX` if there
+/// is none.
 fn request_bytes(policies: &[Policy]) -> usize {
     let limits = policies.iter().filter_map(|policy| match policy {
         Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),

@@ -77,7 +77,7 @@ pub(crate) struct Notes {
     pub(crate) body_max: Option<u64>,
     /// The operation that the rest of the request and its response are checked against.
     pub(crate) operation: Option<Check>,
-    /// The reason for a refusal, if it is described in text.
+    /// The status and text of a refusal, if they replace those that its [`Choice`] implies.
     pub(crate) refusal: Option<Box<Refusal>>,
 }
 
@@ -144,7 +144,7 @@ impl Chain {
         self.trust("Content-Encoding");
     }
 
-    /// Returns the field that names the caller to the upstream.
+    /// Returns the name and value of the field that names the consumer to the upstream.
     pub(crate) fn consumer_field<'a>(
         &'a self,
         notes: &Notes,

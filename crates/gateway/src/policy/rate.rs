@@ -33,7 +33,7 @@ const KEY_BYTES_MAX: usize = 256;
 /// 1/[`FRACTIONS`] ns.
 const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 
-/// A compiled policy `rate_limit`. Its buckets are shared by all workers.
+/// A compiled `rate_limit` policy. Its buckets are shared by all workers.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     limit: u64,
@@ -226,8 +226,8 @@ impl Shard {
 }
 
 /// Copies the buckets of consumers that still exist, and the bucket of requests without a consumer.
-/// Requests that workers count in the old buckets before they adopt the new configuration are not
-/// counted in the new ones.
+/// Requests that workers count in the old buckets after that, before they adopt the new
+/// configuration, are not counted in the new ones.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {

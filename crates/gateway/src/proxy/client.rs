@@ -37,7 +37,7 @@ pub(crate) struct Client {
     pub(crate) decoder: Decoder,
     /// Bytes received but not decoded yet.
     backlog: Vec<u8>,
-    /// The protocol of the connection is still unknown.
+    /// True while the protocol of the connection is unknown.
     pub(crate) is_unheard: bool,
     pub(crate) exchange: Exchange,
 }
@@ -51,12 +51,12 @@ pub(crate) struct Exchange {
     pub(crate) phase: Phase,
     pub(crate) toward: Toward,
     pub(crate) expects_continue: bool,
-    /// The request's last byte has been read.
+    /// True once the request's last byte has been read.
     pub(crate) is_request_done: bool,
     /// The number of bytes of the request's body that were read only to be discarded, because the
     /// gateway will respond by itself.
     pub(crate) passed_over: u64,
-    /// The response's head has been written.
+    /// True once the response's head has been written.
     pub(crate) has_response: bool,
     pub(crate) request_relay: Relay,
     pub(crate) response_relay: Relay,
@@ -90,14 +90,14 @@ pub(crate) struct Exchange {
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
-    /// The request waits because its connection buffers too much for the client.
+    /// True while the request waits because its connection buffers too much for the client.
     pub(crate) is_crowded: bool,
     /// The time at which the current wait (`is_crowded`) began; `crowded_ns` is the total time of
     /// earlier waits.
     crowded_since_ns: u64,
     pub(crate) crowded_ns: u64,
     is_paused: bool,
-    /// The client has sent FIN.
+    /// True once the client has sent FIN.
     is_finished: bool,
     is_in_head: bool,
     deadline: Deadline,
@@ -157,8 +157,8 @@ impl Client {
         self.settle(core)
     }
 
-    /// Sets the deadline of a client whose head is complete, while it is unknown whether a body
-    /// follows. Until that is known, the head waits.
+    /// Sets the deadline for a client whose request head waits until it is known whether a body
+    /// follows.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
@@ -302,7 +302,7 @@ impl Client {
             Phase::Idle if exchange.is_in_head && was_in_head => return,
             Phase::Idle if exchange.is_in_head => limits.request_head_ns,
             Phase::Idle => core.idle_ns(),
-            // Each piece has a time limit, and so do all pieces together.
+            // Each piece of the body has a timeout, and so does the whole body.
             _ if owes_body => {
                 let end_ns = exchange.begun_ns + exchange.crowded_ns + limits.request_body_ns;
                 limits
@@ -501,7 +501,8 @@ impl Exchange {
         self.complete(core);
     }
 
-    /// Queues an error, after which nothing more is read from this client.
+    /// Queues an error response, unless a response has already begun. Nothing more is read from
+    /// this client.
     pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
         self.refuse_for(core, status, None);
     }

@@ -87,7 +87,7 @@ impl Exchange {
     }
 }
 
-/// Replaces the body of a response with a fault.
+/// Replaces the Content-Type and the body of a response with those of a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     Local {
         content_type: fault.content_type,

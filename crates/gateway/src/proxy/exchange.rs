@@ -114,7 +114,7 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Puts a connection back into the pool after no part of the request was sent on it. Closes the
+    /// Returns to the pool a connection on which no part of the request was sent. Closes the
     /// connection if it is not established or if the pool is full.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
@@ -131,7 +131,7 @@ impl<I: Io> Core<I> {
         self.cancel(Some(id));
     }
 
-    /// Closes a target connection whose response nobody needs anymore.
+    /// Closes a connection to a target whose response is no longer needed.
     pub(crate) fn cancel(&mut self, id: Option<ConnId>) {
         if let Some(id) = id
             && self.origins.remove(id).is_some()
@@ -260,8 +260,8 @@ impl Exchange {
         self.count(limit, head, core).or(choice)
     }
 
-    /// Writes the head to a connection of the route's upstream. If a policy needs the whole
-    /// request, keeps the head until the request is complete.
+    /// Queues the head on a connection to the route's upstream or, if a policy needs the whole
+    /// request, keeps it until the request is complete.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
@@ -422,7 +422,7 @@ impl Exchange {
                     if self.request_relay == Relay::Chunked {
                         write_last_chunk(origin.outbox.queue());
                     }
-                    // The upstream's time limit restarts at the last byte of the request, however
+                    // The upstream's timeout restarts at the last byte of the request, however
                     // slowly the request arrived.
                     if origin.is_connected && !origin.is_paused {
                         origin.expect_life(core.now_ns, &mut core.timers);
@@ -444,7 +444,7 @@ impl Exchange {
         edited: Result<Edited, Refused>,
         core: &mut Core<I>,
     ) {
-        // The upstream's time limit starts now.
+        // The policies may have taken long, and the upstream's timeout starts only now.
         core.note_time();
         match edited {
             Ok(Edited::Done) => {}

@@ -18,8 +18,9 @@ pub(crate) struct AccessLog {
 pub(crate) struct LogEntry(Vec<u8>);
 
 impl LogEntry {
-    /// Records the method and the target. Quotes, backslashes and bytes that are not visible ASCII
-    /// are written as `\xHH`, so they can neither end the quotes nor control a terminal.
+    /// Records the method and the target. In the target, quotes, backslashes and bytes that are not
+    /// visible ASCII are written as `\xHH`, so they can neither end the quotes nor control a
+    /// terminal.
     pub(crate) fn begin(&mut self, method: &str, target: &str) {
         self.0.clear();
         self.0.extend_from_slice(method.as_bytes());

@@ -22,16 +22,17 @@ pub(crate) struct Origin {
     tls: Option<Box<Tls>>,
     /// The client whose request the connection serves; `None` while it is idle.
     pub(crate) client: Option<ClientRef>,
-    /// The target's time limits for the current request.
+    /// The timeouts for the current request.
     pub(crate) waits: Waits,
-    /// The connection is established and its handshake, if any, is complete.
+    /// True once the connection is established and its handshake, if any, is complete.
     pub(crate) is_connected: bool,
-    /// The connection was taken from the pool, so the target may have closed it in the meantime.
+    /// True if the connection was taken from the pool, so the target may have closed it in the
+    /// meantime.
     pub(crate) is_reused: bool,
-    /// Bytes of the response to the current request have arrived.
+    /// True once bytes of the response to the current request have arrived.
     pub(crate) has_responded: bool,
     pub(crate) is_paused: bool,
-    /// The request is waiting for its count from Redis.
+    /// True while the request is waiting for its count from Redis.
     pub(crate) is_gated: bool,
     pub(crate) hold: Hold,
     pub(crate) deadline: Deadline,
@@ -51,7 +52,7 @@ struct Tls {
 
 #[derive(Debug)]
 pub(crate) struct Unsealed {
-    /// The plaintext. The caller returns the vector so that its memory is reused.
+    /// The plaintext. The caller passes the vector to [`Origin::keep`], which reuses its memory.
     pub(crate) plain: Vec<u8>,
     /// True if these bytes completed the handshake.
     pub(crate) is_ready: bool,
@@ -150,8 +151,8 @@ impl Origin {
         };
         let plain = self.outbox.queue();
         if !plain.is_empty() {
-            // If the keys have reached their limit, the target receives an alert and closes the
-            // connection, and the request fails.
+            // An error means that the keys are used up. The target then does not receive the whole
+            // request, so the request fails.
             let _ = tls.session.send(plain, tls.wire.queue());
             plain.clear();
         }
@@ -176,7 +177,7 @@ impl Origin {
         self.outbox.pending_bytes() + sealed
     }
 
-    /// Restarts the target's time limit for sending or accepting more bytes.
+    /// Restarts the timeout within which the target must send or accept more bytes.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         let due_ns = now_ns + self.waits.upstream_ns;
         self.deadline.set(due_ns, self.id.into(), timers);

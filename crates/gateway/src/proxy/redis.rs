@@ -98,7 +98,7 @@ impl Exchange {
         if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
-            // The target's time limit starts when the request is sent, not while the request waits
+            // The upstream's timeout starts when the request is sent, not while the request waits
             // for Redis.
             if origin.is_connected && !origin.is_paused {
                 origin.expect_life(core.now_ns, &mut core.timers);

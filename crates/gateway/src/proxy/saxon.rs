@@ -23,8 +23,8 @@ use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
-    /// Orders a transformation and parks the message until the result arrives. If there is no
-    /// helper, returns the error that the chain continues with.
+    /// Orders a transformation and parks the message until the result arrives. If no helper is
+    /// available, returns the paused chain with the error that it continues with.
     pub(crate) fn park<I: Io>(
         &mut self,
         paused: Paused,
@@ -63,7 +63,7 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// Passes an order to a helper; returns the order if there is no helper.
+    /// Passes an order to a helper; returns the order if no helper is available.
     fn order(&mut self, asked: Asked) -> Result<(), Asked> {
         let saxon = Arc::clone(&asked.order.saxon);
         let Some(engine) = saxon.engine(self.worker) else {
@@ -83,8 +83,9 @@ impl<I: Io> Core<I> {
         Ok(())
     }
 
-    /// Stops preempting other processes while there are helpers. If the worker preempted a helper
-    /// for every received byte, the helper would resume with cold caches each time.
+    /// Lets the worker preempt other processes only while it is connected to no helper. If the
+    /// worker preempted a helper for every received byte, the helper would resume with cold caches
+    /// each time.
     fn mind_helpers(&self) {
         // If the kernel refuses this, everything still works, only more slowly.
         let _ = preempt_on_wakeup(self.lines.is_empty());

@@ -217,7 +217,8 @@ impl<I: Io> Worker<I> {
 }
 
 impl Exchange {
-    /// Writes the head of a response or, if a policy needs the whole response, collects it.
+    /// Writes the head of a response or, if a policy needs the whole response, begins to collect
+    /// it.
     fn begin_response(&mut self, head: &Head<'_>) -> Result<(), Choice> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -288,7 +289,8 @@ impl Exchange {
         }
     }
 
-    /// Queues a collected response or its fault, unless a helper is still processing it.
+    /// Queues a collected response, or the fault that replaces it, unless a helper is still
+    /// processing the response.
     fn write_edited(&mut self, edited: Result<Edited, Fault>) -> Edited {
         match edited {
             Ok(Edited::Parked) => return Edited::Parked,

@@ -20,7 +20,7 @@ use crate::message::Choice;
 /// Totals over all workers, from start to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Responses sent to clients, including the gateway's own.
+    /// Responses that were queued completely for clients, including the gateway's own.
     pub responses: u64,
     /// The number of times that a request was tried again, because the upstream closed a kept-alive
     /// connection, or because a connection to a target could not be opened.
@@ -28,7 +28,7 @@ pub struct Totals {
     /// Requests that failed because of the upstream or its response: the client got an error, or
     /// the response was cut off.
     pub upstream_failures: u64,
-    /// Connections that were cut off because the time limit for a graceful stop had passed.
+    /// Connections that were cut off because `drain_ms` had passed.
     pub cut_off: u64,
 }
 
@@ -41,7 +41,8 @@ pub(crate) struct Gateway {
     compiled: Mutex<Arc<CompiledConfig>>,
     /// Incremented with each new configuration, so that a worker notices it without a lock.
     generation: AtomicU64,
-    /// No more connections are accepted, and existing ones close after their current request.
+    /// True once the gateway is stopping: it accepts no more connections, and existing ones close
+    /// after their current request.
     is_draining: AtomicBool,
     pub(crate) workers: usize,
     drained: AtomicUsize,
@@ -148,7 +149,8 @@ pub(crate) fn exchange_mut(clients: &mut Clients, client_ref: ClientRef) -> Opti
 pub(crate) struct Worker<I> {
     pub(crate) core: Core<I>,
     pub(crate) clients: Clients,
-    /// The operator has been notified of too many connections.
+    /// True once the operator has been notified of too many connections. A new configuration resets
+    /// it.
     has_reported_full: bool,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Server {
     pub(crate) password: Option<String>,
 }
 
-/// A compiled policy `redis_rate_limit`.
+/// A compiled `redis_rate_limit` policy.
 #[derive(Debug)]
 pub(crate) struct RedisLimit {
     /// The limit's number among all Redis limits of the configuration.

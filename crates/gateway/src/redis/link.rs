@@ -58,7 +58,8 @@ pub(crate) struct Link {
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
-    /// Redis has not replied since the last failure. Further failures are not reported.
+    /// True if Redis has not replied since the last failure. Further failures are not reported
+    /// then.
     pub(crate) is_gone: bool,
     /// A message for the operator, not delivered yet.
     pub(crate) trouble: Option<String>,
@@ -181,8 +182,8 @@ impl Link {
         conn.is_some_and(|conn| deadline.expired(core.polled_ns, conn.into(), core.timers))
     }
 
-    /// Processes received bytes and passes each reply to `heard`. Returns false if the peer is not
-    /// Redis or reports an error.
+    /// Processes received bytes and calls `heard` for each question, other than AUTH, to which
+    /// Redis has now replied. Returns false if the peer is not Redis or reports an error.
     pub(crate) fn received<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,

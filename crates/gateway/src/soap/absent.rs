@@ -94,7 +94,6 @@ pub(crate) fn refresher<'s>(_: impl Iterator<Item = &'s Soap>) -> io::Result<Opt
     Ok(None)
 }
 
-/// Returns an empty list, because this build contains no SOAP/XML libraries.
 pub fn library_versions() -> Vec<(&'static str, String)> {
     Vec::new()
 }

@@ -24,7 +24,7 @@ pub(crate) struct Soap {
     response: Option<Arc<SoapPolicy>>,
     /// The destinations that a request's content can select, indexed by target number.
     targets: Vec<Redirect>,
-    /// True if faults contain details when another policy or the gateway refuses a request.
+    /// True if faults for failures outside the chains contain details.
     is_verbose: bool,
 }
 
@@ -32,14 +32,14 @@ pub(crate) struct Soap {
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) path: String,
-    /// The number of the upstream that the target names, if any.
+    /// The index of the upstream that the target names, if any.
     pub(crate) upstream: Option<usize>,
 }
 
 /// The fields in the heads of a request and its response that the chains use.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
-    /// The client, which determines the format of faults.
+    /// The format of faults for the client.
     client: Client,
     content_type: Option<String>,
     content_encoding: Option<String>,
@@ -181,7 +181,7 @@ impl Soap {
 }
 
 impl Passage {
-    /// Remembers the fields of a request's head.
+    /// Keeps the fields of a request's head that the chains use.
     pub(crate) fn begin(&mut self, head: &Head<'_>) {
         self.turn(head);
         self.soap_action = text(head, "SOAPAction");
@@ -196,8 +196,8 @@ impl Passage {
         })
     }
 
-    /// Remembers the fields that describe the body of the message to process next, which is the
-    /// request or the response.
+    /// Keeps the fields that describe the body of the message to process next, which is the request
+    /// or the response.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.content_type = text(head, "Content-Type");
         self.content_encoding = text(head, "Content-Encoding");
@@ -297,8 +297,8 @@ fn options(chain: &SoapChain, body_bytes: usize) -> Options {
     }
 }
 
-/// Reads the files that a configuration names and that its definitions import, while they are
-/// compiled. Nothing is fetched over the network.
+/// Reads the local files that definitions name or import; refuses URLs, so nothing is fetched over
+/// the network.
 pub(super) struct OnDisk;
 
 impl Files for OnDisk {

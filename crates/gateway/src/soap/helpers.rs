@@ -9,7 +9,8 @@ use crate::config::ConfigError;
 
 const HELPERS_MAX: usize = 16;
 
-/// Returns the helpers, which exit when the last policy that uses them is dropped.
+/// Returns the helpers, and starts them if none are running. They exit when the last policy that
+/// uses them is dropped.
 pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
     static SHARED: Mutex<Weak<Saxon>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -106,7 +106,7 @@ impl Line {
         is_fine
     }
 
-    /// Restarts the helper's time limit for the next result, if one is pending.
+    /// Restarts the helper's time limit for the next result, or clears it if no order is pending.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),

@@ -2,7 +2,7 @@
 //! and the lines to the helpers that run XSLT 2.0 and 3.0.
 //!
 //! No other module uses the crate `gatebench-xml` directly. In a build without the feature `soap`,
-//! `absent.rs` takes the place of this module.
+//! `absent.rs` replaces this module.
 
 mod chains;
 mod helpers;

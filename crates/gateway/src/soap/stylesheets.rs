@@ -36,7 +36,7 @@ impl Stylesheets {
             return Ok(());
         }
         let made = Transform::apply_all(&self.0, &response.body);
-        let failed = "a stylesheet fails on the upstream's response";
+        let failed = "a stylesheet failed on the upstream's response";
         let made = made.map_err(|_| Refusal::new(500, failed))?;
         response.body = made.body;
         if made.media_type.is_some() || made.charset.is_some() {

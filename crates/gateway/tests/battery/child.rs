@@ -75,9 +75,8 @@ impl Gateway {
         false
     }
 
-    /// Returns the CPU time that the process has used so far.
     pub fn cpu(&self) -> Duration {
-        // The kernel counts in units of 0.01 s on every Linux platform that the project supports.
+        // The kernel counts in units of 1/USER_HZ, which is 0.01 s on x86-64 and aarch64.
         const TICK: Duration = Duration::from_millis(10);
         let stat = self.proc("stat");
         let after_name = stat.rsplit(')').next().unwrap();
@@ -104,13 +103,12 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // This fails harmlessly if the child has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Accepts the child's connection; panics if the child ends first.
+/// Accepts the child's connection; panics if the child ends first or does not connect in time.
 fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
     listener.set_nonblocking(true).unwrap();
     let begun = Instant::now();

@@ -10,7 +10,6 @@ use crate::vector::position;
 /// client timeouts that the batteries configure.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
-/// The way in which a vector's bytes are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Whole,
@@ -23,9 +22,11 @@ pub enum Manner {
 /// The gateway's responses to a vector.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
-    /// The final responses in order.
+    /// The final responses: in the order of arrival over HTTP/1.1, in any order over HTTP/2.
     pub responses: Vec<Response>,
-    /// True if the gateway ended the connection or a stream instead of responding.
+    /// Over HTTP/1.1, true if the gateway closed the connection without a response. Over HTTP/2,
+    /// true if it closed the connection before both streams ended, reset a stream, or sent GOAWAY
+    /// with an error.
     pub is_cut: bool,
     pub hangs: bool,
 }
@@ -82,7 +83,7 @@ fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
     }
 }
 
-/// Reads until the gateway closes the connection; reports whether it did.
+/// Reads until the gateway closes the connection; returns false if a read times out first.
 pub fn rest(stream: &mut TcpStream, said: &mut Vec<u8>) -> bool {
     let mut piece = [0; 16 * 1024];
     loop {
@@ -160,7 +161,7 @@ impl Neighbor {
         }
     }
 
-    /// Sends an ordinary request and records its duration.
+    /// Sends an ordinary request, and records its duration if it is the longest so far.
     pub fn ask(&mut self) {
         let begun = Instant::now();
         if let Err(said) = self.try_ask() {

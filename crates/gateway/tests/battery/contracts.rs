@@ -379,7 +379,7 @@ fn operations() -> Vec<Vector> {
     vectors
 }
 
-/// Bodies with a member `admin`. It must not reach the origin at the top level of a body that is
+/// Bodies with a member `admin`, which must not reach the origin at the top level of a body that is
 /// declared to be JSON.
 fn edits() -> Vec<Vector> {
     let edited = |lines: &str, body: &str, seen: &str, fate: Fate| {

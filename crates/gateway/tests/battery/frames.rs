@@ -102,7 +102,6 @@ pub struct Said {
     pub resets: usize,
     /// The error code of GOAWAY, if it was received.
     pub go_away: Option<u32>,
-    /// Payloads of acknowledged PINGs.
     pub pongs: Vec<Vec<u8>>,
 }
 

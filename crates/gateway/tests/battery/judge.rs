@@ -10,7 +10,8 @@ use crate::reader;
 use crate::vector::{Expect, Seen, Vector, marked};
 
 /// The statuses with which the gateway itself refuses input. 502 and 504 are not among them,
-/// because they show that the origin received something that it could not read.
+/// because they show that the gateway forwarded a request that the origin could not read or did not
+/// receive completely.
 const REFUSALS: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 414, 415, 431, 501, 505];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +99,8 @@ pub struct Found {
     unreadable: Vec<String>,
 }
 
-/// Groups the records by vector number; returns descriptions of those without a number separately.
+/// Groups the records by vector number; returns descriptions of those without a valid number
+/// separately.
 pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>) {
     let mut found = vec![Found::default(); vectors];
     let mut strays = Vec::new();
@@ -201,7 +203,8 @@ fn is_all(expected: &[Seen], found: &[Seen]) -> bool {
     expected.len() == found.len() && is_among(found, expected)
 }
 
-/// Reports whether the responses match the requests in order, as far as the client can see.
+/// Reports whether the responses have the targets of the requests, in order. An unknown target
+/// matches any other.
 fn are_in_order(expected: &[Seen], heard: &Heard) -> bool {
     let mut pairs = expected.iter().zip(&heard.responses);
     pairs.all(|(seen, response)| {

@@ -18,7 +18,6 @@ pub struct Battery {
     /// The configuration without its listener and upstream, whose ports are known only later.
     pub config: Value,
     pub vectors: Vec<Vector>,
-    /// Reads the gateway's responses to one vector.
     pub hear: fn(&mut TcpStream) -> Heard,
 }
 

@@ -1,8 +1,8 @@
 //! Batteries: tables of input that clients may send to a gateway. Each vector states the verdict
-//! that the standards require, and each flood has limits on time and memory. The gateway runs in a
-//! separate process, so that a crash is noticed, and only the gateway's memory and CPU time are
-//! measured. The requests that it forwards are read by an HTTP/1.1 reader that shares no code with
-//! the gateway.
+//! that the standards require, and each flood has limits on CPU time and memory. The gateway runs
+//! in a separate process, so that a crash is noticed, and only the gateway's memory and CPU time
+//! are measured. The requests that it forwards are read by an HTTP/1.1 reader that shares no code
+//! with the gateway.
 //!
 //! This is a separate binary because the tests limit how long another client waits, so no other
 //! test of this crate may run at the same time.
@@ -47,8 +47,8 @@ use std::time::Duration;
 
 use judge::Tally;
 
-/// The maximum time that another client may wait for its response during a battery, even if the
-/// machine has few cores and other tests run on them.
+/// The maximum time that another client may wait for its response during a battery. It allows for
+/// machines with few cores.
 const NEIGHBOR_WAITS_MAX: Duration = Duration::from_secs(1);
 
 /// Held by the running battery, so that no other battery delays its neighbor.

@@ -13,7 +13,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the value of the first field with this name.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         let mut fields = self.fields.iter();
         let found = fields.find(|(other, _)| other == name);

@@ -1,4 +1,4 @@
-//! Vectors. Each consists of the bytes to send and the required verdict.
+//! A vector: the bytes to send and the required verdict.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ pub struct Vector {
     pub bytes: Vec<u8>,
     pub expect: Expect,
     /// True if the vector ends before its request does, so that the gateway waits until its
-    /// timeout. Such vectors are sent concurrently.
+    /// timeout. The responses to such vectors are read after all others, so these vectors time out
+    /// at the same time.
     pub waits: bool,
 }
 
@@ -27,7 +28,8 @@ pub struct Vector {
 pub enum Expect {
     /// The origin reads these requests, and each gets a response.
     Passed(Vec<Seen>),
-    /// The client gets an error, or its connection ends, and the origin reads only these requests.
+    /// The client gets an error, or its connection ends, and the origin reads at most these
+    /// requests.
     Refused(Vec<Seen>),
     /// The standards allow both verdicts. The first request in the list is the one that may be
     /// refused.
@@ -87,7 +89,7 @@ impl fmt::Debug for Seen {
 }
 
 impl Expect {
-    /// The vector's request, with this body, and the request after it are both passed on.
+    /// The vector's request, with this body, and the request after it are both forwarded.
     pub fn passed(body: impl Into<Vec<u8>>) -> Self {
         Self::Passed(vec![Seen::vector(body), Seen::after()])
     }

@@ -102,7 +102,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
                 "with a timeout of {wait_ms} ms and {took:?} of work"
             );
         }
-        // The response to a neighbor arrives while the worker is busy.
+        // The upstream's response for another client arrives while the worker is busy.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
@@ -282,7 +282,7 @@ impl Windows {
         self.frame(DATA, ends.into(), stream, bytes);
     }
 
-    /// Reads available bytes; returns true if there were any.
+    /// Reads bytes and processes complete frames; returns false if nothing arrives for 100 ms.
     fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         let length = match self.socket.read(&mut bytes) {
@@ -387,8 +387,8 @@ fn the_bodies_of_one_connection_share_their_memory() {
             left.insert(2 * number + 1, LENGTH);
         }
         windows.send_all(&mut left, LENGTH, false);
-        // The sum of the kept bytes, the bytes that each stream may still send before it is paused,
-        // and the body that is still read.
+        // The limit, plus the bytes that each stream may send before it is paused, plus the one
+        // body that the gateway continues to read.
         let most = (4 << 20) + STREAMS as usize * (192 << 10) + (2 << 20);
         let sent = windows.sent;
         assert!(

@@ -1,5 +1,6 @@
-//! Tests requests that contain something twice, or whose names or targets other programs could
-//! mistake for different ones. The upstream must get what a policy checked, or nothing.
+//! Tests requests and responses that contain something twice, and requests whose names or targets
+//! other programs could mistake for different ones. The upstream must get what a policy checked, or
+//! nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -14,7 +14,7 @@ use gatebench_net::http2::Settings;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// Longer than any step of these tests takes.
+/// The time limit for each step of these tests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
@@ -29,7 +29,6 @@ fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
     GatewayConfig::parse(&config.to_string()).unwrap()
 }
 
-/// Waits until connections are no longer accepted.
 fn until_closed(address: SocketAddr) {
     let begun = Instant::now();
     while TcpStream::connect(address).is_ok() {
@@ -108,7 +107,8 @@ fn pending_and_arriving_requests_get_responses() {
             let responses = [late, half.response(false), slow.response(false)];
             for (at, response) in responses.iter().enumerate() {
                 assert_eq!(response.status, 200, "{response:?}");
-                // The first request may have arrived before the worker noticed the stop.
+                // The request on the idle connection may have arrived before the worker noticed the
+                // stop.
                 assert!(at == 0 || response.field("Connection") == Some("close"));
             }
             for mut client in [slow, idle, half] {

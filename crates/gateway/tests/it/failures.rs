@@ -233,7 +233,7 @@ fn slow_clients_get_an_error_or_are_closed() {
     }
 }
 
-/// Writes until the peer has accepted nothing for a while; returns the number of bytes written.
+/// Writes until the peer has accepted nothing for 300 ms; returns the number of bytes written.
 fn write_until_stuck(peer: &mut Client) -> usize {
     let stream = peer.stream.get_mut();
     stream

@@ -340,7 +340,8 @@ fn oversized_bodies_are_refused_while_they_arrive() {
                 );
             }
         }
-        // JSON that is nested more deeply than any stack allows is refused as invalid JSON.
+        // JSON with 500,000 levels, which would overflow the stack of a recursive parser, is
+        // refused as invalid JSON.
         for path in ["/edited", "/contract"] {
             let body = "[".repeat(500_000);
             let response = gateway.client().ask(&format!(
@@ -463,8 +464,8 @@ fn floods_of_frames_end_only_their_own_connection() {
         let gateway = before(backend, origin);
         for flood in &floods {
             let said = said_to(&gateway, &[PREFACE, flood].concat());
-            // The gateway has sent GOAWAY, but the kernel may have discarded it with the
-            // connection.
+            // The kernel may have discarded the gateway's GOAWAY with the connection, so the test
+            // does not require it.
             assert!(said.len() < 2 << 20);
         }
         neighbor_is_well(&gateway);

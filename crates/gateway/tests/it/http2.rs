@@ -1,4 +1,5 @@
-//! Tests with HTTP/2 clients: curl, and this project's client for cases that curl cannot produce.
+//! Tests with HTTP/2 clients: curl, and this project's client or handwritten frames for cases that
+//! curl cannot produce.
 
 use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpStream};

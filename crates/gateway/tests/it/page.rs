@@ -1,4 +1,5 @@
-//! Tests that every example on the reference gateway's documentation page works as described.
+//! Tests that every example on the reference gateway's documentation page works as described, and
+//! that the settings, keywords and default timeouts on the page are those of the gateway.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -54,7 +55,8 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// Completes an example's configuration with the parts that the page states only once.
+/// Completes an example's configuration with the parts that the page states only once, and replaces
+/// the ports.
 fn whole(example: &Example, origin: u16) -> String {
     let mut text = example.configuration.clone();
     if !text.contains("listen:") {
@@ -106,7 +108,7 @@ fn every_example_works_as_the_page_states() {
     }
 }
 
-/// Returns the settings that the page names in `code` and their defaults, which follow in
+/// Returns the settings that the page names in backticks and their defaults, which follow in
 /// parentheses.
 fn documented_defaults(page: &str) -> Vec<(&str, u64)> {
     let parts: Vec<&str> = page.split('`').collect();
@@ -135,7 +137,7 @@ fn defaults_match_the_page() {
     }
 }
 
-/// Every setting and keyword that the page names in `code` exists.
+/// Every setting and keyword that the page names in backticks exists.
 #[test]
 fn setting_names_match_the_page() {
     fn names(schema: &Value, found: &mut BTreeSet<String>) {
@@ -153,7 +155,7 @@ fn setting_names_match_the_page() {
     }
     let mut known = BTreeSet::new();
     names(&GatewayConfig::json_schema(), &mut known);
-    // Words from tokens and OpenAPI, which are not keys of this file.
+    // Claims of tokens and formats of OpenAPI, which are not settings of the gateway.
     let others = ["exp", "nbf", "iss", "aud", "sub", "int32", "int64", "byte"];
     let page = std::fs::read_to_string(PAGE).unwrap();
     let mut is_block = false;

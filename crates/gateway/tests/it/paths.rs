@@ -257,7 +257,8 @@ fn no_spelling_bypasses_a_route_for_any_upstream() {
         let counts = judge(&gateway, &spellings, where_);
         assert_eq!(reached.load(Ordering::SeqCst), 0, "{where_}");
         assert!(counts.refused > 1000, "{where_}: {counts:?}");
-        // Every server reads encoded unreserved characters as the same path.
+        // Encoded unreserved characters are equivalent to the characters themselves (RFC 3986
+        // 6.2.2.2).
         assert!(counts.asked_for_key > 20, "{where_}: {counts:?}");
         assert_eq!(counts.elsewhere, 0, "{where_}: {counts:?}");
         valid_requests_are_forwarded(&gateway, where_);
@@ -365,8 +366,8 @@ impl Program {
     }
 }
 
-/// Checks that no spelling that a real upstream reads as a protected path reaches that path through
-/// a gateway.
+/// Checks that a real upstream's spellings of a protected path do not reach that path through a
+/// gateway.
 fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: usize) {
     let spellings = effective(upstream, candidates);
     assert!(
@@ -483,7 +484,7 @@ fn no_spelling_bypasses_a_route_before_envoy() {
     });
     let installed = format!("{data}/gatebench/bin/envoy");
     let arguments = |file: &Path, folder: &Path| {
-        // The program recognizes the format of a file by its name.
+        // Envoy recognizes the format of a file by its extension.
         let named = folder.join("envoy.json");
         std::fs::copy(file, &named).unwrap();
         let words = [

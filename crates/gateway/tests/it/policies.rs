@@ -408,8 +408,7 @@ fn large_requests_are_refused_at_once() {
     assert_eq!(client.response(false).status, 413);
 }
 
-/// Compares edits with the same edits made in Python, where `json` reads and writes the documents
-/// and the edits are applied to dictionaries.
+/// Compares edits with the same edits made in Python on parsed documents.
 #[test]
 fn edits_agree_with_python() {
     let script = r#"

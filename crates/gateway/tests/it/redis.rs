@@ -167,7 +167,7 @@ fn forwarded_mocked_and_refused_requests_wait_for_their_count() {
         assert_eq!(statuses, [200, 200, 200, 429, 429]);
         let mocked: Vec<_> = (0..4).map(|_| client.get("/mock").status).collect();
         assert_eq!(mocked, [200, 200, 200, 429]);
-        // The window ends, and another begins.
+        // Wait until the window ends and another begins.
         let begun = Instant::now();
         while client.get("/mock").status == 429 {
             assert!(begun.elapsed() < Duration::from_secs(10));
@@ -274,7 +274,7 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
                 .body
                 .starts_with(b"gateway: requests are counted in Redis")
         );
-        // This server is not Redis.
+        // The origin is an HTTP server, not Redis.
         let gateway = before(backend, origin.address, origin.address, &settings);
         assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
     }

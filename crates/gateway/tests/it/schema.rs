@@ -103,7 +103,7 @@ fn frame() -> Value {
     })
 }
 
-/// Policies with all their settings; policies that can be combined are in one list.
+/// Lists of policies with all their settings; the policies of a list can be combined.
 fn policies() -> Vec<Value> {
     let sheet = "<xsl:stylesheet version='1.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
     let chain = json!({
@@ -147,7 +147,8 @@ fn good() -> Vec<Value> {
         .collect()
 }
 
-/// Replacements for a value: other types, bounds and values beyond them, and invalid words.
+/// Replacements for a value: other types, bounds and values beyond them, and valid and invalid
+/// words.
 fn odd() -> Vec<Value> {
     let texts = [
         "",

@@ -97,7 +97,8 @@ fn a_target_that_refuses_ends_the_connection() {
     }
 }
 
-/// The target sends FIN long before the client reads; the pair must still be closed.
+/// The target's FIN follows 8 MiB that the client begins to read late; the pair must still be
+/// closed.
 #[test]
 fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
     const BYTES: usize = 8 << 20;

@@ -1,5 +1,5 @@
-//! Tests upstreams with several targets, some of which refuse connections, and the timeouts and
-//! upstreams of individual routes.
+//! Tests upstreams with several targets, some of which refuse connections, the timeouts and
+//! upstreams of individual routes, and API keys in queries.
 
 use std::net::{SocketAddr, TcpListener};
 

@@ -100,8 +100,8 @@ fn unread_whole_responses_are_bounded() {
             reader.get_all(1, STREAMS, path);
             reader.until(|reader| !reader.bodies.is_empty());
             reader.until_silent();
-            // The gateway sends the head of a response when it has the whole body, and the client
-            // reads none of the bodies.
+            // The gateway sends the head of a response only once it has the whole body, and the
+            // client reads none of the bodies, so each response that has begun is held in full.
             let held = reader.bodies.len() * WHOLE;
             let most = BOUND + ROUND + 2 * WHOLE;
             assert!(

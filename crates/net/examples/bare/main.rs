@@ -54,7 +54,7 @@ fn main() -> Result<(), Failure> {
 struct Found {
     requests: u64,
     seconds: f64,
-    /// Additional fields of the JSON.
+    /// JSON fields to append, each after a comma; empty for `ring`.
     percentiles: String,
 }
 

@@ -19,7 +19,6 @@ const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
 
-/// The numbers of submissions and completions that fit in the ring's queues.
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 16 * 1024;
 
@@ -96,8 +95,7 @@ impl<'a> Client<'a> {
         // SAFETY: a receive entry points to no memory; a send entry points to the request, which
         // outlives the ring, because `work` outlives this client.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The queue is full, so it is submitted now. If this fails, it is tried again until the
-            // queue has room.
+            // The queue is full. If submitting it fails, the loop repeats until the queue has room.
             let _ = self.ring.submit();
         }
     }
@@ -152,7 +150,7 @@ impl<'a> Client<'a> {
         Ok(whole)
     }
 
-    /// Reports whether a response was completed.
+    /// Handles a completion. Returns true if it completed a response.
     fn complete(&mut self, completion: &cqueue::Entry) -> Result<bool, Failure> {
         let (index, result) = (
             (completion.user_data() & !IS_SEND) as usize,
@@ -219,7 +217,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Gives a buffer back to the kernel, which sees it after [`Self::publish`].
+    /// Adds a buffer to the ring. The kernel sees it after [`Self::publish`].
     fn give(&mut self, buffer: u16) {
         let at = usize::from(self.tail & (BUFFERS - 1));
         // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the

@@ -21,8 +21,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The maximum number of field lines, regardless of [`Limits::fields`], because they are kept
-    /// on the stack.
+    /// The maximum number of field lines, regardless of [`Limits::fields`], because the parser
+    /// keeps them on the stack.
     pub const FIELDS_MAX: usize = 256;
 }
 

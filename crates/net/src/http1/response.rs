@@ -39,7 +39,7 @@ pub struct ResponseReader<S> {
 }
 
 impl<S: Read> ResponseReader<S> {
-    /// A reader of the response to a request; `is_head` is true if its method was HEAD.
+    /// A reader of one response. `is_head` is true if the method of the request was HEAD.
     pub fn new(stream: S, is_head: bool) -> Self {
         let mut decoder = Decoder::responses(Limits::default());
         decoder.expect(is_head);
@@ -69,8 +69,8 @@ impl<S: Read> ResponseReader<S> {
         self.status
     }
 
-    /// Reads from the stream once, unless the response is already complete, and returns whether it
-    /// is complete now. Bytes of the body that have not been taken are dropped.
+    /// Reads from the stream once, unless the response is already complete. Returns true if the
+    /// response is complete now. Bytes of the body that have not been taken are dropped.
     ///
     /// # Errors
     /// Every error that the stream reports, including [`io::ErrorKind::WouldBlock`] and

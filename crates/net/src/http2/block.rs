@@ -72,8 +72,9 @@ impl Block {
         }
     }
 
-    /// Sets whether strings appended from now on are Huffman-coded where that is shorter. By
-    /// default they are; a block that is encoded once and sent many times pays for this only once.
+    /// Sets whether strings appended from now on, except the values of variables, are Huffman-coded
+    /// where that is shorter. By default they are; a block that is encoded once and sent many times
+    /// pays for this only once.
     pub fn huffman(&mut self, on: bool) -> &mut Self {
         self.huffman = on;
         self

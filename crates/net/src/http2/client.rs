@@ -93,7 +93,7 @@ impl Client {
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if
     /// more bytes are needed; all of `input` is then consumed. Some events need no bytes, so repeat
     /// the call until it returns `None`. Frames for the server (acknowledgments, WINDOW_UPDATE,
-    /// RST_STREAM, the rest of bodies) are appended to `out`.
+    /// RST_STREAM, and DATA that waited for a window) are appended to `out`.
     ///
     /// # Errors
     /// The server violated the protocol or exceeded a limit. GOAWAY is at the end of `out`; every

@@ -45,8 +45,8 @@ impl Index {
         self.entries += 1;
     }
 
-    /// Removes a number and closes the gap: a later entry moves up unless its home is between the
-    /// gap and itself.
+    /// Removes a number and closes the gap: a later entry moves into the gap unless its home comes
+    /// after the gap.
     pub(super) fn remove(&mut self, number: u32) {
         let mask = self.mask();
         let mut gap = self.place_of(number);

@@ -12,7 +12,7 @@ pub(super) struct Intake {
 
 #[derive(Debug)]
 pub(super) enum Taken<'i> {
-    /// The beginning of a frame, which is now kept.
+    /// More bytes are needed. The part of the frame that has arrived is kept.
     NeedMore,
     /// A DATA frame. Its payload follows, without the byte that states the length of its padding.
     Data { header: FrameHeader, padding: u8 },
@@ -21,7 +21,7 @@ pub(super) enum Taken<'i> {
         header: FrameHeader,
         payload: &'i [u8],
     },
-    /// A complete frame whose payload [`Intake::take_held`] returns.
+    /// A complete frame, which [`Intake::take_held`] returns with its header.
     Held(FrameHeader),
 }
 

@@ -69,7 +69,7 @@ pub(super) struct Budgets {
     left: [u32; 3],
 }
 
-/// The amounts by which a finished stream refills the budgets.
+/// For each [`Flood`], the amount by which a finished stream refills its budget.
 const REFILL_PER_STREAM: [u32; 3] = [4, 4, 1];
 
 impl Budgets {

@@ -169,7 +169,7 @@ impl Connection {
         Ok(Step::Trailers(id))
     }
 
-    /// Handles the end of the peer's message; `End` is the next event.
+    /// Handles the end of the peer's message, and queues the event `End`.
     pub(super) fn end_incoming(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get(id) {
             stream.incoming = Incoming::Ended;

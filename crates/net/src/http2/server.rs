@@ -54,8 +54,8 @@ impl Server {
     /// Sends the head of a response and the beginning of its body, or all of it if `ends`. The part
     /// that the client's windows do not allow is kept and sent later.
     ///
-    /// If a response ends before its request, the rest of the request is reset (RFC 9113 8.1): no
-    /// event for it follows.
+    /// If a response ends before its request, its stream is reset with NO_ERROR (RFC 9113 8.1), and
+    /// no further event for the stream follows.
     pub fn respond(
         &mut self,
         stream: StreamId,

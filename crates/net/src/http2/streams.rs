@@ -11,7 +11,6 @@ pub(super) enum Incoming {
     Head,
     /// The body, or trailers.
     Body,
-    /// The peer ended its side.
     Ended,
 }
 
@@ -20,11 +19,8 @@ pub(super) struct Stream {
     /// The number of the stream; 0 if the slot is free.
     number: u32,
     pub(super) incoming: Incoming,
-    /// We have ended our side.
     pub(super) outgoing_ended: bool,
-    /// The request's method is HEAD.
     pub(super) is_head: bool,
-    /// The number of informational heads so far.
     pub(super) informational: u32,
     /// The number of bytes that the body still lacks, if its length is known.
     pub(super) body_left: Option<u64>,
@@ -42,7 +38,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
-    /// The number of bytes at the front of `bytes` that have been sent since.
+    /// The number of bytes at the front of `bytes` that have already been sent.
     pub(super) sent: usize,
     /// The stream ends after these bytes.
     pub(super) ends: bool,
@@ -90,7 +86,7 @@ pub(super) enum Closed {
     ResetByUs,
 }
 
-/// The number of closed streams that are remembered.
+/// The number of closed streams that are remembered, the most recent ones.
 const REMEMBERED: usize = 128;
 
 #[derive(Debug, Default)]

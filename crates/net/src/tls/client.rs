@@ -57,7 +57,7 @@ impl Default for ClientSettings {
 
 /// The TLS configuration of a client's connections to one server. Cloning is cheap. Clones share
 /// the sessions that may be resumed, and therefore a lock, which is taken only in handshakes and
-/// when a session ticket arrives. A worker gets its own context from [`ClientContext::separate`].
+/// when a session ticket arrives. [`ClientContext::separate`] makes a context that shares neither.
 #[derive(Clone, Debug)]
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,

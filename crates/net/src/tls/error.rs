@@ -184,7 +184,8 @@ impl From<Error> for SessionError {
     }
 }
 
-/// The name in the RFC: `UnknownCA` becomes `unknown_ca`.
+/// The name in the IANA registry of TLS alerts: `UnknownCA` becomes `unknown_ca`. An unknown alert
+/// becomes its number.
 pub(super) fn alert_name(alert: AlertDescription) -> String {
     let name = match alert {
         AlertDescription::EncryptedClientHelloRequired => return "ech_required".to_owned(),
@@ -218,8 +219,8 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
-/// Returns the kind of mistake in a certificate, and a description with the wrong values if rustls
-/// reports them.
+/// Returns the kind of mistake in a certificate, and a description, which includes names or the
+/// time since expiry (or until validity) if rustls reports them.
 fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     use CertificateError as E;
     use CertificateFault as Fault;

@@ -11,8 +11,8 @@ use super::{ClientContext, ServerContext, SessionError, SettingsError, Version};
 ///
 /// - pass the bytes that arrive to [`Session::receive`],
 /// - pass the plaintext to [`Session::send`],
-/// - send the bytes that these two calls append to `out`, in order, even after an error: in that
-///   case, they contain the alert for the peer.
+/// - send the bytes that each call appends to `out`, in order, even after an error: in that case,
+///   they contain the alert for the peer.
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,

@@ -41,7 +41,7 @@ use crate::{ConnId, ListenerId, Peer, clock, socket};
 const SUBMISSIONS: u32 = 1024;
 /// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
-/// Sends are batched if the last poll returned at least this number of completions. With fewer
+/// Sends are batched if the last poll reaped at least this number of completions. With fewer
 /// there is little to batch, and the completion of a batched send would end the next wait at once:
 /// two calls into the kernel and a wake-up instead of one send(2).
 const BATCH_MIN: usize = 8;
@@ -59,11 +59,11 @@ pub struct Uring {
     ready: Vec<Event>,
     /// Completions being processed, kept to reuse the memory.
     completions: Vec<cqueue::Entry>,
-    /// The number of completions that the last poll returned.
+    /// The number of completions that the last poll reaped.
     recent: usize,
     /// Connections whose receive ended because no buffer was free.
     starved: Vec<ConnId>,
-    /// The number of operations whose last completion has not arrived.
+    /// The number of operations whose last completion has not been reaped.
     outstanding: usize,
     /// The loop is being dropped: connections accepted meanwhile are closed.
     is_ending: bool,
@@ -109,8 +109,8 @@ impl Uring {
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // The queue is full, so it is submitted now. If this fails, for example for lack of
-            // memory, it is tried again until the queue has room.
+            // The queue is full. If submitting it fails, for example for lack of memory, the loop
+            // repeats until the queue has room.
             let _ = self.ring.submit();
         }
     }

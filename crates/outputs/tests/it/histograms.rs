@@ -1,4 +1,5 @@
-//! Tests that native histograms contain every value of random histograms.
+//! Tests that the histograms in remote write and OTLP contain every value, and that exact
+//! statistics are kept.
 
 use std::sync::Arc;
 

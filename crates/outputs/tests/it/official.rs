@@ -35,7 +35,6 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 print(JSONEncoder().encode(Dashboard.from_json(json.load(sys.stdin))))
 ";
 
-/// The folder that the Python packages are installed in.
 fn packages() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),

@@ -23,12 +23,12 @@ const CONNECTIONS: u32 = 32;
 const REQUESTS: u64 = 640;
 /// The maximum size of a body in bytes. The burst tests concurrency, not bandwidth.
 const BYTES_MAX: u64 = 64 << 10;
-/// The time limit for sending. A fast gateway needs a tenth of a second.
+/// The time limit for sending all [`REQUESTS`].
 const BURST: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends the repeatable cases of a scenario in turn, on concurrent connections that stay open.
-/// Returns `None` if there are none.
+/// Sends the repeatable cases of a scenario in turn, over concurrent keep-alive connections.
+/// Returns `None` if no case is repeatable.
 pub(super) fn burst(
     scenario: &Scenario,
     running: &Running,
@@ -78,8 +78,9 @@ pub(super) fn burst(
     Ok(Some(proof(NAME, true, failure)))
 }
 
-/// Returns the requests of the cases that can be repeated; none if a rate limit makes responses
-/// depend on the number of requests.
+/// Returns the requests of the repeatable cases: those that are also tested after a load, have
+/// small bodies, and contain no placeholders. Returns none if a rate limit makes responses depend
+/// on the number of requests.
 fn repeatable(scenario: &Scenario) -> Vec<Request> {
     let mut policies = scenario.routes.iter().flat_map(|route| &route.policies);
     if policies.any(|it| matches!(it, Policy::RateLimit(_) | Policy::RedisRateLimit(_))) {
@@ -112,7 +113,8 @@ fn is_template(request: &Request) -> bool {
     parts.any(|part| part.windows(2).any(|pair| pair == b"{{"))
 }
 
-/// Describes the wrong and missing responses; `None` if every request got the right response.
+/// Describes the wrong and missing responses; `None` if there are none, and at least one request
+/// was completed.
 fn wrong(outcome: &Outcome) -> Option<String> {
     let counts = &outcome.counts;
     let mut lines = Vec::new();

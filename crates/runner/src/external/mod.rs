@@ -100,14 +100,14 @@ impl PreparedGenerator {
             let message = format!(
                 "{generator} is supported only over plain HTTP/1.1, but the scenario '{name}' has a `transport`"
             );
-            return Some((message, "use the built-in load generator for it"));
+            return Some((message, "use the built-in load generator for this scenario"));
         }
         let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
         if let Some(Phase { name, .. }) = plan.phases().find(disturbed) {
             let message = format!(
                 "the load '{name}' is judged by figures per second, which {generator} does not report"
             );
-            return Some((message, "use the built-in load generator for it"));
+            return Some((message, "use the built-in load generator for this load"));
         }
         if let Some(Phase { name, .. }) = plan.phases().find(|phase| phase.side_by_side) {
             let message = format!(

@@ -17,7 +17,7 @@ use super::target::{Endpoint, Place, Target};
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which a wait for a response checks its deadline.
 const READ_SLICE: Duration = Duration::from_millis(50);
-/// The maximum number of bytes of a response that are kept for the error message.
+/// The maximum number of bytes of a response body that are kept for the error message.
 const WORDS_BYTES: usize = 200;
 /// The limit on the pause that a server requests with `Retry-After`.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);

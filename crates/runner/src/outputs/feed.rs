@@ -42,7 +42,7 @@ pub(super) fn labels_of(
     own.into_iter().chain(tags.clone()).collect()
 }
 
-/// The requests of a load, which determine its labels.
+/// The properties of a load from which its description for the outputs is made.
 pub(super) struct Requests<'a> {
     pub(super) all: Vec<&'a Request>,
     pub(super) is_http2: bool,
@@ -100,7 +100,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Dropping this value ends the series of the trial's gauges.
+/// The outputs for one trial. Dropping it ends the series of the trial's gauges.
 pub(crate) struct TrialFeed<'a> {
     outputs: &'a Outputs,
     trial: Trial,
@@ -237,8 +237,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Returns the start and the end of a second; the last second may be shorter. The drain counts as
-/// one more second, which ends at `now_ns`. Neither time is after `now_ns`.
+/// Returns the start and the end of a second; the last second may be shorter. The drain is treated
+/// as one more second, which ends at `now_ns`. Neither time is after `now_ns`.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);

@@ -19,7 +19,7 @@ use crate::threads::step_aside;
 
 /// The interval at which facts are encoded.
 const EVERY: Duration = Duration::from_secs(1);
-/// The timeout for the response to a probe.
+/// The maximum time to wait for the results of all probes.
 const PROBE: Duration = Duration::from_secs(2);
 /// The maximum time for sending the remaining data at the end.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -119,8 +119,9 @@ impl Outputs {
     }
 
     /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
-    /// then waits until the remaining data is sent, and passes the result of each target to `done`.
-    /// The first failure of each target is passed to `warn`, unless its probe had already failed.
+    /// then waits for the remaining data to be sent, at most for `FLUSH`, and passes the result of
+    /// each target to `done`. The first failure of each target is passed to `warn`, unless its
+    /// probe had already failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,

@@ -13,8 +13,8 @@ const BODY_BYTES: usize = 1 << 20;
 const ATTEMPTS_MAX: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Sends facts to a server. Unlike the outputs of a run in progress, a push waits for the server,
-/// and stops at the first body that is not accepted.
+/// Sends facts to a target. Unlike the outputs of a run in progress, a push blocks the caller, and
+/// stops at the first body that is not accepted.
 pub struct Push {
     client: Client,
     encoder: Encoder,
@@ -51,7 +51,7 @@ impl Push {
     /// Sends the remaining facts, and returns the total number of bytes sent, before compression.
     ///
     /// # Errors
-    /// The first refusal.
+    /// A body was not accepted. The error is the refusal of the last attempt to send it.
     pub fn end(mut self) -> Result<u64, Refusal> {
         self.send();
         self.refusal.map_or(Ok(self.sent), Err)

@@ -14,7 +14,8 @@ const BYTES_MAX: usize = 64 << 20;
 const PUSH_BYTES: usize = 4 << 20;
 /// The maximum number of attempts to send a body that the server may already have received.
 const ATTEMPTS_MAX: u32 = 4;
-/// The first pause after a failure; the pause doubles up to the maximum.
+/// The pause after the first failure. After each further failure in a row, the pause doubles, up to
+/// [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 
@@ -33,15 +34,16 @@ struct State {
     one_at_a_time: bool,
     delivered: u64,
     dropped: u64,
-    /// The CPU time of encoding, and the CPU time of the sending thread.
+    /// The CPU time of encoding the bodies.
     encoding_ns: u64,
+    /// The CPU time of the sending thread.
     sending_ns: u64,
     failures_in_a_row: u32,
     probe: Option<Result<(), Refusal>>,
     /// The first failure, until it is reported.
     failure: Option<Refusal>,
     has_failed: bool,
-    /// The time at which sending ends; `None` until the queue is closed.
+    /// The time at which sending ends at the latest; `None` until the queue is closed.
     until: Option<Instant>,
     is_over: bool,
 }
@@ -120,8 +122,8 @@ impl Queue {
         }
     }
 
-    /// Waits for this long, but not beyond the end of sending. If the queue is closed, there is a
-    /// wait only after a failure.
+    /// Waits for this long, but not beyond the end of sending. If the queue is closed, it waits
+    /// only after a failure.
     pub(super) fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         let mut state = self.state();
@@ -213,7 +215,8 @@ impl Queue {
         self.state().failure.take()
     }
 
-    /// Suppresses all failures, because the failed probe has already been reported.
+    /// Suppresses the warning about any failure, because the failed probe has already been
+    /// reported.
     pub(super) fn has_been_reported(&self) {
         let mut state = self.state();
         state.has_failed = true;

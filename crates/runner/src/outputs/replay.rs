@@ -211,8 +211,8 @@ fn seconds_of_times(times: &[SecondHistogram]) -> Vec<Second> {
     seconds.into_values().collect()
 }
 
-/// Adds the response times. If a histogram covers several seconds, its times are added to the last
-/// of these seconds.
+/// Adds the recorded times to the seconds. If a histogram covers several seconds, its times are
+/// added to the last of these seconds.
 fn with_times(seconds: Vec<Second>, times: &[SecondHistogram]) -> Vec<Second> {
     let starts: BTreeSet<u32> = times.iter().map(|it| it.second).collect();
     let gaps = starts.iter().zip(starts.iter().skip(1)).map(|(a, b)| b - a);

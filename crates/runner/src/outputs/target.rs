@@ -166,7 +166,7 @@ pub(super) struct Endpoint {
     pub(super) headers: Vec<(String, String)>,
     /// True if any certificate is accepted.
     pub(super) insecure: bool,
-    /// The path of a request that is sent once before all others, and may fail.
+    /// The path and query of a request that is sent once before all others, and may fail.
     pub(super) first: Option<String>,
 }
 

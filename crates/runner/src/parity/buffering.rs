@@ -14,7 +14,7 @@ use crate::abort::Abort;
 use crate::http_probe::render;
 use crate::ledger;
 
-/// The pause in the middle of a response, and the delay of the last byte of a request.
+/// The pause in the middle of a response, and the maximum delay of the last byte of a request.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The minimum time between the arrivals of the first and the last part of a response that is
 /// forwarded in parts: half of the pause, because the machine may be busy.
@@ -44,7 +44,7 @@ pub(crate) fn buffering(
         Some(_) => sees_the_beginning(request, place, begun)?,
         None => None,
     };
-    // An error is ignored, because the parity cases or the load will detect it.
+    // An error is ignored, because it does not show how the gateway forwards responses.
     let passes_responses = response_ahead(request, place).unwrap_or(None);
     Ok(Buffering {
         passes_requests,
@@ -52,7 +52,8 @@ pub(crate) fn buffering(
     })
 }
 
-/// Reports whether the request reaches the upstream while its last byte is held back.
+/// Reports whether the request reaches the upstream while its last byte is held back; `None` if it
+/// fails or never reaches the upstream.
 fn sees_the_beginning(
     request: &Request,
     place: &Place<'_>,
@@ -74,13 +75,12 @@ fn sees_the_beginning(
     let answered = stream
         .write_all(last)
         .and_then(|()| read_response(&mut stream, request.method == "HEAD"));
-    // A request that never reaches the upstream shows nothing.
     let reached = answered.is_ok() && begun()? > before;
     Ok(reached.then_some(seen))
 }
 
 /// Reports whether a part of the response's body arrives well before its end, while the upstream
-/// pauses.
+/// pauses; `None` if there was no pause, or the response has no body.
 fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>> {
     let mut paused = request.clone();
     let pause = PAUSE.as_millis().to_string();

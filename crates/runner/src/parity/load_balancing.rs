@@ -12,9 +12,9 @@ use crate::ledger;
 /// randomly among ten targets misses a target with a probability of less than one in ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
-/// Sends enough requests to reach every target. `samples` are the requests of the load, the first
-/// of which is sent. If there are none, the request of a case that reaches the upstream is sent.
-/// Returns `None` if there is only one target, no ledger, or no request to send.
+/// Sends enough requests to reach every target: repeats the first of `samples`, the requests of the
+/// load, or otherwise the first case that reaches the upstream. Returns `None` if there is only one
+/// target, no ledger, or no request to send.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.
@@ -36,7 +36,7 @@ pub(crate) fn prove(
     let bytes = render(request, &place.target.address.to_string(), None);
     let asked = enough(scenario);
     for _ in 0..asked {
-        // The response is ignored, because the ledgers show whether a request was lost.
+        // The response is ignored, because the ledgers show which targets received requests.
         let _ = exchange(
             &place.target,
             &bytes,
@@ -66,7 +66,7 @@ fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
         let seen: Vec<String> = seen.iter().map(u64::to_string).collect();
         [
             format!("{asked} times, one after the other:\n{sent}"),
-            "each target gets some of them".into(),
+            "each target gets at least one of them".into(),
             format!("the targets got {}", seen.join(", ")),
         ]
     });

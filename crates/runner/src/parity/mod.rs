@@ -38,8 +38,7 @@ const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 pub(crate) struct Place<'a> {
     pub(crate) target: Wire,
     /// The targets of the upstream, with their ledgers; empty for the user's own upstream. In that
-    /// case, a request counts as having reached the upstream if the response contains the
-    /// upstream's times.
+    /// case, only the upstream's times in a response show that the request reached the upstream.
     pub(crate) upstream: Vec<Wire>,
     /// The tag of the nonces.
     pub(crate) tag: u16,
@@ -74,7 +73,7 @@ pub(crate) fn proof(
 /// because if the gateway hangs, every further case would wait for the timeout.
 ///
 /// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
-/// a status other than 404, 502, 503 or 504: a refusal by a policy shows that the route exists.
+/// a status other than 404, 502, 503 or 504. A refusal by a policy shows that the route exists.
 pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
@@ -151,9 +150,8 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     proof("HTTP/2 is negotiated by ALPN", false, failure)
 }
 
-/// Sends a sample of each of the load's requests to the upstream, directly or through the null
-/// gateway. There are no policies to prove, but the responses must be correct, because the
-/// responses through gateways are compared with them.
+/// Sends each of `requests` to the upstream, directly or through the null gateway. There are no
+/// policies to prove, but the responses must pass the checks of their requests.
 pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
@@ -253,9 +251,9 @@ impl<'a> Prover<'a> {
         Ok((record, response.is_ok()))
     }
 
-    /// Returns the number of routes that respond to these requests, one for each route. All are
-    /// sent concurrently; those without proof that they reached the upstream are then repeated
-    /// sequentially.
+    /// Returns the number of routes that respond to these requests, one for each route. [`ASKERS`]
+    /// threads send the requests; those without proof that they reached the upstream are then
+    /// repeated sequentially.
     fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Abort> {
         let first = self.sequence;
         self.sequence += requests.len() as u64;

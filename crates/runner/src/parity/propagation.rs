@@ -15,13 +15,13 @@ const ASK_EVERY: Duration = Duration::from_millis(10);
 
 pub(crate) struct Propagation {
     began_ns: u64,
-    /// Stops the requests, even during a response.
+    /// Raised to stop the requests, even while one waits for its response.
     enough: Arc<Interrupt>,
     asking: JoinHandle<Option<u64>>,
 }
 
 impl Propagation {
-    /// Starts sending requests. `began_ns` is the start of the change.
+    /// Starts sending requests. `began_ns` is the start of the change on `CLOCK_MONOTONIC`.
     pub(crate) fn of(began_ns: u64, wire: Wire, case: &ParityCase) -> Self {
         let enough = Arc::new(Interrupt::new());
         let (request, until) = (case.request.clone(), Arc::clone(&enough));
@@ -42,7 +42,7 @@ impl Propagation {
         }
     }
 
-    /// Waits for a correct response, but not longer than the timeout.
+    /// Waits for a correct response, but not longer than the timeout, and then stops the requests.
     pub(crate) fn within(self, timeout: Duration) {
         let until = Instant::now() + timeout;
         while !self.asking.is_finished() && Instant::now() < until {

@@ -46,8 +46,8 @@ fn record(agent: &AgentReport) -> AgentRecord {
     }
 }
 
-/// The halves are left out if their uncertainty exceeds this share of the smaller of their two
-/// medians.
+/// The halves of added latency are left out if their uncertainty exceeds this share of the smaller
+/// of their two medians.
 const UNCERTAINTY_SHARE_MAX: f64 = 0.1;
 
 fn halves(agent: &AgentReport) -> HalvesRecord {
@@ -68,7 +68,7 @@ fn halves(agent: &AgentReport) -> HalvesRecord {
     }
 }
 
-/// Reports whether an agent's halves are left out; the load's halves are then left out, too.
+/// Reports whether the halves of any agent are left out.
 pub(crate) fn leaves_out_halves(agents: &AgentsRecord) -> bool {
     let mut halves = agents.each.iter().filter_map(|agent| agent.halves);
     halves.any(|it| it.left_out)

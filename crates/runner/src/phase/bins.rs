@@ -1,5 +1,5 @@
-//! Divides a load into bins of a tenth of a second, each with its responses and CPU time, so that
-//! a few seconds of load are enough for a decision.
+//! Divides a measurement into bins of a tenth of a second, each with its responses and CPU time, so
+//! that a few seconds are enough to test for a steady state.
 
 use gatebench_store::BinsRecord;
 

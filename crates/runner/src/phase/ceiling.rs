@@ -1,4 +1,4 @@
-//! Measures the throughput of the bare network before a load without a gateway.
+//! Measures the throughput of the bare network, before loads of the direct variant.
 
 use std::time::Duration;
 
@@ -56,8 +56,8 @@ fn connections(context: &TrialContext<'_>, loading: &Loading<'_>) -> Option<u32>
     each.sum()
 }
 
-/// Returns the sizes of a request of the load and of its response in bytes; `None` if they are
-/// encrypted.
+/// Returns the sizes in bytes of the load's first request and of its response; `None` if they are
+/// encrypted, or the load has no requests.
 fn sizes(
     context: &TrialContext<'_>,
     running: &Running,

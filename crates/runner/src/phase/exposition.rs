@@ -28,8 +28,7 @@ impl Page {
         Self { samples }
     }
 
-    /// Returns the labels and the value of each sample of a metric, if the sample has the labels
-    /// `asked`.
+    /// Returns the labels and the value of each sample of a metric that has the labels `asked`.
     pub(crate) fn of<'p>(
         &'p self,
         metric: &'p str,
@@ -44,7 +43,8 @@ impl Page {
     }
 
     /// Returns the sums of a metric's samples that have the labels `asked`, one sum for each
-    /// combination of values of the labels `by`.
+    /// combination of values of the labels `by`. Samples that lack one of the labels `by` are
+    /// omitted.
     pub(crate) fn sums(
         &self,
         metric: &str,

@@ -118,9 +118,8 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     recordings.iter().map(sum).collect()
 }
 
-/// The usage of this process. The CPU time is the time that the load generator's workers used
-/// during exactly the measurement; memory, descriptors and context switches are those of the whole
-/// process.
+/// The usage of this process. The CPU time and the run-queue wait are those of the load generator's
+/// workers; memory, descriptors and context switches are those of the whole process.
 pub(crate) fn own_usage(
     moments: &[Moment],
     pss: PssAround,

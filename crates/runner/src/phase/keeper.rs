@@ -1,5 +1,6 @@
 //! Threads that prevent cores from idling. An idle virtual core is returned to the host, and waking
-//! it takes from tens of microseconds to milliseconds, which would count as the gateway's time.
+//! it takes from tens of microseconds to milliseconds, which would be measured as the gateway's
+//! time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

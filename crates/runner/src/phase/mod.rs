@@ -162,7 +162,7 @@ pub(crate) fn measure(
     let abort = loss(&mut sent, &run.watched, phase)?.or(early);
     let after = match &abort {
         None => ledger_after(context, running, &run.watched)?,
-        // A load that ended early has not received all responses.
+        // After an early end, responses may be missing, so the ledgers cannot be compared.
         Some(_) => None,
     };
     let raw = Raw {
@@ -251,7 +251,7 @@ fn watch<'a>(
     })
 }
 
-/// The halves of added latency, which compare two clocks.
+/// The two parts of added latency, which are differences between times of two clocks.
 const HALVES: [Metric; 2] = [Metric::RequestHalf, Metric::ResponseHalf];
 
 /// The maximum number of stretches in a soak. Each stretch has separate histograms.
@@ -353,7 +353,7 @@ fn scraping<'a>(
     })
 }
 
-/// Returns the page of the gateway's metrics, if the scenario fetches it.
+/// Returns the source of the gateway's metrics, if the scenario fetches them.
 fn source<'a>(context: &TrialContext<'a>, running: &Running) -> Option<Source<'a>> {
     context.scenario.metrics.as_ref()?.scrape_every?;
     Some(Source {
@@ -363,9 +363,9 @@ fn source<'a>(context: &TrialContext<'a>, running: &Running) -> Option<Source<'a
     })
 }
 
-/// Returns the page of the gateway's metrics if its counts are comparable with those of the load
-/// generator. They are not comparable if the load changes the gateway, because gatebench then sends
-/// further requests, and a gateway that reloads may reset its counts.
+/// Returns the source of the gateway's metrics if their counts are comparable with those of the
+/// load generator. They are not comparable if the gateway is changed during the load, because
+/// gatebench then sends further requests, and a gateway that reloads may reset its counts.
 fn audited<'a>(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Source<'a>> {
     let is_changed = phase.change.is_some() || context.scenario.admin.is_some();
     source(context, running).filter(|_| !is_changed)

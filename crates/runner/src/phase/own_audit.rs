@@ -17,8 +17,8 @@ use crate::numbers::nanos;
 
 /// The time until the metrics contain a request, unless the gateway's folder states another time.
 const LATE_BY: Duration = Duration::from_secs(1);
-/// The first and the longest pause between the fetches after a load. Each pause is twice as long as
-/// the previous one, so that a gateway that counts fetches is not flooded with them.
+/// The first and the longest pause between the fetches after a load. The pause doubles after each
+/// fetch, up to the longest, so that a gateway that counts fetches is not flooded with them.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(800)];
 /// After a load, fetching ends if nothing has changed for this many times the delay of the metrics
 /// ([`late_by`]).
@@ -28,8 +28,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The interval between checks for an interrupt.
 const NAP: Duration = Duration::from_millis(20);
 const MILLISECOND_NS: f64 = 1e6;
-/// The minimum number of measured times for concluding from their sum that each is a whole number
-/// of milliseconds.
+/// The minimum number of times for which a sum of whole milliseconds shows that each time is a
+/// whole number of milliseconds.
 const WHOLE_MIN: u64 = 100;
 
 pub(crate) struct Audit<'a> {
@@ -64,7 +64,8 @@ impl<'a> Audit<'a> {
     }
 
     /// Fetches the metrics until they contain every request of the load or stop changing, but not
-    /// longer than [`WAIT_MAX`]. An interrupt ends the fetches.
+    /// longer than [`WAIT_MAX`]. An interrupt ends the fetches. Returns `None` if the first fetch
+    /// fails.
     pub(crate) fn end(self, counted: &Counted<'_>) -> Option<OwnAuditRecord> {
         let mut audit = expected(counted);
         audit.settled_ns = nanos(self.settled);
@@ -346,9 +347,9 @@ impl Reading {
         self.mean.or_else(of_sum)
     }
 
-    /// Reports whether the times are whole milliseconds. The sum of finer times is a whole number
-    /// of milliseconds in at most one of a thousand readings, and two readings must show whole
-    /// milliseconds.
+    /// Reports whether the times appear to be whole milliseconds. The sum of times in microseconds
+    /// is a whole number of milliseconds by chance in one of a thousand readings, so callers
+    /// require it of two readings.
     fn is_whole(&self, unit_ns: f64) -> bool {
         let is_whole = |value: f64| {
             let ms = value * unit_ns / MILLISECOND_NS;

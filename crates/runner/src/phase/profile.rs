@@ -47,7 +47,7 @@ enum Source {
 
 impl<'a> Profiling<'a> {
     /// Returns the profiling of the gateway in a phase; `None` if the plan requires no profile, or
-    /// there is no gateway.
+    /// there is no gateway that can be profiled.
     pub(crate) fn of(
         context: &TrialContext<'a>,
         running: &Running,
@@ -97,7 +97,8 @@ impl<'a> Profiling<'a> {
         })
     }
 
-    /// Reports whether reading must end after the user's interrupt, whose time is in `seen`.
+    /// Reports whether reading must end because of the user's interrupt. `seen` keeps the time at
+    /// which the interrupt was first noticed.
     fn is_impatient(&self, seen: &OnceLock<Instant>, samples: u64) -> bool {
         match self.interrupt.urgency() {
             Urgency::None => false,

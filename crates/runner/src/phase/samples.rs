@@ -24,7 +24,8 @@ use crate::numbers::count;
 pub(crate) struct Moment {
     pub(crate) gateway: Option<Sample>,
     pub(crate) upstream: Option<Sample>,
-    /// The process of the load generator, including its displays and samplers.
+    /// This process: the built-in load generator, the displays and the samplers. The CPU time of an
+    /// external load generator is added.
     pub(crate) own: Sample,
     pub(crate) gateway_is_elsewhere: bool,
     /// CPU time of the supervisors, which are children of this process.

@@ -80,7 +80,8 @@ struct Counter {
 impl Counter {
     /// For a counter of milliseconds with a divisor, returns the mean since an earlier fetch, in
     /// nanoseconds. For any other counter, returns the growth per 1,000 seconds. Returns `None` if
-    /// the divisor has not grown, or if a counter was reset, as after a restart.
+    /// the result is negative, such as after the reset of a counter without a divisor, or is not
+    /// finite.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let (scale, divisor) = match (self.over, earlier.over) {
@@ -181,7 +182,7 @@ pub(crate) fn record(all: &[Scrape], audit: Option<OwnAuditRecord>) -> Option<Ow
     })
 }
 
-/// Returns the other figures by second; each covers the time since the previous fetch.
+/// Returns the figures of the counters by second; each covers the time since the previous fetch.
 fn figures(all: &[Scrape]) -> HashMap<u32, BTreeMap<String, u64>> {
     let pairs = all.iter().zip(all.iter().skip(1));
     let of_pair = |(earlier, later): (&Scrape, &Scrape)| {

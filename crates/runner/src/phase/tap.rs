@@ -24,8 +24,7 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// The time span of the measurement; `None` while its start is unknown, because nothing has
-    /// been measured yet.
+    /// The time span of the measurement; `None` until its start is known.
     fn window(&self) -> Option<Window> {
         let begin_ns = self.shared.begin_ns()?;
         Some(Window {

@@ -26,7 +26,7 @@ pub(crate) struct Timeline<'a> {
     stretches: BTreeMap<u32, Recordings>,
 }
 
-/// Receives the seconds of the measurement as they become complete.
+/// Passes the seconds of the measurement to an observer as they become complete.
 pub(crate) struct Onlooker<'a> {
     pub(crate) observer: &'a dyn Observer,
     pub(crate) phase: &'a str,
@@ -205,7 +205,7 @@ pub(crate) fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// Adds one of the load generator's histograms to another histogram.
+/// Adds a histogram to another, with values of at most [`HIGHEST_NS`].
 pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     for value in from.iter_recorded() {
         let value_ns = value.value_iterated_to().min(HIGHEST_NS);

@@ -36,9 +36,9 @@ pub(crate) struct Seen {
 /// gateway may be the user's), requests with untimed responses count as never having reached the
 /// upstream.
 ///
-/// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
-/// responds to a repeated nonce without times, so the same number of untimed responses is neither
-/// stripped nor cached.
+/// Repeated nonces are counted over the whole load, including the warm-up. The upstream responds to
+/// a repeated nonce without times, so the same number of untimed responses is neither stripped nor
+/// cached.
 pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let (traced, untimed, foreign) = (seen.traced, seen.untimed, seen.foreign);
     let reached = ledger.map_or(0, |ledger| ledger.unique);

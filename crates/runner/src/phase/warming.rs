@@ -2,7 +2,7 @@
 //!
 //! The necessary length of a warm-up is not known in advance: a compiler starts, a pool fills, a
 //! table grows. The warm-up is therefore observed in bins of a tenth of a second, and ends when
-//! their cost has settled ([`settled`]).
+//! their CPU time per request has settled ([`settled`]).
 
 use gatebench_model::{HumanDuration, Phase, Shape};
 use gatebench_stats::settled::{self, Total};
@@ -108,10 +108,10 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Reports whether the warm-up lasts until the cost settles. The warm-up has a fixed length for
-/// loads with think times or a fixed number of requests, and for the steps of a search, which
-/// follow a load that has warmed up the gateway. It also has a fixed length for loads that agents
-/// send, in a soak, and in a run whose requests carry no nonce.
+/// Reports whether the warm-up lasts until the CPU time per request settles. The warm-up has a
+/// fixed length for loads with think times or a fixed number of requests, and for the steps of a
+/// search, which follow a load that has warmed up the gateway. It also has a fixed length for loads
+/// that agents send, in a soak, and in a run whose requests carry no nonce.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {
@@ -127,7 +127,7 @@ fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
         && context.plan.is_traced()
 }
 
-/// Reports whether the cost has settled; false if the CPU time is unknown.
+/// Reports whether the CPU time per request has settled; false if the CPU time is unknown.
 fn has_settled(glances: &[Glance]) -> bool {
     let total = |glance: &Glance| {
         Some(Total {

@@ -103,7 +103,7 @@ pub(crate) struct Watched {
     /// Glances at the start of the measurement and at each of its tenths of a second.
     pub(crate) glances: Vec<Glance>,
     pub(crate) warm_up: Option<WarmUpRecord>,
-    /// The death of a process, or another failure.
+    /// The first failure, such as the death of a process.
     pub(crate) death: Option<Failure>,
     pub(crate) change: Option<ChangeRecord>,
     pub(crate) failure: Option<FailureRecord>,
@@ -131,7 +131,7 @@ impl Watch<'_> {
             shown: checked,
             completed: 0,
         };
-        // The first sample determines the processes whose CPU time counts.
+        // A glance covers only the processes of the last sample, so a sample must precede it.
         self.samplers.sample();
         while !self.shared.is_over() {
             if self.interrupt.is_raised() {
@@ -227,8 +227,8 @@ impl Watch<'_> {
         watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
-    /// Makes the scheduled changes to the gateway, and starts and ends the scheduled failure, at
-    /// their times.
+    /// Makes the scheduled changes to the gateway, and starts and ends the scheduled failure, when
+    /// they are due.
     fn advance(&mut self) -> Result<(), Abort> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());

@@ -61,8 +61,8 @@ impl ClusterPlan {
             suite: &suite,
             base: &base,
             known: library,
-            // A published load may be for one size only. The loads of all sizes take about equally
-            // long, so the first one is enough here.
+            // A published document may have a separate load for each size. Here, only the duration
+            // of the load matters, so the load of the first size is used.
             sizes: &sizes[..sizes.len().min(1)],
         };
         let loads = asked.loads(&scenarios)?;

@@ -18,8 +18,8 @@ use crate::error::RunnerError;
 
 /// The maximum number of blocks with `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// The maximum warm-up and measurement of a phase with `--quick`. Long think times extend the
-/// warm-up, and phases with changes or failures keep their measurement.
+/// The maximum warm-up and measurement of a phase with `--quick`. Long think times raise the limit
+/// of the warm-up, and phases with changes or failures keep their measurement.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
@@ -254,15 +254,15 @@ impl Loads {
         self.of_scenarios.get(scenario).unwrap_or(&self.common)
     }
 
-    /// Reports whether something happens to the gateway or the upstream during the load of a
-    /// scenario.
+    /// Reports whether a phase of the scenario's load has a change or a failure.
     fn is_disturbed(&self, scenario: &str) -> bool {
         let mut phases = self.of(scenario).phases.iter();
         phases.any(|phase| phase.is_disturbed())
     }
 }
 
-/// Reduces the loads to one user for each group, who sends each request once.
+/// Reduces the loads to one user for each group, who sends each request once. A load with changes
+/// or failures keeps only these phases, shortened to a few seconds.
 fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     let has_disturbed = scenarios
         .iter()
@@ -288,7 +288,8 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     words
 }
 
-/// Returns the scenarios, reduced if the shortest length is requested.
+/// Returns the scenarios. If the shortest length is requested, scenarios whose loads have no change
+/// or failure are reduced.
 pub(crate) fn of_length(
     scenarios: Vec<Listed<Scenario>>,
     loads: &Loads,

@@ -20,18 +20,19 @@ const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
 
+/// The variants of each gateway: one for each combination of configuration, size and number of
+/// cores.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// The user's configurations, each of which is a variant; empty for the rendered one.
+    /// The user's configurations; empty for the rendered one.
     pub(crate) configs: Vec<String>,
-    /// The sizes, each of which is a variant; empty for no limits.
+    /// Empty for no limits.
     pub(crate) sizes: Vec<Limits>,
     /// The host that the gateways run on; `None` for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
     /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
-    /// The numbers of cores, each of which is a variant; empty if the size or the placement
-    /// determines the number.
+    /// The numbers of cores; empty if the size or the placement determines the number.
     pub(crate) cores: Vec<usize>,
 }
 
@@ -232,7 +233,7 @@ pub(crate) fn limited_by_cores(
 }
 
 /// Splits `nginx@1.22` or `nginx@/opt/nginx-1.26` into a gateway and one of its programs. The path
-/// of a folder may contain an `@`.
+/// of a folder is not split, because it may contain an `@`.
 pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     match word.split_once('@') {
         Some((name, version)) if !is_path(name) && !version.is_empty() => (name, Some(version)),
@@ -240,8 +241,8 @@ pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns a label that distinguishes a variant from others of the same gateway:
-/// `nginx@1.22-mine-0.5cpu-256mib`, `nginx-2core`.
+/// Returns the default label of a variant, such as `nginx@1.22-mine-0.5cpu-256mib` or
+/// `nginx-2core`.
 fn label(gateway: &str, setup: &Setup) -> String {
     let last = |path: &str, name: fn(&Path) -> Option<&OsStr>| {
         let name = name(Path::new(path)).unwrap_or_default();

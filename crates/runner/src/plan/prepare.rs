@@ -226,7 +226,7 @@ fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
 }
 
 /// Returns the scenarios of the run and the isolation tests. Each scenario that is tested for
-/// isolation is followed by the scenarios that its test adds.
+/// isolation is replaced by the scenarios of its test.
 fn isolated(
     selection: &Selection,
     scenarios: Vec<Listed<Scenario>>,

@@ -44,7 +44,8 @@ pub struct Selection {
     pub gateway_cores: Option<usize>,
     /// The limits of gateways; each gateway has a variant for each size.
     pub sizes: Vec<Limits>,
-    /// The user's configurations for the only named gateway, which has a variant for each.
+    /// The user's configurations for the only named gateway. The gateway has a variant for each
+    /// configuration.
     pub configs: Vec<String>,
     /// A scenario that replaces the suite's. It has no file, because it is made from the routes of
     /// a configuration.
@@ -53,7 +54,7 @@ pub struct Selection {
     pub elsewhere: Option<Elsewhere>,
     /// The places of the load generators, the upstreams and Redis.
     pub places: Places,
-    /// The cluster that all parts run in; `None` for this machine and hosts.
+    /// The cluster that all parts run in; `None` if they run on this machine and other hosts.
     pub cluster: Option<Cluster>,
     pub length: Length,
     /// An external load generator that replaces the built-in one.
@@ -65,7 +66,8 @@ pub struct Selection {
     pub cores: Vec<usize>,
     /// The shape of every phase, which replaces the shapes in the load profile.
     pub shape: Option<Shape>,
-    /// Labels of the gateways by argument, if their folders have the same name.
+    /// The labels of gateways, by argument. Other gateways are labeled by their folder's name and
+    /// their settings.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -95,8 +97,8 @@ impl Selection {
     /// Reports whether the placement calls for the null gateway. It does if requests cross the
     /// network a second time, because the gateways run on one host, and the load generators or the
     /// upstreams on others. The null gateway then runs on the gateways' host, and shows the cost of
-    /// the second crossing, which the gateways do not cause. Other studies and runs without the
-    /// direct variant do not need it.
+    /// the second crossing, which the gateways do not cause. Runs that do more than measure, and
+    /// runs without the direct variant, do not need it.
     fn needs_relay(&self) -> bool {
         let is_apart = self.elsewhere.is_some() && !self.places.are_here();
         is_apart && self.study().only_measures() && !self.no_direct
@@ -123,7 +125,7 @@ impl Selection {
 pub struct Attach {
     /// The gateway's URL, `http://HOST:PORT`.
     pub url: String,
-    /// The root of the gateway's process tree, if CPU and memory can be read.
+    /// The process ID of the root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
     /// The pod that the gateway runs in, if CPU and memory can be read there.
     pub pod: Option<AttachedPod>,
@@ -137,9 +139,7 @@ pub struct Prepared {
     pub gateways: BTreeMap<String, FoundGateway>,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<PreparedGenerator>,
-    /// Problems that do not prevent the run.
     pub warnings: Vec<Warning>,
-    /// The machines that the trials run on.
     pub testbed: Testbed,
     /// The load generators on other machines, if they send the loads.
     pub agents: Option<Arc<Agents>>,

@@ -16,7 +16,7 @@ pub(crate) struct EarlyStop {
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The number of completed blocks when the study was last asked for a decision.
+    /// The highest number of completed blocks seen so far.
     asked: u32,
 }
 

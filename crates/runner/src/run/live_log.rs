@@ -15,7 +15,7 @@ use crate::trial::{self, TrialResult};
 /// The maximum number of events that wait for the disk. Further events are dropped.
 const WAITING_MAX: usize = 1_024;
 
-/// Of this many consecutive warm-up events, one is written, which is about one per second.
+/// One of this many consecutive warm-up events is written, which is about one per second.
 const WARM_UP_EVERY: u32 = 4;
 
 /// `left` is the expected duration of this and all further trials.

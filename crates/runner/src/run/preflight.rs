@@ -14,7 +14,7 @@ use crate::workload::connections;
 
 /// The time over which the cores are observed. The kernel counts in ticks, usually of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
-/// The busy share above which a core counts as used by another process.
+/// The busy share of a core above which a warning is issued.
 const BUSY_MAX: f64 = 0.25;
 
 /// Checks the plan's cores, perf if it is needed, and the file descriptor limit, which is raised if
@@ -58,7 +58,7 @@ fn needs_perf(prepared: &Prepared) -> bool {
     flame.stacks != Stacks::Own || variants.any(|variant| !has_own(variant.label()))
 }
 
-/// Returns warnings about other processes' use of the plan's cores.
+/// Returns warnings about the plan's cores that are already busy.
 pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
     let before = MachineSample::read();
     thread::sleep(LOOK);

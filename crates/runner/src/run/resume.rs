@@ -15,8 +15,8 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
     wanted.or(began_with)
 }
 
-/// Returns a warning for each of these that is no longer what the run began with: the backend, the
-/// version of gatebench, and the kernel release.
+/// Returns a warning for each difference from the start of the run in the backend, the version of
+/// gatebench, or the kernel release.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;
     let began_with = manifest.environment["kernel"]["release"].as_str();

@@ -295,8 +295,8 @@ impl<'a> TrialRunner<'a> {
             .unwrap_or_else(|| Failure::new(self.context.target_culprit(), reason, remedy))
     }
 
-    /// Counts the processes that ended during the whole trial. Only this count includes a worker
-    /// that crashed in a warm-up or between two loads.
+    /// Counts the gateway's processes that have ended since it was ready. Unlike the counts of the
+    /// loads, this count includes a worker that crashed in a warm-up or between two loads.
     fn count_processes_ended(&mut self) {
         let last = self.processes.as_mut().map(GatewaySampler::sample);
         if let Some((facts, last)) = self.result.record.gateway.as_mut().zip(last) {
@@ -419,8 +419,8 @@ impl<'a> TrialRunner<'a> {
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 
-    /// Reports whether an interrupted trial is worth keeping: a stopped soak is only shorter, and a
-    /// stopped profile only has fewer samples.
+    /// Reports whether an interrupted trial is kept, and adds a warning if it is. A stopped soak is
+    /// only shorter, and a stopped profile only has fewer samples.
     fn keeps_what_it_has(&mut self) -> bool {
         let is_kept =
             self.context.plan.study.may_be_stopped() && !self.result.record.phases.is_empty();

@@ -20,7 +20,7 @@ pub(crate) struct Opening<'a> {
     tag: u16,
     interrupt: &'a Interrupt,
     sequence: Cell<u64>,
-    /// The end of the last response on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// The end of the last attempt on `CLOCK_MONOTONIC`, in nanoseconds.
     responded_at_ns: Cell<u64>,
 }
 

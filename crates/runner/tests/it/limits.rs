@@ -18,7 +18,7 @@ const TIGHT: Limits = Limits {
 };
 
 fn sized(bench: &Bench, sizes: Vec<Limits>) -> Result<Prepared, RunnerError> {
-    // The gateway's supervisor also starts the busy process, which is therefore in the same group.
+    // The shell that starts the gateway also runs a busy loop, which is in the same control group.
     let gateway = bench.gateway("sized", |file, text| match file {
         "gateway.yaml" => text.replace(
             "start: [ \"{{ binary }}\", gateway, \"{{ work }}/gateway.json\" ]",

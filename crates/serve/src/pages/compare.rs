@@ -38,7 +38,7 @@ struct View {
     runs: Vec<String>,
     metrics: Vec<[&'static str; 2]>,
     metric: &'static str,
-    /// The names of the runs that are selected in the form, or empty.
+    /// The run that the form selects as the baseline, or empty.
     baseline: String,
     candidate: String,
     /// The baseline and the candidate; empty until both are selected.
@@ -58,9 +58,9 @@ struct Side {
 }
 
 impl View {
-    /// Fills in the roles for which the query names no run: the candidate with the latest other
-    /// run, and the baseline with the run before the candidate or, if there is none, with another
-    /// run.
+    /// Fills in the roles for which the query names no listed run: the candidate with the latest
+    /// other run, and the baseline with the run before the candidate or, if there is none, with
+    /// another run.
     fn select_missing(&mut self) {
         for name in [&mut self.baseline, &mut self.candidate] {
             if !self.runs.contains(name) {

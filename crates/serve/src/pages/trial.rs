@@ -31,7 +31,7 @@ struct View {
     facts: Vec<[String; 2]>,
     /// The reason why the trial failed or is not supported, and the remedy, which may be empty.
     failure: Option<[String; 2]>,
-    /// The reasons why the figures are limited, each with its remedy.
+    /// The reasons why the figures are limited or invalid, each with its remedy.
     limits: Vec<Limit>,
     warnings: Vec<String>,
     /// `None` if the trial has ended.

@@ -27,11 +27,12 @@ pub struct Pods {
 }
 
 impl Pods {
-    /// Creates everything that a run needs, and waits until all pods run.
+    /// Creates everything that a run needs, and waits until the pods run. If the demand allows it,
+    /// gateway sizes for which no node has room are omitted.
     ///
     /// # Errors
     /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
-    /// or the run is interrupted. After an error, nothing is left in the cluster.
+    /// or the run is interrupted. After an error, the objects created so far are deleted.
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
         let whole = demand.gateways.iter().filter(|it| it.is_gatebench);

@@ -1,4 +1,4 @@
-//! Lists the rights that gatebench needs in a namespace, as a Role, and checks which of them the
+//! Lists the rights that gatebench uses in a namespace, as a Role, and checks which of them the
 //! user has.
 
 use gatebench_model::Namespace;
@@ -21,7 +21,7 @@ struct Rule {
 
 const NEEDED: &str = "";
 
-/// The rights that gatebench asks for. All of them are limited to the namespace, and none concerns
+/// The rights that gatebench uses. All of them are limited to the namespace, and none concerns
 /// Secrets or nodes.
 const RULES: [Rule; 8] = [
     Rule {
@@ -117,7 +117,7 @@ fn review(rule: &Rule, verb: &str, namespace: &Namespace) -> Json {
     })
 }
 
-/// Returns a Role with all these rights in a namespace.
+/// Returns a Role that grants all rights that gatebench uses in a namespace.
 pub fn role(namespace: &Namespace) -> Json {
     let (managed, by) = MANAGED;
     let rule = |rule: &Rule| {

@@ -26,14 +26,14 @@ use crate::interrupt::Interrupt;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of;
 
-/// The interval between queries of the state of pods that are starting.
+/// The interval between queries of the state of pods that are starting or ending.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// The maximum time of each wait for the pods of a role: first until they have nodes, and later
 /// until they run. If the cluster's `schedule_seconds` is longer, it replaces this time.
 const START_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The time that the cluster may take to delete everything.
+/// The maximum time that dropping a [`Session`] waits for the deletion of its objects.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The input that requests the deletion at the end of a run.
@@ -93,12 +93,12 @@ pub struct Omitted {
 }
 
 impl Session {
-    /// Creates everything that a run needs, and waits until all pods run. The gateway's nodes are
-    /// chosen first.
+    /// Creates everything that a run needs, and waits until the pods run. The pods of the gateways
+    /// are created first and must have nodes before other pods are created.
     ///
     /// # Errors
     /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
-    /// or the run is interrupted. After an error, nothing is left in the cluster.
+    /// or the run is interrupted. After an error, the objects created so far are deleted.
     pub fn open(
         demand: &Demand<'_>,
         interrupt: &Interrupt,
@@ -365,7 +365,6 @@ fn disruption(pod: &Json) -> Option<String> {
     Some(format!("{} {}", text("reason"), text("message")))
 }
 
-/// Starts [`REMOVER`] with the command that deletes the anchor.
 fn remover(kubectl: &Kubectl, anchor: &str) -> Result<Child, DriverError> {
     let delete = kubectl.command();
     let mut command = Command::new("sh");

@@ -10,10 +10,8 @@ use super::objects::MANAGED;
 /// The default image of the runners.
 pub const K6_IMAGE: &str = "grafana/k6:1.5.0";
 
-/// The name of the script in its ConfigMap.
 const SCRIPT: &str = "scenario.js";
 
-/// The statistics that each runner prints.
 const TREND_STATS: &str = "avg,min,med,max,p(90),p(95),p(99),count";
 
 /// A scenario as a k6 script.
@@ -84,7 +82,7 @@ pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
         "spec": {
             "parallelism": cluster.agents,
             "separate": true,
-            // Operators before 1.6 know only this form, which is split at spaces.
+            // The k6 operator before version 1.6 accepts only a string, which it splits at spaces.
             "arguments": format!("--no-usage-report --summary-trend-stats={TREND_STATS}"),
             "script": { "configMap": { "name": name, "file": SCRIPT } },
             "initializer": { "disabled": true },

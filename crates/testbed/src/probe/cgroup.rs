@@ -81,7 +81,8 @@ pub(crate) fn cpu_limit() -> Option<f64> {
     unified.chain(split).min_by(f64::total_cmp)
 }
 
-/// Returns a quota divided by its period; none if the quota is unlimited (`max`, or -1).
+/// Returns a quota divided by its period; none if the quota is unlimited (`max` or -1) or the
+/// period is 0.
 fn quotient(quota: &str, period: &str) -> Option<f64> {
     let quota: u64 = quota.parse().ok()?;
     let period: u64 = period.parse().ok()?;
@@ -111,8 +112,8 @@ fn in_texts(membership: &str, mounts: &str, controller: &str) -> Vec<Group> {
     groups.flatten().collect()
 }
 
-/// Parses a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`, and returns the group if the line is
-/// for this controller. The line of version 2 names no controllers.
+/// Parses a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`. Returns true for a line of version
+/// 2, which names no controllers, and the group; none if the line is for other controllers.
 fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, group) = (parts.next()?, Path::new(parts.next()?));
@@ -124,7 +125,6 @@ fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
     }
 }
 
-/// A mounted hierarchy of groups.
 struct Hierarchy<'a> {
     unified: bool,
     controllers: Vec<&'a str>,
@@ -155,7 +155,7 @@ fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
 
 impl Hierarchy<'_> {
     fn with_parents(&self, group: &Path) -> Vec<Group> {
-        // For a process outside the mounted hierarchy, only the top is visible.
+        // For a process outside the mounted group, only the mounted group is visible.
         let below = group.strip_prefix(self.root).unwrap_or(Path::new(""));
         let groups = below.ancestors().map(|group| Group {
             unified: self.unified,

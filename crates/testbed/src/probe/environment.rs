@@ -1,5 +1,4 @@
-//! Reads the properties of the machine for the manifest, so that a reader can repeat or question a
-//! run.
+//! Reads the properties of the machine that the manifest of a run records.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -80,12 +79,13 @@ pub struct CpuFacts {
     /// them; distinct values are joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_limits: Option<String>,
-    /// The CPUs of each core that this process may use, by package, NUMA node and speed.
+    /// The CPUs of each core that this process may use, by package, NUMA node and speed: for
+    /// example `package 0, node 0: 0+4 1+5` for two cores with two CPUs each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
     /// The state of simultaneous multithreading: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
-    /// The hypervisor, if the machine reports that it is a guest.
+    /// The vendor or type of the hypervisor, if the CPU's flags show that the machine is a guest.
     pub hypervisor: Option<String>,
     /// The kernel's setting for frequencies above the base frequency: for example `boost=1` or
     /// `no_turbo=0`.
@@ -113,7 +113,7 @@ pub struct KernelFacts {
     /// The accounting of softirq and stolen time; earlier versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
-    /// Boot options that can affect timing; the rest of the command line may be private.
+    /// Boot options that can affect timing. Others are omitted, because they may be private.
     pub boot_options: Vec<String>,
 }
 

@@ -39,8 +39,8 @@ impl FrequencySource {
     }
 
     /// Returns the source on the machine whose `/proc` and `/sys` are below `root`. `pause` waits
-    /// between two readings of `/proc/cpuinfo`, which often shows only constants in a virtual
-    /// machine.
+    /// between two readings of `/proc/cpuinfo`, which are compared because in a virtual machine the
+    /// file often shows only constants.
     pub fn below(root: &Path, pause: impl FnOnce()) -> Self {
         let cores = fs::read_dir(root.join(CPUS)).into_iter().flatten();
         let mut folders = cores.flatten().map(|core| core.path());

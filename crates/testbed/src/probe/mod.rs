@@ -3,7 +3,7 @@
 //!
 //! Profiles come from perf or from a gateway's own profiler; nearly everything else is read from
 //! `/proc` and `/sys`. The counters of a process tree never decrease, even when processes or
-//! threads in it end, so the difference between two samples is the change between them.
+//! threads in it end.
 
 mod accounting;
 mod cgroup;

@@ -143,8 +143,8 @@ impl Profiler {
         })
     }
 
-    /// Ends the sampling and reads the samples. With stack copies, reading takes about as long as
-    /// the sampling. `is_enough` receives the number of samples read so far. Reading ends when it
+    /// Ends the sampling and reads the samples. Reading stack copies is slow, because perf unwinds
+    /// each of them. `is_enough` receives the number of samples read so far. Reading ends when it
     /// returns true, and the profile then contains only these earliest samples.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Profiler {
         Ok(Profile { folded, sampled_ns })
     }
 
-    /// Makes perf write its data, and returns its error message.
+    /// Makes perf write its data, and returns the text that it printed to standard error.
     fn end(&mut self) -> Result<String, ProfileError> {
         // If perf has already ended, the signal has no effect, and perf has printed the reason.
         signal(&self.child, Signal::INT);

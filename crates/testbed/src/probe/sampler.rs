@@ -49,8 +49,8 @@ pub struct Sample {
     pub threads: u32,
     /// Processes that have ended since the first sample, for example replaced workers.
     pub processes_ended: u32,
-    /// The effects of the CPU limit of the component's control group; none if it has no such group,
-    /// or if the kernel keeps no statistics for the group.
+    /// The effects of the CPU limit of the component's control group; none if the component has no
+    /// separate group, or if the kernel keeps no statistics for the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -64,7 +64,8 @@ pub struct Outside {
     pub files: Vec<((u64, u64), u64)>,
 }
 
-/// Samples one component repeatedly.
+/// Samples one component repeatedly, and keeps the counters of its processes and threads that have
+/// ended.
 #[derive(Debug)]
 pub struct Sampler {
     root: u32,
@@ -154,7 +155,7 @@ impl Sampler {
     }
 
     /// Returns the proportional set size of the component; none if that of any process is not
-    /// visible to this user. The kernel walks all pages to compute it. This distorts the tail of
+    /// visible to this user. The kernel walks all pages to compute it, which distorts the tail of
     /// the latency distribution, so call this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
@@ -302,8 +303,8 @@ type FileSizes = BTreeMap<(u64, u64), u64>;
 const ACCESS_MODE: u32 = 0o3;
 const READ_ONLY: u32 = 0o0;
 
-/// Returns the regular files that a process has open for writing; empty if the process's
-/// descriptors are not visible to this user.
+/// Returns the regular files that a process has open for writing, except deleted ones; empty if the
+/// process's descriptors are not visible to this user.
 fn files_written_by(pid: u32) -> FileSizes {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return FileSizes::new();

@@ -1,4 +1,4 @@
-//! Finds the logical CPUs that share a core, as the kernel lists them below
+//! Reads which cores, packages and NUMA nodes the logical CPUs belong to, and their speeds, from
 //! `/sys/devices/system/cpu`.
 
 use std::fs;

@@ -22,7 +22,8 @@ use crate::system::limit;
 use crate::system::private::create_private;
 use crate::system::processes;
 
-/// The time that the supervisor may take after the gateway's stop timeout before it is killed too.
+/// The time that the supervisor may take, in addition to the program's stop timeout, before both
+/// are killed.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
 
 /// The time that the kernel may take to empty the control groups of killed processes.
@@ -47,12 +48,12 @@ pub struct Launcher {
     pub prefix_args: Vec<OsString>,
 }
 
-/// The name of the small program for hosts without gateways.
+/// The name of the small program, which lacks the gateways that are part of gatebench.
 const SMALL: &str = "gatebench-agent";
 
 impl Launcher {
-    /// Returns the program for hosts that run load generators and upstreams: the small program if
-    /// it is installed next to this program, otherwise this program.
+    /// Returns the program for places that run none of the gateways that are part of gatebench: the
+    /// small program if it is installed next to this program, otherwise this program.
     pub fn small(&self) -> PathBuf {
         let small = self.program.with_file_name(SMALL);
         match small.is_file() {
@@ -162,7 +163,7 @@ impl Supervised {
         self.container.as_ref()
     }
 
-    /// Returns the process that receives forwarded signals, if it is known.
+    /// Returns the ID of the process that receives forwarded signals, if it is known.
     pub(crate) fn main_pid(&self) -> Option<u32> {
         match &self.container {
             // The first child is the process; adopted orphans follow it.
@@ -206,7 +207,7 @@ impl Supervised {
         self.exit
     }
 
-    /// Sends a signal to the supervisor, which forwards it or acts on it.
+    /// Sends a signal to the supervisor, which forwards the signal or acts on it.
     pub(crate) fn signal(&mut self, signal: Signal) -> io::Result<()> {
         match self.exit_status() {
             Some(exit) => Err(io::Error::other(format!("it has ended ({exit})"))),

@@ -45,7 +45,8 @@ pub(crate) const FAILED: u8 = 125;
 /// The prefix of the error message that a failed supervisor prints on standard error.
 pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
 
-/// The exit code if the supervisor killed the command. It is greater than the code of any signal.
+/// The exit code if the supervisor killed the command because it did not stop in time. It is
+/// greater than the code of any signal.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
 /// The exit code that shells and container engines report for a process that SIGKILL ended.
@@ -54,9 +55,10 @@ const KILLED: u8 = 128 + 9;
 /// The pause between attempts to kill all descendants.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a command, and ends it with all its descendants on SIGTERM, SIGINT or SIGQUIT, or when
-/// stdin ends. The arguments are `ORDERS -- COMMAND [ARGUMENT...]`. ORDERS is a JSON object, for
-/// example `{"cores": [0, 1], "nofile": 1024, "stop_signal": "TERM"}`.
+/// Runs a command, and stops it on SIGTERM, SIGINT or SIGQUIT, or when stdin ends. When the command
+/// has ended, its remaining descendants are killed. The arguments are `ORDERS -- COMMAND
+/// [ARGUMENT...]`. ORDERS is a JSON object, for example `{"cores": [0, 1], "nofile": 1024,
+/// "stop_signal": "TERM"}`.
 ///
 /// Returns the command's exit code; 128 + N if signal N ended the command; 254 if the supervisor
 /// killed the command because it did not stop in time; 125 if the supervisor itself failed.
@@ -253,14 +255,13 @@ struct Watch<'a> {
     orders: &'a Orders,
     inbox: Inbox,
     main: Main,
-    /// The time at which the gateway is killed; none unless it is stopping.
+    /// The time at which the gateway is killed; none unless the gateway is stopping.
     deadline: Option<Instant>,
     /// True if the gateway was killed because it did not stop in time.
     out_of_patience: bool,
 }
 
 impl Watch<'_> {
-    /// Runs until the command has ended, and returns its exit code.
     fn until_ended(&mut self) -> io::Result<u8> {
         loop {
             match self.main.ended()? {

@@ -91,8 +91,8 @@ impl Carrier {
                     command.args(["-o", option]);
                 }
                 if let Some(identity) = &host.identity {
-                    // An identity is given for machines that were just created, whose host keys are
-                    // not known yet.
+                    // A host with an identity is often a machine that was just created, whose host
+                    // key is not known yet.
                     command
                         .args(["-o", "StrictHostKeyChecking=accept-new", "-i"])
                         .arg(identity);

@@ -1,5 +1,5 @@
-//! A connection to another machine. A connection into a pod is restored when it breaks: `kubectl
-//! exec` ends when kubectl or the API server does, and its output may end early with exit code 0.
+//! A connection to a remote end. A connection into a pod is restored when it breaks: `kubectl exec`
+//! ends when kubectl or the API server does, and its output may end early with exit code 0.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -202,7 +202,8 @@ impl Lasting {
         }
     }
 
-    /// Tries to connect until the deadline, and reports whether there is a new connection.
+    /// Tries to connect until the deadline, or until no attempt can succeed. Reports whether there
+    /// is a new connection.
     fn connect_again(&mut self, deadline: Instant) -> bool {
         let words = [SUBCOMMAND, "--line", "--further"];
         loop {

@@ -205,7 +205,6 @@ impl End {
         }
     }
 
-    /// Starts an upstream or Redis on the cores that [`usable_cores`] returns.
     fn start_service(&mut self, order: &ServiceOrder) -> Result<StartedService, RemoteError> {
         let number = self.services.len();
         let work = self.folder.path().join(format!("service-{number}"));

@@ -10,8 +10,8 @@ use rustix::process::geteuid;
 
 /// The prefix of the folders' names, which random characters follow.
 const PREFIX: &str = "gatebench-remote-";
-/// The lock file, locked by the folder's process. The kernel releases the lock when that process
-/// ends.
+/// The lock file, which the process that uses the folder keeps locked. The kernel releases the lock
+/// when that process ends.
 const LOCK: &str = "lock";
 const PRIVATE: u32 = 0o700;
 /// Every user may write to a folder for temporary files. With these flags, no link in it is

@@ -160,8 +160,8 @@ impl RemoteHost {
         self.ask_unless(ask, || false)
     }
 
-    /// Sends a request to the role of the remote end, and waits for the response for a limited
-    /// time.
+    /// Sends a request to the role of the remote end, and waits for the response for at most
+    /// `limit`, not counting the time without a connection.
     ///
     /// # Errors
     /// The connection breaks, there is no response in time, or the role returns an error.
@@ -176,7 +176,7 @@ impl RemoteHost {
     }
 
     /// Sends a request and waits for its response. If `is_unwanted` returns true in the meantime,
-    /// the request is canceled once, and the response then arrives soon.
+    /// the request is canceled, so that the response arrives soon.
     pub(super) fn ask_unless<T: DeserializeOwned>(
         &self,
         ask: &Ask,

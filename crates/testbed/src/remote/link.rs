@@ -16,7 +16,8 @@ use crate::error::{DriverError, RemoteError};
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
-/// The interval between empty lines, which show the host that this end is alive.
+/// The interval between life signs, such as the empty lines that show the host that this end is
+/// alive.
 pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 
 /// The time that the host's shell and the program may take to report that they are ready.

@@ -28,7 +28,6 @@ pub(super) enum Meaning {
 }
 
 impl Numbered {
-    /// Returns the frame that begins a connection.
     pub(super) fn greeting(&self) -> String {
         format!("H {}", self.received)
     }
@@ -40,7 +39,6 @@ impl Numbered {
         frame(self.sent, text)
     }
 
-    /// Returns the frame that acknowledges everything received.
     pub(super) fn acknowledgment(&self) -> String {
         format!("A {}", self.received)
     }

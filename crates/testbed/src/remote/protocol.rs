@@ -35,7 +35,7 @@ pub(super) struct Hello {
     /// The address that the connection came from, as seen by the host; in a pod, the pod's own
     /// address.
     pub(super) here: IpAddr,
-    /// The address of the host that the connection reached.
+    /// The host's own address on this connection; in a pod, the pod's address.
     pub(super) there: IpAddr,
     /// The cores that gatebench may use on the host, in ascending order.
     pub(super) cores: Vec<usize>,
@@ -119,7 +119,7 @@ pub(super) struct Start {
     pub(super) scenario: Scenario,
     /// The files that are written to the working folder before the start.
     pub(super) files: Texts,
-    /// The number of cores and workers.
+    /// The number of cores that the gateway runs on.
     pub(super) cores: usize,
     pub(super) listen: IpAddr,
     pub(super) targets: Vec<SocketAddr>,
@@ -142,7 +142,7 @@ pub(super) struct Stopped {
     pub(super) kept: Texts,
 }
 
-/// The result of inspecting a machine.
+/// The properties of a machine, as gatebench found them there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspected {
     /// The event loop that gatebench chooses on the machine.

@@ -18,7 +18,7 @@ use crate::system::exit::{Ended, Exit};
 pub(crate) struct RemoteGateway {
     host: Arc<RemoteHost>,
     pub(crate) started: Started,
-    /// The trial's folder for the gateway on this machine.
+    /// The folder on this machine that receives the gateway's logs and rendered files.
     work: PathBuf,
     has_stopped: bool,
 }

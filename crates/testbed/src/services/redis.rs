@@ -37,7 +37,7 @@ const READINESS: Readiness = Readiness {
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The options of Redis in addition to its address. They keep all data in memory, and Redis in the
+/// The options of Redis in addition to its address. Redis keeps all data in memory, and runs in the
 /// foreground.
 const SETTINGS: [(&str, &str); 5] = [
     // In protected mode, a Redis without a password refuses clients from other hosts.

@@ -17,7 +17,7 @@ use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
 use crate::process::{Launcher, NOFILE, PlainStart};
 use crate::system::command::wait_until;
 
-/// The time that an upstream may take to start; it only binds a port.
+/// The time that an upstream may take to start, which is ample because it only binds a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The inputs for starting an upstream, except its address.

@@ -101,7 +101,7 @@ impl Group {
         Ok(waitid(child, options)?.map(drop))
     }
 
-    /// Reads the outputs, and reports whether both have ended, so no process can still write.
+    /// Reads the outputs, and reports whether both have ended. No process can then write to them.
     fn falls_silent(&mut self) -> Option<()> {
         self.outputs.iter_mut().for_each(Output::read);
         let is_silent = self.outputs.iter().all(|it| it.pipe.is_none());
@@ -167,7 +167,6 @@ impl Output {
         String::from_utf8_lossy(&self.kept).into_owned()
     }
 
-    /// Kills the processes that hold the other end open.
     fn kill_holders(&self) {
         let holders = self.pipe.as_ref().map(processes::holders_of_pipe);
         for pid in holders.into_iter().flatten() {

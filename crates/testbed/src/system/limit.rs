@@ -33,7 +33,7 @@ pub struct Group {
     pub folder: PathBuf,
 }
 
-/// A limited resource with its limit.
+/// A resource and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {
@@ -151,7 +151,7 @@ impl Limit {
     }
 
     fn attempt(&self) -> io::Result<()> {
-        // Moving a process requires write access to a group above both groups.
+        // Moving a process requires write access to a group above its old and its new group.
         access(self.home.join(PROCS), Access::WRITE_OK)?;
         let made = self.make(&format!("{NAME_PREFIX}try-{}", std::process::id()))?;
         fs::remove_dir(made)

@@ -1,5 +1,6 @@
 //! Operating system services: short commands, exit statuses, private files, digests, control
-//! groups, sockets, the folders of installed programs, and the processes that `/proc` lists.
+//! groups, identifiers of processes, sockets, the folders of installed programs, and the processes
+//! that `/proc` lists.
 
 pub(crate) mod command;
 pub(crate) mod digest;

@@ -1,5 +1,5 @@
-//! Identifies the process that created a container or a control group, so that another process that
-//! finds the container or the group later can check whether its creator has ended.
+//! Identifies the process that created a container or a control group, so that a later process can
+//! check whether the creator has ended.
 
 use std::fmt;
 use std::fs;

@@ -11,7 +11,6 @@ use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
 use crate::system::private::write_private;
 use crate::wire::SERVER_NAME;
 
-/// Creates the certificate, if the scenario uses TLS.
 pub(super) fn create(scenario: &Scenario) -> Result<Option<Identity>, DriverError> {
     let transport = scenario.transport;
     let has_tls = transport.tls || transport.upstream_tls;
@@ -19,7 +18,6 @@ pub(super) fn create(scenario: &Scenario) -> Result<Option<Identity>, DriverErro
     Ok(created.transpose()?)
 }
 
-/// Writes the certificate and its key into a working folder.
 pub(super) fn put(identity: &Identity, work: &Path) -> Result<(), DriverError> {
     fs::create_dir_all(work)
         .and_then(|()| fs::write(work.join(CERTIFICATE_FILE), &identity.chain.bytes))

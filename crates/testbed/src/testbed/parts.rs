@@ -1,4 +1,4 @@
-//! The parts of a trial.
+//! The parts of a trial, and the inputs for starting them.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The running parts of a trial.
+//! Observes, changes and ends the running parts of a trial.
 
 use std::path::Path;
 use std::sync::Arc;

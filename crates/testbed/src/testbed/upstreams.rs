@@ -1,5 +1,5 @@
-//! The upstreams of a trial, the Redis server that keeps its rate-limit counters, and the
-//! PostgreSQL server that keeps the gateway's configuration.
+//! The upstreams of a trial, the Redis server that keeps rate-limit counters, and the PostgreSQL
+//! server that keeps the gateway's configuration.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -164,7 +164,6 @@ impl Starting<'_> {
     }
 }
 
-/// Returns the names and contents of the certificate's and the key's files.
 fn files(identity: &Identity) -> Vec<(std::path::PathBuf, String)> {
     let text = |pem: &Pem| String::from_utf8_lossy(&pem.bytes).into_owned();
     vec![
@@ -225,7 +224,6 @@ impl Upstreams {
         Ok(upstreams)
     }
 
-    /// Returns the scenario with the address of the Redis server that was started, if there is one.
     pub(super) fn with_redis(&self, scenario: &Scenario) -> Scenario {
         let scenario = scenario.clone();
         match &self.redis {

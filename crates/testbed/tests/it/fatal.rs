@@ -1,4 +1,4 @@
-//! Finds fatal lines on a gateway's standard error.
+//! Tests that a fatal line is found on a gateway's standard error.
 
 use gatebench_testbed::Wire;
 

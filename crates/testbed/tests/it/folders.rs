@@ -1,4 +1,4 @@
-//! The contents of the embedded folders and of the files that they render.
+//! Tests the contents of gateway folders and of the files that they render.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

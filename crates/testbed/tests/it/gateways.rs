@@ -104,7 +104,7 @@ fn routes_and_policies_act_alike(name: &str) {
     if has.has("mock") {
         mocks_respond_themselves(gateway.started.address);
     }
-    // Gateways with a pool for each route open one or two connections for each of the five routes.
+    // Gateways with a pool for each route open at most two connections for each of the five routes.
     let accepted = accepted.load(Ordering::Relaxed);
     assert!(accepted <= 10, "{accepted} connections to the origin");
 

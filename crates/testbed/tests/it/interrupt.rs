@@ -1,4 +1,4 @@
-//! The urgency of an interrupt.
+//! Tests that repeated interrupts become more urgent.
 
 use gatebench_testbed::{Interrupt, Urgency};
 

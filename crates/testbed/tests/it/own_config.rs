@@ -1,4 +1,4 @@
-//! A user's own configuration in place of the rendered one.
+//! Tests a user's own configuration in place of the rendered one.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Several installed versions of one gateway.
+//! Tests which of several installed versions of a gateway is found.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

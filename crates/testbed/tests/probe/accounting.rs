@@ -1,4 +1,4 @@
-//! The accounting of the machine that the tests run on.
+//! Tests the accounting of CPU time on this machine, and the CPU time of processes outside the run.
 
 use gatebench_testbed::probe::{
     Accounting, CoreTimes, MachineSample, PingPong, SoftirqPayer, foreign_cpu_ns,

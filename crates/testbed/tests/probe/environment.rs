@@ -1,4 +1,4 @@
-//! The facts about the machine that the tests run on.
+//! Tests that the facts about this machine are read and serialized.
 
 use gatebench_testbed::probe::EnvironmentFacts;
 

@@ -22,10 +22,10 @@ const HEAD: &str = "\
 Each gateway is a folder under [gateways/](../../gateways), which states how to find, install, start
 and stop it, and contains its policies as templates of its own configuration ([how to add
 one](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections kept
-open on both sides, no retries, no access log, no buffering to disk. The notes below name the
-differences that remain. `gatebench list gateways` shows which gateways this machine has,
-`gatebench install NAME...` installs them, and `gatebench check gateway NAME` tests the claims on
-this page.
+open on both sides, no buffering to disk and, unless the scenario requires them, no retries and no
+access log. The notes below name the differences that remain. `gatebench list gateways` shows which
+gateways this machine has, `gatebench install NAME...` installs them, and `gatebench check gateway
+NAME` tests the claims on this page.
 ";
 
 pub fn page(folders: &[Folder]) -> String {

@@ -110,7 +110,7 @@ impl Editor<'_, '_> {
         Ok(())
     }
 
-    /// Returns a bit set of the edited places that an object has members for.
+    /// Returns a bit set of the plan's places for which the object has a member.
     fn seen(&self, plan: &Plan, at: usize, depth: usize) -> Result<u64, NotJson> {
         let mut members = Parts::open(self.text, at, depth)?;
         let mut seen = 0;
@@ -158,7 +158,7 @@ impl Editor<'_, '_> {
         Ok(items.at)
     }
 
-    /// Adds an item to a list, with a comma unless the list was empty.
+    /// Appends a member or an item, after a comma unless it is the first one.
     fn item(&mut self, is_empty: &mut bool, parts: &[&[u8]]) {
         if !std::mem::take(is_empty) {
             self.out.push(b',');

@@ -14,7 +14,8 @@ pub(super) fn space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of the value that begins at `at`; `depth` is its nesting depth.
+/// Returns the end of the value that begins at `at`. `depth` is the number of arrays and objects
+/// around it.
 pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
     match text.get(at) {
         Some(b'"') => string(text, at),

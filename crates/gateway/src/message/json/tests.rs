@@ -208,7 +208,7 @@ fn contradictory_edits_are_refused() {
     }
 }
 
-/// Applies the same edits to a tree.
+/// Applies the edits to a parsed document, to compute the expected result.
 fn slowly(plan: &Plan, value: &Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(object_slowly(plan, members)),

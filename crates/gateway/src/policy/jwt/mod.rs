@@ -14,7 +14,7 @@ pub(crate) use cache::Cache;
 use keys::Key;
 use token::{Claims, Token};
 
-/// A compiled policy `jwt`.
+/// A compiled `jwt` policy.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     keys: Vec<Key>,

@@ -1,7 +1,7 @@
 //! A client's HTTP/2 connection.
 //!
-//! Each stream is a [`Client`] whose connection is memory: it receives its request as HTTP/1.1, and
-//! its response is read as HTTP/1.1 and converted to frames. The same code thus handles requests of
+//! Each stream is a [`Client`] without a socket: it receives its request as HTTP/1.1, and its
+//! response is read as HTTP/1.1 and converted to frames. The same code thus handles requests of
 //! both protocols. The cost is that, over HTTP/2, each head is written and parsed one extra time.
 //!
 //! A stalled stream (its upstream accepts no more bytes, or the connection already holds too many)
@@ -55,7 +55,7 @@ pub(crate) struct Multiplexed {
     /// Slots that are waiting for queued bytes to be sent.
     crowded: Vec<u32>,
     held: Held,
-    /// Too much was held at the last check, so streams may be waiting.
+    /// True if too much was held at the last check, or if a stream was waiting then.
     was_full: bool,
     /// A lower bound on the body bytes that the kernel had taken when the client's deadline
     /// started; `None` unless the client leaves too much unread.
@@ -115,7 +115,7 @@ impl Multiplexed {
         stream.id.is_some().then_some(&mut stream.client)
     }
 
-    /// Reports whether a response, or part of one, is waiting to be sent.
+    /// Reports whether a response, or part of one, is waiting to be converted to frames.
     fn has_queued(&mut self, slot: u32) -> bool {
         self.client_mut(slot)
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
@@ -126,7 +126,7 @@ impl Multiplexed {
         pending.for_each(|stream| stream.client.exchange.count_abandoned(core));
     }
 
-    /// Returns the target connections that serve the client's requests.
+    /// Returns the connections to targets that serve the client's requests.
     pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
         let streams = self.streams.iter().filter(|stream| stream.id.is_some());
         streams.filter_map(|stream| stream.client.exchange.origin)
@@ -213,8 +213,8 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// Handles the end of the client's input. The client still receives the responses to its
-    /// requests, as far as its windows allow.
+    /// The client still receives the responses to its requests after this, as far as its windows
+    /// allow.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.is_finished = true;
         if self.state == State::Lingering {
@@ -305,7 +305,7 @@ impl Multiplexed {
                 continue;
             }
             self.outbox.flush(&mut core.io, self.id, false);
-            // A send that finishes at once produces no event.
+            // A send that finishes at once produces no event, so the waiting slots continue here.
             if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
                 break;
             }

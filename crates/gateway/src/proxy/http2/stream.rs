@@ -26,17 +26,18 @@ pub(super) struct Stream {
     head: Vec<u8>,
     body: Option<Body>,
     pub(super) fate: Fate,
-    /// The response's last byte was passed to the connection.
+    /// True once the response's last byte has been passed to the connection.
     pub(super) has_response_ended: bool,
     /// True while the stream's window is not widened, which makes the client pause.
     pub(super) is_held: bool,
-    /// The request waits in `head`, and no part of it has been passed to `client`.
+    /// True while the request waits in `head`, and no part of it has been passed to `client`.
     pub(super) is_put_off: bool,
     /// The bytes held here when the connection last counted them.
     pub(super) held: Held,
 }
 
-/// An output buffer with a larger capacity is freed after its bytes have been converted to frames.
+/// An output buffer with a larger capacity, in bytes, is freed after its bytes have been converted
+/// to frames.
 const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {

@@ -1,4 +1,5 @@
-//! Converts heads between HTTP/2 and HTTP/1.1.
+//! Converts the heads of requests from HTTP/2 to HTTP/1.1, and selects the fields of responses that
+//! HTTP/2 allows.
 
 use gatebench_net::http2::Head;
 

@@ -5,7 +5,6 @@ use super::{data, field, good, head, mark, refused, refused_late, request, vecto
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, PADDED, STREAM, block, frame};
 use crate::vector::{Expect, Seen, Vector};
 
-/// A body and the frames that carry it.
 struct Layout {
     name: &'static str,
     body: &'static str,
@@ -61,7 +60,7 @@ const LENGTHS: &[Option<&str>] = &[
     Some("18446744073709551621"),
 ];
 
-/// Every length with every body (RFC 9113 8.1.1).
+/// Every length with every body, and two Content-Length fields (RFC 9113 8.1.1).
 pub fn lengths() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for layout in layouts() {
@@ -81,7 +80,7 @@ pub fn lengths() -> Vec<Vector> {
             let expect = match (length, said) {
                 (None, _) => Expect::passed(layout.body),
                 (_, Some(said)) if said == layout.body.len() => Expect::passed(layout.body),
-                // The head announces that the request is complete.
+                // A Content-Length of 0 announces that the request ends with its head.
                 (_, Some(0)) => Expect::Late(vec![Seen::vector(""), Seen::after()]),
                 (Some("5,5"), _) if layout.body.len() == 5 => Expect::either(layout.body),
                 _ => refused(),
@@ -108,7 +107,7 @@ pub fn lengths() -> Vec<Vector> {
     vectors
 }
 
-/// Trailer fields (RFC 9113 8.1). Trailers end a body of unknown length.
+/// Trailer fields (RFC 9113 8.1), mostly after a body without Content-Length.
 pub fn trailers() -> Vec<Vector> {
     let begun = [head(&[good(), vec![mark()]].concat(), 0), data(b"hello", 0)].concat();
     let mut vectors = Vec::new();

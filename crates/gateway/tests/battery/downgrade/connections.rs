@@ -35,7 +35,7 @@ fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// Frames that encode the same valid request in different ways.
+/// Frames that encode the same valid request in different ways, and valid frames before it.
 pub fn frames_in_order() -> Vec<Vector> {
     let block = good_block();
     let padded = [&[3_u8][..], &block, &[0; 3]].concat();

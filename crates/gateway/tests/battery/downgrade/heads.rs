@@ -101,7 +101,8 @@ pub fn values() -> Vec<Vector> {
     vectors
 }
 
-/// Pseudo-header fields that are duplicated, late, unknown, missing or empty (RFC 9113 8.3).
+/// Pseudo-header fields that are duplicated, late, unknown, missing or empty (RFC 9113 8.3), and
+/// unusual schemes.
 pub fn pseudo_fields() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (name, value) in good() {
@@ -350,7 +351,8 @@ pub fn authorities() -> Vec<Vector> {
     vectors
 }
 
-/// Fields that HTTP/2 forbids (RFC 9113 8.2.2), and lookalikes of those that frame bodies.
+/// Fields about the connection, most of which HTTP/2 forbids (RFC 9113 8.2.2), and lookalikes of
+/// the fields that frame bodies.
 pub fn connection_fields() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (name, value, expect) in [

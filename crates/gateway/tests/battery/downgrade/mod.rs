@@ -39,17 +39,17 @@ fn good() -> Vec<Field> {
     fields.map(|(name, value)| field(name, value)).collect()
 }
 
-/// The field that identifies the vector that a request belongs to.
+/// The field whose value is replaced by the number of the vector.
 fn mark() -> Field {
     field("v", MARK)
 }
 
-/// A valid request with one additional field.
+/// The fields of a valid request, and one more.
 fn with(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Vec<Field> {
     [good(), vec![field(name, value), mark()]].concat()
 }
 
-/// A valid request with a different value of this pseudo-header field.
+/// The fields of a valid request, with a different value of this pseudo-header field.
 fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     let value = value.into();
     let mut fields = good();
@@ -103,7 +103,8 @@ fn refused() -> Expect {
     Expect::declined()
 }
 
-/// The request was complete and was forwarded; the client gets an error for the bytes after it.
+/// The request is complete and may be forwarded; the client must get an error for the frames after
+/// it.
 fn refused_late(body: &str) -> Expect {
     Expect::Refused(vec![Seen::vector(body), Seen::after()])
 }

@@ -35,7 +35,8 @@ pub(super) const FLOODS: &[Flood] = &[
     flood("an endless target", long_target, Ends::Cut),
 ];
 
-/// Sends the byte on every connection at intervals, until all connections have ended.
+/// Sends the byte on every connection at intervals, until all connections have ended. Fails if this
+/// takes more than 5 s.
 fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let begun = Instant::now();
     let mut open = Vec::new();

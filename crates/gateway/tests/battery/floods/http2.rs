@@ -1,4 +1,4 @@
-//! Floods of frames.
+//! Floods of HTTP/2 frames, and HTTP/2 clients that do not read their responses.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -101,7 +101,8 @@ pub(super) const FLOODS: &[Flood] = &[
 fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let last = frame(PING, 0, 0, b"the last");
-    // An idle connection is closed after a while, with GOAWAY and no error.
+    // The gateway also closes an idle connection after a while, so only the response to the PING
+    // shows that it accepted the frames.
     let (said, has_ended) = poured(&mut stream, &[PREFACE, frames, &last].concat());
     let mut heard = Said::default();
     heard.take(&said);
@@ -210,7 +211,6 @@ fn pong(address: SocketAddr) -> Result<End, String> {
 }
 
 fn settings(address: SocketAddr) -> Result<End, String> {
-    // Each frame contains a hundred settings.
     repeated(
         address,
         &frame(SETTINGS, 0, 0, &[0_u8, 3, 0, 0, 0, 1].repeat(100)),

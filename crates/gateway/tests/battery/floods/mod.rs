@@ -99,7 +99,7 @@ fn response(request: &Request) -> Vec<u8> {
     [head.into_bytes(), vec![b'x'; LARGE_BYTES]].concat()
 }
 
-/// Runs one flood and returns its verdict. A neighbor must be served during and after it.
+/// Runs one flood. A neighbor must be served during the flood and after it.
 fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbor) {
     let (idle_bytes, _) = gateway.memory();
     let cpu = gateway.cpu();
@@ -157,8 +157,8 @@ fn open(address: SocketAddr) -> Result<TcpStream, String> {
     connect(address).ok_or_else(|| "no connection".into())
 }
 
-/// Sends bytes while reading responses, until the gateway closes the connection or has been silent
-/// for a long time. Returns the bytes received, and whether the gateway closed the connection.
+/// Sends bytes while reading responses, until the gateway closes the connection or a read times
+/// out. Returns the bytes received, and whether the gateway closed the connection.
 fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {

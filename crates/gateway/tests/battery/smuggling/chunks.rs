@@ -6,7 +6,7 @@ use crate::vector::Vector;
 
 const CHUNKED: &[u8] = b"Transfer-Encoding: chunked";
 
-/// Spellings of the size of a five-byte chunk, including extensions.
+/// Sizes of a five-byte chunk: correct and wrong ones, some with extensions.
 const SIZES: &[(&str, Fate)] = &[
     ("5", Fate::Passed),
     ("05", Fate::Passed),

@@ -252,7 +252,7 @@ pub fn content_lengths() -> Vec<Vector> {
     vectors
 }
 
-/// Returns the length that all elements of both lists agree on, if they do (RFC 9110 8.6).
+/// Returns the length if all elements of both lists are the same number (RFC 9110 8.6).
 fn agreed(values: [&str; 2]) -> Option<usize> {
     let elements = values.iter().flat_map(|value| value.split(','));
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());

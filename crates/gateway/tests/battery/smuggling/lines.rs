@@ -25,7 +25,7 @@ const PREFIXES: &[(&str, Fate)] = &[
     ("X\r\n", Fate::Refused),
 ];
 
-/// Heads in which one line does not end with CRLF.
+/// Heads in which one line does not end with exactly CRLF, and requests after [`PREFIXES`].
 pub fn ends() -> Vec<Vector> {
     let lines = [
         "POST /v HTTP/1.1",
@@ -254,18 +254,18 @@ pub fn hosts() -> Vec<Vector> {
 }
 
 enum Way {
-    /// The target is forwarded unchanged.
+    /// The target is forwarded in this form.
     As(&'static str),
     /// The target is forwarded in any form that the gateway chooses, or refused.
     Perhaps,
     /// The target is refused, and the end of the request is known.
     Declined,
-    /// The text is not a target.
+    /// The request line is invalid, so nothing after it may be read as a request.
     Refused,
 }
 
-/// Targets (RFC 9112 3.2, RFC 3986). Most targets that some server resolves to a path other than
-/// the written one are refused, because the written path selects the route.
+/// Targets (RFC 9112 3.2, RFC 3986). Most targets that a server could resolve to a different path
+/// are refused, because the written path selects the route.
 const TARGETS: &[(&str, Way)] = &[
     ("/", Way::As("/")),
     ("/v", Way::As("/v")),

@@ -17,7 +17,7 @@ fn framings(body: &str) -> [(String, String); 2] {
     ]
 }
 
-/// Requests with every method may have a body, even if it has no meaning; the framing is the same
+/// Requests with these methods may have a body, even if it has no meaning; the framing is the same
 /// (RFC 9112 6). A body that looks like a request is still a body (the shapes known as CL.0 and
 /// 0.CL).
 pub fn framed() -> Vec<Vector> {

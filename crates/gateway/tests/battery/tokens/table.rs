@@ -307,7 +307,7 @@ fn trailing_bits(signature: &str) -> String {
     format!("{all}{}", char::from(ALPHABET[at.unwrap() | 1]))
 }
 
-/// Ways to send a valid token.
+/// Fields that carry a token, in valid and invalid ways.
 pub fn lines() -> Vec<Vector> {
     let token = good();
     let bad = signed(OTHER_SECRET.as_bytes(), HEADER, CLAIMS);
@@ -367,7 +367,7 @@ pub fn lines() -> Vec<Vector> {
     vectors
 }
 
-/// Tokens that name one of two keys.
+/// Tokens for a route with two keys; most of the tokens name a key.
 pub fn named_keys() -> Vec<Vector> {
     let of = |secret: &str, kid: &str, fate: Fate| {
         let header = format!(r#"{{"alg":"HS256"{kid}}}"#);
@@ -397,8 +397,8 @@ pub fn named_keys() -> Vec<Vector> {
     ]
 }
 
-/// Tokens that use the public RSA key. Everybody knows it, so it must not be accepted as a secret
-/// (RFC 8725 2.1).
+/// Tokens for a route with a public RSA key. Everybody knows the key, so it must not be accepted as
+/// a secret (RFC 8725 2.1).
 pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     let header = r#"{"alg":"RS256"}"#;
     let (good, text) = (rsa.signed(header, CLAIMS), unsigned(header, CLAIMS));

@@ -71,7 +71,7 @@ impl Connection {
             match self.socket.read(&mut bytes) {
                 Ok(0) => return,
                 Ok(length) => self.read(&bytes[..length]),
-                // The kernel may interrupt the call to run the work of io_uring.
+                // The kernel may interrupt the call to run io_uring work.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("the gateway's response: {error}"),
             }

@@ -168,7 +168,6 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let act = Arc::new(act);
-    // The thread runs until the process ends, so tests need not wait for it.
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let act = Arc::clone(&act);

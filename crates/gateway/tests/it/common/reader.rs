@@ -23,7 +23,6 @@ const FRAME_BYTES: usize = 16_384;
 /// The time limit for expected bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A connection, with the number of bytes received on each stream.
 pub struct Reader {
     socket: TcpStream,
     input: Vec<u8>,
@@ -135,7 +134,8 @@ impl Reader {
         self.socket.write_all(&frames).unwrap();
     }
 
-    /// Reads available bytes; returns true if there were any.
+    /// Reads bytes and processes complete frames; returns false if the gateway closes the
+    /// connection or nothing arrives for 100 ms.
     pub fn hear(&mut self) -> bool {
         let mut bytes = [0; 65_536];
         match self.socket.read(&mut bytes) {

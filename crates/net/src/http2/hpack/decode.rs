@@ -55,7 +55,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Returns whether the block changed the table.
+    /// Returns true if the block changed the table.
     fn decode_fields(&mut self, block: &[u8], fields: &mut Fields) -> Result<bool, HpackError> {
         let mut rest = block;
         let mut changes_table = self.update_sizes(&mut rest)?;
@@ -83,8 +83,8 @@ impl Decoder {
         Ok(changes_table)
     }
 
-    /// Reads the updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3);
-    /// returns whether there were any.
+    /// Reads the updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3), and
+    /// returns true if there were any.
     #[inline]
     fn update_sizes(&mut self, rest: &mut &[u8]) -> Result<bool, HpackError> {
         let mut were_any = false;

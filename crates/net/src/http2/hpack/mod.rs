@@ -25,8 +25,8 @@ pub enum HpackError {
     /// Neither table has such an entry (RFC 7541 2.3.3).
     #[error("a header block refers to entry {index}, which is in neither table")]
     Index { index: u32 },
-    /// A Huffman code that is EOS, is truncated, or has padding other than up to seven ones (RFC
-    /// 7541 5.2).
+    /// A Huffman-coded string that contains EOS, ends within a code, or has padding other than up
+    /// to seven ones (RFC 7541 5.2).
     #[error("a string in a header block is not a valid Huffman code")]
     Huffman,
     /// The fields exceed even the larger bound for oversized fields, which are decoded only to keep

@@ -73,7 +73,8 @@ pub(crate) enum Found {
     Nothing,
 }
 
-/// Finds a field by linear search over the 61 entries.
+/// Finds a field by linear search over the 61 entries. If `value` is empty, only the name is
+/// searched for.
 pub(crate) fn find(name: &str, value: &[u8]) -> Found {
     let named = (1..ENTRIES.len()).filter(|&index| ENTRIES[index].0 == name);
     let whole = named

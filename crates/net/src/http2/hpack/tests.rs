@@ -107,7 +107,7 @@ fn representations_of_appendix_c_2() {
     example(decoder, "82", &[":method: GET"], 55);
 }
 
-/// The three requests of C.3 and C.4 have the same fields.
+/// C.3 and C.4 encode the same three requests.
 fn requests(blocks: [&str; 3]) {
     let decoder = &mut Decoder::new();
     let first = [
@@ -143,8 +143,7 @@ fn requests_of_appendix_c_3_and_c_4() {
     ]);
 }
 
-/// The three responses of C.5 and C.6 have the same fields; their table of 256 bytes must evict
-/// entries.
+/// C.5 and C.6 encode the same three responses. The table of 256 bytes must evict entries.
 fn responses(blocks: [&str; 3]) {
     let decoder = &mut Decoder::new();
     decoder.table().set_size_max(256);
@@ -206,7 +205,7 @@ fn wrong_blocks_are_errors() {
                 limit: 4096,
             },
         ),
-        // These are EOS, eight bits of padding, and padding of zeros.
+        // The next three strings contain EOS, eight bits of padding, and padding of zeros.
         ("0001 6184 ffff ffff", HpackError::Huffman),
         ("0001 6182 1fff", HpackError::Huffman),
         ("0001 6181 18", HpackError::Huffman),
@@ -242,7 +241,8 @@ fn a_field_larger_than_the_table_empties_it() {
     assert_eq!(decoder.table().size, 0);
 }
 
-/// A block that repeats the previous one is not decoded again, unless the table has changed.
+/// A block that repeats the previous one is not decoded again, unless it changes the table or the
+/// limit of the table has changed.
 #[test]
 fn equal_blocks_may_mean_different_fields() {
     let mut decoder = Decoder::new();

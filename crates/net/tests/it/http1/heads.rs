@@ -97,7 +97,7 @@ fn start_lines() {
         ("GET / HTTP/2.0\r\n", Some(Version)),
         ("GET / HTTP/1.2\r\n", Some(Version)),
         ("GET / HTTP/0.9\r\n", Some(Version)),
-        // Other protocols are recognized.
+        // Messages of other protocols are refused.
         ("\x16\x03\x01\x02\x00", Some(StartLine)),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Some(Version)),
     ];

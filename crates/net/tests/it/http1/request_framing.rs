@@ -88,7 +88,7 @@ fn length_of_a_request_body() {
             "Transfer-Encoding: chunke\u{17f}\r\n",
             Err(EncodingUnsupported),
         ),
-        // 6.1: chunked must come last, and only once.
+        // 6.1: chunked must come last and appear only once.
         ("Transfer-Encoding: chunked, gzip\r\n", Err(ChunkedNotLast)),
         (
             "Transfer-Encoding: chunked, identity\r\n",

@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits {
 fn server() -> End<Server> {
     let mut server = End::server(Settings::default(), LIMITS);
     server.feed(&client_preface());
-    // The client's SETTINGS frame took one unit of a budget.
+    // The client's SETTINGS frame took one unit of the budget for idle frames.
     server.connection.refill_budgets();
     server.take_said();
     server
@@ -91,7 +91,7 @@ fn streams_that_the_client_resets_are_limited() {
     });
 }
 
-/// A client can also force the server to reset streams.
+/// Errors of the client force the server to reset streams.
 #[test]
 fn streams_that_the_server_must_reset_are_limited() {
     assert_bounded(Flood::Resets, 4, |at| {

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// The time limit of a step, which is far longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx as one process on a Unix socket, which no other program can have taken.
+/// nginx as one process on a Unix socket, whose path no other program uses.
 struct Nginx {
     process: Child,
     folder: TempDir,

@@ -90,7 +90,7 @@ pub(super) struct End<C> {
     pub(super) streams: Vec<StreamId>,
 }
 
-/// The functions that [`Client`] and [`Server`] have in common.
+/// The functions of [`Client`] and [`Server`] that [`End`] calls.
 pub(super) trait Connection {
     fn preface(&self, out: &mut Vec<u8>);
     fn next<'a, 'i: 'a>(

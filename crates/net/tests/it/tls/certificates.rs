@@ -26,14 +26,14 @@ impl Authority {
         self.sign(Self::params(names))
     }
 
-    /// A CA certificate, which a server must not use.
+    /// A CA certificate, which a server must not present.
     pub(super) fn shown(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         self.sign(params)
     }
 
-    /// A certificate that was valid only in the year 2001.
+    /// A certificate that expired in 2001.
     pub(super) fn issue_expired(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);
         params.not_before = date_time_ymd(2001, 1, 1);

@@ -36,8 +36,8 @@ impl Pair {
         }
     }
 
-    /// Moves bytes in both directions until both sides are silent, or one side ends with an error;
-    /// the alert for it still reaches the other side.
+    /// Moves bytes in both directions until neither side writes. Returns the first error of each
+    /// side; the alert for an error still reaches the other side.
     fn talk(&mut self) -> (Result<(), SessionError>, Result<(), SessionError>) {
         let (mut client, mut server) = (Ok(()), Ok(()));
         while !(self.to_server.is_empty() && self.to_client.is_empty()) {

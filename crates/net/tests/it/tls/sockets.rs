@@ -63,7 +63,7 @@ impl Client {
         self.stream.write_all(&out).unwrap();
     }
 
-    /// Receives once; returns whether the server continues.
+    /// Receives once; returns `false` at the end of the stream.
     fn hear(&mut self) -> bool {
         let (mut bytes, mut out) = (vec![0; 100_000], Vec::new());
         let len = receive(&mut self.stream, &mut bytes);
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-/// Runs a server's side on both backends while `client` runs on a thread.
+/// Runs a server's side on each available backend while `client` runs on a thread.
 fn serve<S: Serve + Copy>(side: S, client: fn(SocketAddr, ClientContext)) {
     for backend in backends() {
         let identity = self_signed(&["localhost"]).unwrap();

@@ -92,7 +92,7 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the remaining calls of the round, after `done` calls. If one fails, parity detects it.
+    /// Makes the remaining calls of the round, after `done` calls. Stops at the first failure.
     fn end_round(&self, done: usize) {
         for (_, request) in left(&self.calls.calls, done) {
             if call(&self.calls, request, self.interrupt).is_err() {

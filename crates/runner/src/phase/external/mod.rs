@@ -309,7 +309,7 @@ impl Watched {
     }
 
     /// Drops the frequencies from before the start and after the end of the load generator, because
-    /// idle cores have a different frequency.
+    /// idle cores may have a different frequency.
     fn forget_idle_cores(&mut self) {
         if let [first, .., last] = &mut self.moments[..] {
             first.frequencies_khz.clear();

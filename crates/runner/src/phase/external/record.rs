@@ -28,8 +28,8 @@ pub(super) struct Observed {
     pub(super) ledger: Option<LedgerDelta>,
 }
 
-/// Assembles the record. It has no histograms and no series, because no external load generator
-/// reports them.
+/// Assembles the record. It has no histograms and no series, because the figures of an external
+/// load generator contain neither.
 pub(super) fn assemble(
     context: &TrialContext<'_>,
     phase: &Phase,

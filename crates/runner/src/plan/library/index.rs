@@ -32,7 +32,7 @@ const SCENARIO: &str = "scenario";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
-    /// The names of the family's scenarios, if the name is the name of a family.
+    /// The names of the family's scenarios; empty unless the name is that of a family.
     pub(super) members: Vec<String>,
 }
 
@@ -83,7 +83,8 @@ pub(super) fn embedded_bytes(path: &Path) -> Option<Vec<u8>> {
 pub(super) fn kind_of(text: &str) -> Option<(&'static str, &str)> {
     let of_line = |line: &str| -> Option<(&'static str, usize)> {
         let (key, _) = line.split_once(':')?;
-        // A mapping in braces may be indented; any other indented line belongs to another key.
+        // In a mapping in braces, spaces may precede the key. Any other indented line belongs to
+        // another key.
         let name = match key.strip_prefix('{') {
             Some(inner) => inner.trim_start(),
             None => key,
@@ -192,9 +193,8 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// Returns the assumed kind of a file without any of the keys. It is the kind of the file's folder,
-/// or a scenario if the file is at the top. Files in other folders belong to a scenario and have no
-/// kind.
+/// Returns the assumed kind of a file without any of the keys: the kind of the file's folder, or a
+/// scenario if the file is at the top. Files in other folders have no kind.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;
     if parent == folder {

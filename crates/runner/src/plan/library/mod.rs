@@ -1,5 +1,5 @@
-//! Finds scenarios, load profiles, suites, specifications and published documents that are embedded
-//! in the program, in an overlay directory, or given by path.
+//! Finds scenarios, load profiles, suites, specifications and published documents, which are
+//! embedded in the program, stored in an overlay directory, or given by path.
 
 mod index;
 
@@ -120,8 +120,8 @@ impl Document for Published {
 }
 
 impl Library {
-    /// Creates a library of the embedded files and the files of `overlay`. A file of `overlay`
-    /// replaces the embedded file of the same name.
+    /// Creates a library of the embedded documents and the documents in `overlay`. A document in
+    /// `overlay` replaces the embedded document of the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
     }
@@ -159,7 +159,8 @@ impl Library {
     }
 
     /// # Errors
-    /// A name is unknown, or files have mistakes; the error lists all of them.
+    /// A name is unknown, or files have mistakes. In the second case, the error lists the mistakes
+    /// of all files.
     pub fn specifications_named(
         &self,
         words: &[String],

@@ -65,7 +65,6 @@ impl Bench {
         }
     }
 
-    /// Like [`Bench::new`], but with warm-ups.
     pub fn warmed_up() -> Self {
         let bench = Self::new();
         fs::write(bench.path("load.yaml"), WARMED_UP).unwrap();

@@ -91,7 +91,7 @@ fn every_object_belongs_to_the_run_and_is_owned_by_its_anchor() {
         let kind_and_name = format!("{} {}", object["kind"], metadata["name"]);
         assert!(names.insert(kind_and_name), "{object}");
     }
-    // Before the run, the identifier of the anchor is not known.
+    // Before the run, the UID of the anchor is not known.
     for object in demand.objects() {
         assert!(object["metadata"]["ownerReferences"].is_null(), "{object}");
     }

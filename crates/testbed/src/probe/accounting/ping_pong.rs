@@ -3,9 +3,10 @@
 //!
 //! The core is always busy: with the two threads, softirq or other processes. Its busy time minus
 //! the CPU time of the two threads is the missing time: the time of other processes, plus softirq
-//! if no process is charged for it. Therefore, a round with less missing time than softirq time
-//! proves that processes are charged for softirq. Only rounds during which other processes used
-//! little time can prove the opposite; a spinning thread measures the time of other processes.
+//! if no process is charged for it. Therefore, a round whose missing time is clearly less than its
+//! softirq time (in this module, always including hardware interrupts) proves that processes are
+//! charged for softirq. Only rounds during which other processes used little time can prove the
+//! opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -24,7 +25,8 @@ use crate::probe::topology::allowed_cores;
 /// The number of rounds of a test. One round can prove that processes are charged.
 const ROUNDS: usize = 4;
 
-/// The number of undisturbed rounds that must agree if no process is charged.
+/// The minimum number of undisturbed rounds for the verdict that no process is charged. All
+/// undisturbed rounds must agree.
 const AGREEING_MIN: usize = 2;
 
 /// The duration of a round, which spans many kernel ticks of 10 ms.
@@ -34,7 +36,8 @@ const ROUND: Duration = Duration::from_millis(200);
 /// nothing.
 const TICKS_MIN: u64 = 3;
 
-/// The maximum missing time if processes are charged, as a share of the time in softirq.
+/// The maximum missing time that proves that processes are charged, as a share of the time in
+/// softirq.
 const MISSING_MAX: f64 = 0.5;
 
 /// The maximum difference between the missing time and the time in softirq if no process is
@@ -53,7 +56,8 @@ pub struct Round {
     pub busy_ns: u64,
     /// The part of the busy time spent in softirq and interrupts.
     pub interrupts_ns: u64,
-    /// Busy time of the core minus the CPU time of a thread that spun on it for the same time.
+    /// Busy time of the core minus the CPU time of a thread that spun on it, measured after the
+    /// round for the same duration.
     pub others_ns: u64,
 }
 
@@ -179,7 +183,6 @@ fn ask(mut client: TcpStream, over: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends each byte back until the connection is closed.
 fn echo(mut server: TcpStream) -> io::Result<()> {
     let mut byte = [0];
     while server.read(&mut byte)? > 0 {
@@ -196,7 +199,6 @@ fn on_core(core: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64
     Ok(thread_cpu_ns() - before_ns)
 }
 
-/// Returns the core that was least busy during a short observation.
 fn least_busy() -> io::Result<usize> {
     let allowed = allowed_cores();
     let before = MachineSample::read();

@@ -19,7 +19,6 @@ pub(crate) struct Orders {
     pub cores: Vec<usize>,
     /// The limit on open descriptors, unless the hard limit is lower.
     pub nofile: Option<u64>,
-    /// The limits of the command's control groups.
     pub limits: Vec<Limit>,
     /// The container that the command runs in; none if it runs directly on this machine.
     pub container: Option<ContainerSpec>,

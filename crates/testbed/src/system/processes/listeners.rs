@@ -13,7 +13,6 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, netlink, sock
 
 use super::Inode;
 
-/// The address and the inode of a listening socket.
 type Listener = (SocketAddr, Inode);
 
 /// The length of `struct nlmsghdr`, which precedes every message.

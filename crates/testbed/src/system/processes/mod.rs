@@ -1,5 +1,5 @@
-//! Reads the state of processes from `/proc`. A process may end between two reads; it is then
-//! missing from the result.
+//! Reads the state of processes, mostly from `/proc`. A process may end between two reads; it is
+//! then missing from the result.
 
 mod listeners;
 mod sockets;
@@ -13,7 +13,6 @@ use rustix::process::Signal;
 pub(crate) use self::listeners::listeners;
 pub(crate) use self::sockets::{holders_of_pipe, sockets_of};
 
-/// The inode of a socket.
 type Inode = u64;
 
 /// A process, distinct from a later process with the same process ID.

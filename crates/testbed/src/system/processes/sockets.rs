@@ -9,7 +9,6 @@ use rustix::fs::fstat;
 
 use super::{Inode, numbers_in};
 
-/// Returns the inodes of the sockets that these processes hold open.
 pub(crate) fn sockets_of(pids: &[u32]) -> BTreeSet<Inode> {
     let targets = pids.iter().flat_map(|pid| held_open(*pid));
     targets.filter_map(|target| socket(&target)).collect()

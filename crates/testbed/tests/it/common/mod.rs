@@ -88,7 +88,7 @@ pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     }
 }
 
-/// Starts an origin that echoes each request until the test ends, and counts accepted connections.
+/// Starts an origin that echoes each request, and counts accepted connections.
 pub fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
