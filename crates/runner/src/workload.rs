@@ -31,7 +31,7 @@ impl Workload {
         let by_gateway = |request: &Request| scenario.gateway_responds_to(request);
         let each = groups.iter().map(|group| group.requests.iter());
         let answered_by_gateway = each.map(|it| it.map(by_gateway).collect()).collect();
-        if *variant == Variant::Direct || variant.is_null() {
+        if variant.is_control() {
             let requests = groups.iter_mut().flat_map(|group| &mut group.requests);
             requests.for_each(|request| make_direct(request, scenario));
         }

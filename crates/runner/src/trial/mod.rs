@@ -248,9 +248,7 @@ impl<'a> TrialRunner<'a> {
         let context = self.context;
         let place = self.place(running, slot);
         match context.variant {
-            variant if *variant == Variant::Direct || variant.is_null() => {
-                parity::prove_direct(&workload.samples, &place)
-            }
+            variant if variant.is_control() => parity::prove_direct(&workload.samples, &place),
             _ if place.is_after && is_reconfigured(context) => {
                 parity::prove(&context.scenario.changed(), &workload.samples, &place)
             }

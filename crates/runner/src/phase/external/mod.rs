@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_external::{Order, Part, UNCHECKED_RESPONSES, parse};
-use gatebench_model::{Culprit, Scenario, Variant};
+use gatebench_model::{Culprit, Scenario};
 use gatebench_net::clock;
 use gatebench_store::PhaseRecord;
 use gatebench_testbed::probe::Sample;
@@ -64,11 +64,11 @@ pub(crate) fn measure(
     driven.measure()
 }
 
-/// Returns the scenario with the paths to request. Without a gateway, nothing else strips the
-/// prefixes, so they are stripped here.
+/// Returns the scenario with the paths to request. The direct variant and the null gateway do not
+/// strip the prefixes of routes, so they are stripped here.
 fn asked(context: &TrialContext<'_>) -> Scenario {
     let mut scenario = context.scenario.clone();
-    if *context.variant != Variant::Direct {
+    if !context.variant.is_control() {
         return scenario;
     }
     let groups = scenario
