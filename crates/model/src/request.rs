@@ -166,7 +166,7 @@ pub enum Check {
     JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
-/// The number of characters after which a string is cut off in reports.
+/// The number of characters after which the expected text of a body is cut off in reports.
 const SHOWN_CHARS: usize = 40;
 
 /// The form shown in reports: `status is 200`.

@@ -92,7 +92,7 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
     limits.express("the request timeout: h2load supports only connection timeouts");
     limits.express("the wait for the last responses: h2load drops requests in flight at the end");
     limits.measure(
-        "percentiles of the response time: h2load reports only the minimum, mean and maximum, to three digits",
+        "percentiles of the response time: h2load reports only the minimum, maximum, mean and standard deviation",
     );
     limits.measure(ONLY_OURS);
     limits.measure("bytes sent, and refused connections");

@@ -118,7 +118,7 @@ impl Block {
         &self.bytes
     }
 
-    /// Reports whether the method is HEAD, so that the response has no body.
+    /// Reports whether the method is HEAD, in which case the response has no body.
     pub(super) fn is_head(&self) -> bool {
         self.is_head
     }

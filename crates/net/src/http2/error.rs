@@ -205,7 +205,7 @@ pub enum Malformed {
     /// A status that is not a number of three digits, at least 100 (RFC 9113 8.3.2).
     #[error("the status code is not a number from 100 to 999")]
     Status,
-    /// Status 101, which HTTP/2 does not define (RFC 9113 8.6).
+    /// Status 101, which HTTP/2 does not support (RFC 9113 8.6).
     #[error("status 101 does not exist in HTTP/2")]
     SwitchingProtocols,
     /// A Content-Length that is not a number, or several that differ (RFC 9110 8.6).

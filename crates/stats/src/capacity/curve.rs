@@ -359,7 +359,8 @@ fn logistic(x: f64) -> f64 {
 }
 
 /// Finds by bisection the distance below the middle at which a step of a random process holds with
-/// `probability`, which must be at least one half. `steps` and `processes` are the widths.
+/// `probability`, not counting lapses; it must be at least one half. `steps` and `processes` are the
+/// widths.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
     for _ in 0..30 {
@@ -373,8 +374,8 @@ fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// Returns the probability that a step of a random process holds at this distance below the middle:
-/// the mean of the logistic function over all processes.
+/// Returns the probability that a step of a random process holds at this distance below the middle,
+/// not counting lapses: the mean of the logistic function over all processes.
 pub fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);

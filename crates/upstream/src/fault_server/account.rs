@@ -47,7 +47,7 @@ pub struct Account {
     pub at_rate: Option<AtRate>,
 }
 
-/// Arrivals, compared with a schedule that begins at the epoch.
+/// Arrivals, compared with a schedule that begins at the epoch of the fault server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
     /// The number of arrivals per second in the schedule.

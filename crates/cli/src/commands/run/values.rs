@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::commands::values::in_units;
 
-/// The default directory that contains runs.
+/// The directory in which runs are created by default.
 const FOLDER: &str = "gatebench-runs";
 
 /// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that directory

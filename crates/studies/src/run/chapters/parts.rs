@@ -33,7 +33,7 @@ pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
         "groups".into()
     } else {
         let (shown, total) = (names.len(), grouped(all.len() as f64));
-        format!("groups, the {shown} of {total} with failures or the slowest responses")
+        format!("groups, {shown} of {total}: those with the most failures, then the slowest")
     };
     let one_variant = variants.len() == 1;
     let row = |(name, variant): &(&str, &str)| match one_variant {
