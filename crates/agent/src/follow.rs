@@ -109,7 +109,7 @@ impl Follower<'_> {
         if (totals.records, &totals.sha256) != (read.records, &read.lines.hex()) {
             let (wrote, arrived) = (totals.records, read.records);
             let what = format!(
-                "the agent wrote {wrote} records, but {arrived} arrived, or some were altered"
+                "the agent wrote {wrote} records and {arrived} arrived, and their checksums differ"
             );
             return Err(self.defect(what));
         }

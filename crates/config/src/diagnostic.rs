@@ -141,8 +141,8 @@ impl Diagnostics {
                 .with_label(label);
             let source = NamedSource::new(&self.file, self.text.clone());
             let shown = Report::new(shown).with_source_code(source);
-            // Writing to a string fails only if a formatter fails. The one-line form does not
-            // depend on that formatter.
+            // Writing to a string fails only if a formatter fails. The one-line form does not use
+            // miette's formatters.
             if handler.render_report(&mut out, shown.as_ref()).is_err() {
                 out.push_str(&format!("{diagnostic}\n"));
             }

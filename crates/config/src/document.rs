@@ -89,8 +89,8 @@ pub enum ReadError {
 /// Reads a YAML file that describes one document.
 ///
 /// # Errors
-/// The file cannot be read, or it has mistakes. All of them are returned, unless a YAML syntax
-/// error ends the check.
+/// The file cannot be read, or it has mistakes. All of them are returned, unless one of them, such
+/// as a YAML syntax error, prevents building a tree and ends the check.
 pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -100,7 +100,7 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
 /// Reads a YAML file and returns the documents that it describes.
 ///
 /// # Errors
-/// See [`read`].
+/// The file cannot be read, or it has mistakes. They are those that [`parse_all`] returns.
 pub fn read_all<T: Document>(path: &Path) -> Result<Vec<T>, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -124,7 +124,8 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
 /// Parses any YAML text into a tree. `file` is the file name in reports of mistakes.
 ///
 /// # Errors
-/// The duplicate keys in the text and the first syntax error, each with its place and its remedy.
+/// The duplicate keys in the text and the first mistake that prevents building a tree, each with
+/// its place and its remedy.
 pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
     tree_or(file, text, "name another file")
 }
@@ -145,7 +146,7 @@ pub fn tree(text: &str) -> Option<Node> {
 }
 
 /// Parses YAML text that contains one document. `file` is the file name in reports of mistakes.
-/// Files that the text names are reported as missing.
+/// Every read of a file that the text names fails with [`io::ErrorKind::NotFound`].
 ///
 /// # Errors
 /// The mistakes in the text, as in [`parse_all`], each with its place and its remedy.

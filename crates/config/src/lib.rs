@@ -1,6 +1,6 @@
-//! Reads the YAML files that users write and checks each value against a JSON Schema. Except for a
-//! YAML syntax error, which ends the check, all mistakes in a file are reported at once, each with
-//! its place in the text. The crate does not depend on any particular kind of file.
+//! Reads the YAML files that users write and checks each value against a JSON Schema. All mistakes
+//! in a file are reported at once, each with its place in the text, unless one of them, such as a
+//! YAML syntax error, ends the check. The crate does not depend on any particular kind of file.
 
 mod conform;
 mod diagnostic;

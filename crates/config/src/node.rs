@@ -14,15 +14,13 @@ pub struct Node {
     pub data: Data,
 }
 
-/// The kind and the content of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// `null`, or no value after a key.
     Null,
     Bool(bool),
-    /// A whole number that fits in 64 bits.
     Integer(i64),
-    /// Any other number; always finite.
+    /// A number that is not an [`Integer`](Data::Integer); always finite.
     Float(f64),
     Text(String),
     List(Vec<Node>),
@@ -30,7 +28,6 @@ pub enum Data {
     Map(Vec<Entry>),
 }
 
-/// A key, its place and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub key: String,
@@ -163,7 +160,8 @@ impl Node {
         }
     }
 
-    /// The number, if the value is one. An integer above 2^53 may be rounded.
+    /// The number, if the value is one. An integer whose magnitude exceeds
+    /// 2^53 may be rounded.
     pub fn number(&self) -> Option<f64> {
         match self.data {
             Data::Integer(integer) => Some(integer as f64),
@@ -172,7 +170,7 @@ impl Node {
         }
     }
 
-    /// The value, then all values in it in the order of the text.
+    /// The value, then all values in it, in the order of the text.
     pub fn all(&self) -> impl Iterator<Item = &Node> {
         let mut open = vec![self];
         std::iter::from_fn(move || {

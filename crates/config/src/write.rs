@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// The maximum length of a list or mapping on one line, with its indentation, in characters.
+/// The maximum length of a list or mapping on one line, in characters. It includes the indentation,
+/// but not the key.
 const FLOW_CHARS_MAX: usize = 88;
 
 /// Words to put in quotes, because a YAML parser may read them as values of other types.
@@ -80,7 +81,8 @@ fn filled(items: &[Value], indent: usize, out: &mut String) {
     out.push_str("]\n");
 }
 
-/// Writes the value of a key. A top-level list that contains a mapping always begins on a new line.
+/// Writes the value of a key. Below a top-level key, a list that contains a mapping always begins
+/// on a new line.
 fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
     let is_list = matches!(value, Value::Array(items) if items.iter().any(Value::is_object));
     let line = one_line(value, indent + 2).filter(|_| !(is_top && is_list));

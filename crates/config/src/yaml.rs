@@ -11,8 +11,9 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The maximum nesting depth, which is more than any gatebench file needs. It limits the recursion
-/// of all code that walks the tree.
+/// The maximum nesting depth, except for the values that aliases add. It is more than any gatebench
+/// file needs. Together with [`ALIAS_NODES_MAX`], it limits the recursion of code that walks the
+/// tree.
 const DEPTH_MAX: usize = 32;
 /// The maximum number of nodes that aliases may add, so that a few lines cannot expand to
 /// gigabytes. It also limits the nesting depth of aliases, because n levels cost about n²/2 nodes.
@@ -39,8 +40,8 @@ pub(crate) fn root(
     Err(Diagnostics::new(file, text, problems))
 }
 
-/// Parses the only document in a text, and returns its tree, if one can be built, with all
-/// mistakes.
+/// Parses the only document in a text, and returns its tree, if one can be built, with its
+/// mistakes. Stops at the first mistake that prevents building a tree.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
         let help = "give the path of a smaller file";

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::kind::Generator;
 
-/// Finds a load generator and returns its absolute path. Searches PATH first, then
-/// `target/external/bin` in the running program's checkout and in the current folder (where `make
-/// k6` puts it), and then `~/go/bin` (where `go install` puts it).
+/// Finds a load generator and returns its absolute path. Searches PATH first, then `external/bin`
+/// next to the running program's folder (as in `target/release` of a checkout), then
+/// `target/external/bin` in the current folder (where `make k6` puts it), and then `~/go/bin`
+/// (where `go install` puts it).
 pub fn locate(generator: Generator) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let sibling = std::env::current_exe().ok().and_then(|program| {

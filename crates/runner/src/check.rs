@@ -389,7 +389,7 @@ fn prove_weights(
                 [
                     format!("{WEIGHED_REQUESTS} times, after the change of weights:\n{request}"),
                     format!(
-                        "the targets with weight {heaviest} get {:.0} %",
+                        "the targets with weight {heaviest} get {:.0} % of the requests",
                         wanted * 100.0
                     ),
                     format!("they got {:.0} %", got * 100.0),

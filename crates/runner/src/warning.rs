@@ -54,7 +54,7 @@ pub enum Warning {
         /// The maximum number of file descriptors of a process.
         allowed: u64,
     },
-    #[error("{refusal}; the run does not need it")]
+    #[error("{refusal}; the run does not need this object")]
     ObjectRefused { refusal: String },
     #[error(
         "core {core} was {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
@@ -75,7 +75,7 @@ pub enum Warning {
         remedy: &'static str,
     },
     #[error(
-        "{file} runs with the ports, addresses and paths of a trial: {lines} changed; `--dry-run` shows the difference"
+        "{file} is used with the ports, addresses and paths of a trial: {lines} changed; `--dry-run` shows the difference"
     )]
     ConfigChanged {
         file: String,

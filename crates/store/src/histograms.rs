@@ -161,7 +161,7 @@ fn read(
     let mut deserializer = Deserializer::new();
     for entry in IntervalLogIterator::new(&text) {
         let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
-            corrupt(format!("not an interval log at byte {offset}"))
+            corrupt(format!("it is not an interval log from byte {offset} on"))
         })?;
         let LogEntry::Interval(interval) = entry else {
             continue;

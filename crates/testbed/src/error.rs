@@ -17,8 +17,9 @@ use crate::system::limit::NO_GROUPS;
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     pub gateway: String,
-    /// The policies and properties that the gateway does not support, by the names in
-    /// [`gatebench_model::Scenario::needs`].
+    /// The policies, extras and properties that the gateway lacks. An extra that the folder has but
+    /// that cannot be used is followed by the reason in parentheses. The list also contains
+    /// [`gatebench_model::Scenario::not_understood`].
     pub policies: Vec<String>,
 }
 
@@ -75,7 +76,7 @@ pub enum DriverError {
         /// The installed programs, with their versions.
         others: Vec<String>,
     },
-    /// No container engine can be used, or it does not have the image.
+    /// No container engine can be used, or the engine does not have the image.
     #[error("gateway {gateway} cannot run in a container: {message}")]
     ContainerEngine {
         gateway: String,
@@ -114,7 +115,7 @@ pub enum DriverError {
         stderr: String,
     },
     /// All ports that were tried are used by other processes.
-    #[error("port {} is used by another process", join_ports(ports))]
+    #[error("other processes use all ports that were tried: {}", join_ports(ports))]
     PortTaken { ports: Vec<u16> },
     #[error("action '{action}' of gateway {gateway} failed: {message}")]
     Action {
@@ -319,7 +320,7 @@ impl Blame for DriverError {
             Self::NotReady { .. } => {
                 "read the gateway's logs in the trial's folder; if it needs more time, raise ready.timeout in gateway.yaml".into()
             }
-            Self::PortTaken { .. } => "stop the process that listens there, or choose another port".into(),
+            Self::PortTaken { .. } => "stop the processes that listen on these ports, or try again: gatebench then tries other ports".into(),
             Self::Action { .. } => "correct this action in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
             Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),

@@ -121,7 +121,10 @@ impl Schema {
         root: *const ffi::RawNode,
     ) -> Result<(), Complaints> {
         let Some(validator) = self.idle.take().or_else(|| self.validator()) else {
-            return Err(Complaints::own(0, "There is not enough memory to validate"));
+            return Err(Complaints::own(
+                0,
+                "There is not enough memory to validate the message",
+            ));
         };
         let mut collector = Collector {
             root: root.cast::<c_void>(),

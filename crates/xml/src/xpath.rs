@@ -103,7 +103,7 @@ impl XPath {
         limits: &Limits,
     ) -> Result<Option<String>, Unevaluated> {
         let Some(context) = self.idle.take().or_else(|| self.context()) else {
-            let why = Complaints::own(0, "There is not enough memory to evaluate");
+            let why = Complaints::own(0, "There is not enough memory to evaluate the expression");
             return Err(Unevaluated::Expression(why));
         };
         let mut collector = Collector::default();

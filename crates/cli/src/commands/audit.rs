@@ -1,4 +1,4 @@
-//! `gatebench audit FILE or RUN`.
+//! `gatebench audit FILE` and `gatebench audit RUN`.
 
 mod own;
 

@@ -34,8 +34,8 @@ pub struct Isolation {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY", default_value = "reference")]
     gateway: String,
-    /// Use this scenario (name or file; repeatable) with a good group and failing groups [default:
-    /// soap-1-errors]
+    /// Use this scenario, which must have a good group and failing groups (name or file;
+    /// repeatable) [default: soap-1-errors]
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
     /// The group that must not be harmed [default: `good` if it exists, otherwise the first]

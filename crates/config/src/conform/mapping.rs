@@ -46,7 +46,7 @@ impl<'s> Keys<'s> {
         found.map(|(_, schema)| schema)
     }
 
-    /// Returns the key that had this name in earlier versions.
+    /// Returns the current name of the key that had this name in earlier versions.
     fn renamed(&self, earlier: &str) -> Option<&'s str> {
         let mut own = self.own.iter();
         let has_alias = |schema| list(schema, "aliases").iter().any(|alias| alias == earlier);

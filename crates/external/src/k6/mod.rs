@@ -103,7 +103,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
 /// Also returns the differences from a gatebench run.
 ///
 /// # Errors
-/// Fails if k6 cannot do what a phase requires.
+/// Fails if k6 cannot do what a phase requires, or if the scenario does not fit a phase.
 pub fn export(
     scenario: &Scenario,
     phases: &[Phase],

@@ -28,7 +28,7 @@ struct Check {
 /// Statistics by name; the value of `thresholds` is a map.
 type Metric = BTreeMap<String, Value>;
 
-/// Metrics that are converted to figures or omitted.
+/// The metrics that [`further`] omits by their full names; it omits others by prefix.
 const BUILT_IN: [&str; 10] = [
     "http_reqs",
     "http_req_duration",

@@ -15,7 +15,8 @@ use crate::text::js;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The script is for a user: it sets thresholds and the statistics of the summary.
+    /// The script is for a user: it sets thresholds, the statistics of the summary, and the
+    /// expected status codes.
     Keep,
     /// The script is run by gatebench: it counts responses by class and errors by kind.
     Measure,

@@ -120,7 +120,7 @@ fn wrong(outcome: &Outcome) -> Option<String> {
     let mut lines = Vec::new();
     if counts.foreign > 0 {
         let responses = counted(counts.foreign, "response");
-        lines.push(format!("{responses} to the request of another connection"));
+        lines.push(format!("{responses} that belonged to another request"));
     }
     if counts.responses_failing_checks > 0 {
         let mut failed = BTreeMap::<&str, u64>::new();

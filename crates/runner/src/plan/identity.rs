@@ -24,7 +24,7 @@ pub(crate) fn of(gateway: &FoundGateway) -> GatewayIdentity {
 
 fn own_config(path: &Path) -> String {
     format!(
-        "The gateway was configured by {}, not by its folder; parity proved that it does what the scenario requires.",
+        "The gateway was configured by {}, not by its folder; parity checks that it does what the scenario requires.",
         path.display()
     )
 }
@@ -40,7 +40,7 @@ pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     GatewayIdentity {
         title: format!("the gateway at {url}"),
         version: "unknown".into(),
-        notes: vec!["Someone else started and configured the gateway.".into()],
+        notes: vec!["gatebench neither started nor configured the gateway.".into()],
         ..GatewayIdentity::default()
     }
 }

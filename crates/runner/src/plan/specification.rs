@@ -67,7 +67,7 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, R
     let Source::File(file) = &listed.source else {
         return Err(RunnerError::words(
             format!("the script '{script}' is not in the file system"),
-            "save the specification and its script in a folder, and name the file",
+            "save the specification and its script in a folder, and give the specification's path",
         ));
     };
     Ok(Some(GeneratorChoice {

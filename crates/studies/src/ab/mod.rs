@@ -96,7 +96,7 @@ impl StudyKind for AbTest {
         let over_all = match scenarios {
             0 | 1 => String::new(),
             _ => format!(
-                " Both rates apply to all {scenarios} scenarios together: each has an equal share of {} % (Bonferroni).",
+                " Both rates apply to all {scenarios} scenarios together: each scenario has an equal share, {} % (Bonferroni).",
                 percent(share_of_each(scenarios))
             ),
         };

@@ -41,7 +41,7 @@ pub(super) fn cell(
         let needs = match mode {
             CompareMode::Blocks => {
                 format!(
-                    "a verdict needs {MIN_BLOCKS} blocks of each run, and one of them has only {blocks}"
+                    "a verdict needs {MIN_BLOCKS} blocks of each run, and one run has only {blocks}"
                 )
             }
             CompareMode::Runs => {

@@ -68,7 +68,7 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
         heading: HEADING,
         explanation: EXPLANATION,
         table: FigureTable {
-            title: "its figures and the measured ones".into(),
+            title: "the gateway's figures and the measured ones".into(),
             first: "metric",
             rows,
             groups,

@@ -47,8 +47,8 @@ impl Watcher {
     /// container runs.
     ///
     /// # Errors
-    /// There is no such pod, or several, the cluster refuses the container, or the container does
-    /// not start in time.
+    /// There is no such pod or more than one, the cluster refuses the container, the container does
+    /// not start in time, or the run is interrupted.
     pub(crate) fn start(
         attached: &AttachedPod,
         interrupt: &Interrupt,

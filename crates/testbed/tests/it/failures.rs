@@ -95,7 +95,7 @@ fn a_taken_port_is_the_environments_fault() {
             .unwrap();
         assert_eq!(
             error.to_string(),
-            format!("port {port} is used by another process")
+            format!("other processes use all ports that were tried: {port}")
         );
         assert_eq!(error.culprit(), Culprit::Environment);
     }
@@ -118,7 +118,7 @@ fn of_two_gateways_that_want_a_port_the_first_keeps_it() {
         .unwrap();
     assert_eq!(
         error.to_string(),
-        format!("port {port} is used by another process")
+        format!("other processes use all ports that were tried: {port}")
     );
     assert_eq!(
         crate::common::ask(first.started.address, "/anything", &[]).status,

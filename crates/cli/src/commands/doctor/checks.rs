@@ -328,7 +328,7 @@ fn perf(found: Result<(), ProfileError>) -> Check {
         Ok(()) => Check::good("perf", "can sample stacks for flame graphs"),
         Err(error) => Check::advice(
             "perf",
-            format!("{error}; only flame graphs need it"),
+            format!("{error}; only flame graphs need perf"),
             error.remedy(),
         ),
     }

@@ -18,8 +18,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// The maximum difference between the minor versions of kubectl and the cluster that Kubernetes
-/// supports.
+/// The maximum difference that Kubernetes supports between the minor versions of kubectl and the
+/// cluster.
 const SKEW_MAX: u32 = 1;
 
 /// The time that the pod may wait for a node, and the time after which it ends by itself if it has

@@ -69,7 +69,7 @@ impl Image {
                     return Err(Failure::words(
                         word,
                         format!("{} is not installed on this machine", found.place()),
-                        "use that image directly, with --image",
+                        "use it directly: gatebench run --kubernetes NAMESPACE --image IMAGE",
                     ));
                 }
                 image.add_gateway(&folder, &found).map_err(unreadable)?;

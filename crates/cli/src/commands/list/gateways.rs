@@ -100,8 +100,8 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// States that the project has not run the gateway or, if it has not tested the installed
-    /// version, which versions it has tested. Otherwise, the text is empty.
+    /// States that the project has not run the gateway, or lists the versions that the project has
+    /// tested if the installed version is not one of them. Otherwise, the text is empty.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());

@@ -19,8 +19,8 @@ const HEAD: &str = "\
 
 <!-- Written by `gatebench list gateways --markdown`; edit the folders under gateways/ instead. -->
 
-Each gateway is a folder under [gateways/](../../gateways), which states how to find, install, start
-and stop it, and contains its policies as templates of its own configuration ([how to add
+Each gateway has a folder under [gateways/](../../gateways), which states how to find, install,
+start and stop the gateway, and contains templates of its configuration ([how to add
 one](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections kept
 open on both sides, no buffering to disk and, unless the scenario requires them, no retries and no
 access log. The notes below name the differences that remain. `gatebench list gateways` shows which

@@ -132,8 +132,8 @@ impl<'a> Figures<'a> {
         (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
-    /// The share of their cores' time that the workers used, without the time spent polling for
-    /// events; it can slightly exceed 1.
+    /// The CPU time of the workers as a share of their cores' time, without the time spent polling
+    /// for events; it can slightly exceed 1.
     pub fn busy_share(&self) -> f64 {
         self.share_of_workers(self.cpu_ns())
     }

@@ -79,8 +79,8 @@ docs/guide/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey and ve
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Load {
-    /// The target: [http://]HOST[:PORT][/PATH][?QUERY]; several URLs of one host are requested in
-    /// turn
+    /// The target: [http://|https://]HOST[:PORT][/PATH][?QUERY]; several URLs of one host are
+    /// requested in turn
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     #[command(flatten)]

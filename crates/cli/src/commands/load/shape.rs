@@ -228,8 +228,9 @@ impl ShapeFlags {
         }
     }
 
-    /// Returns the number of connections that suffices for the arrivals of one second. The highest
-    /// rate of the load is clamped to [`CONNECTIONS_AT_RATE`] and divided by the number of streams.
+    /// Returns the default number of connections: the number of arrivals in one second at the
+    /// highest rate of the load, clamped to [`CONNECTIONS_AT_RATE`] and divided by the number of
+    /// streams.
     fn connections_at(&self, rate: f64, streams: u32) -> u32 {
         let rates = self.stages.iter().map(|stage| stage.target);
         let highest = rates.chain(self.ramp_to).fold(rate, f64::max);

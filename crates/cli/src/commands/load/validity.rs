@@ -58,7 +58,7 @@ pub fn cautions(
     reasons.chain(silence).collect()
 }
 
-/// Returns a caution if the target paused, which a mean over the window hides.
+/// Returns a caution if the target paused. A mean over the window hides pauses.
 fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Caution> {
     let longest_ns = silences.iter().map(Silence::length_ns).max()? as f64;
     let (quickest_ns, slowest_ns) = (figures.response.min_ns()?, figures.response.max_ns()?);

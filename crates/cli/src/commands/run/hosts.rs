@@ -12,7 +12,7 @@ use gatebench_testbed::terraform::{Purpose, Terraform};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The prefix of a folder with a Terraform configuration.
+/// The prefix in `--hosts` that marks a folder with a Terraform configuration.
 const TERRAFORM: &str = "terraform:";
 
 /// The options for hosts from an inventory or from Terraform.

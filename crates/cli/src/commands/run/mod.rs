@@ -129,8 +129,8 @@ pub struct Run {
     /// in pairs
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
-    /// Run the gateways on this host over ssh, after copying gatebench there; the load generator
-    /// and the upstream run on this machine
+    /// Run the gateways on this host over ssh, after copying gatebench there; by default, the load
+    /// generator and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
     /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;

@@ -175,7 +175,7 @@ fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) ->
         .max(f64::MIN_POSITIVE);
     let scale = UnitScale::of(highest, series.unit);
     let description = format!(
-        "{} runs from {} to {}; the first {}, the last {}; {} changes.",
+        "{} runs from {} to {}; the first {}, the last {}; changes: {}.",
         points.len(),
         runs[first.run].dir,
         runs[last.run].dir,

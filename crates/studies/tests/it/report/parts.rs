@@ -178,7 +178,9 @@ fn only_the_slowest_of_a_hundred_groups_are_shown() {
     let findings = with_groups(&names);
     let page = html::render(&findings);
     page::check(&page);
-    assert!(page.contains("<summary>Groups, 10 of 100: those with the most failures, then the slowest"));
+    assert!(
+        page.contains("<summary>Groups, 10 of 100: those with the most failures, then the slowest")
+    );
     assert!(page.contains("team-91 ·") && !page.contains("team-90 ·"));
     let text = terminal::render(&findings, TerminalOptions::default());
     assert!(

@@ -17,7 +17,7 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Prefixes that contain programs of many packages.
 const SHARED: [&str; 3] = ["/", "/usr", "/usr/local"];
 
-/// Documentation, which is left out.
+/// Folders of documentation, which [`Contents::add_package`] leaves out.
 const DOCUMENTATION: [&str; 4] = [
     "/usr/share/doc",
     "/usr/share/man",

@@ -1,4 +1,4 @@
-//! Finds the parts of the measured window without a response.
+//! Finds the periods of the measured window in which no response arrived.
 
 use super::LOOK_EVERY;
 

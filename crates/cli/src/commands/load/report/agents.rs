@@ -1,4 +1,4 @@
-//! The figures of each agent, because percentiles of all requests hide one faulty agent among
+//! The figures of each agent. The percentiles of all requests would hide one faulty agent among
 //! several.
 
 use gatebench_report::Unit;

@@ -65,8 +65,8 @@ fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
         _ => {
             return Err(Failure::words(
                 "--data-file",
-                format!("{} is neither .csv nor .jsonl", path.display()),
-                "use comma-separated values (.csv) or one JSON object per line (.jsonl)",
+                format!("{} is not a .csv, .jsonl or .ndjson file", path.display()),
+                "use comma-separated values (.csv) or one JSON object per line (.jsonl, .ndjson)",
             ));
         }
     };

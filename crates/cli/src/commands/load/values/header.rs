@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue};
 pub struct Headers {
     /// The headers by name, as written.
     pub fields: BTreeMap<String, String>,
-    /// The Host header, which replaces the host of the URL.
+    /// The value of the Host header, if given; it replaces the one derived from the URL.
     pub host: Option<String>,
 }
 

@@ -14,8 +14,8 @@ pub struct Site {
     pub authority: String,
 }
 
-/// Parses `[http://]HOST[:PORT][/PATH][?QUERY]`. Path and query are kept as written; a fragment is
-/// not sent.
+/// Parses `[http://|https://]HOST[:PORT][/PATH][?QUERY]`. Path and query are kept as written; a
+/// fragment is not sent.
 pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
     let written = if text.contains("://") {
         text.to_owned()

@@ -1,4 +1,4 @@
-//! Two progress lines on a terminal: one for the run with the time left, and one for the current
+//! Two progress lines on a terminal: one for the run, with the time left, and one for the current
 //! trial.
 
 use std::path::Path;
