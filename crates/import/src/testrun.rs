@@ -196,7 +196,7 @@ impl KnownSuite {
         self.word_of(is_it).ok_or_else(|| {
             let sends = own.map(Request::label).unwrap_or_default();
             let message = format!("no scenario of the suite '{}' sends {sends}", self.suite.suite);
-            let remedy = "correct the path in the script, or omit --suite to get a scenario without policies";
+            let remedy = "correct the request in the script, or omit --suite to get a scenario without policies";
             ImportError::nothing(file, &message, remedy)
         })
     }

@@ -33,7 +33,7 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
     #[error(
-        "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream also need one"
+        "the gateway cannot have {asked} cores: it can have at most {most} of {available}, because the load generator and the upstream need at least one"
     )]
     Here {
         asked: usize,

@@ -131,7 +131,7 @@ fn reference(words: &str, span: Range<usize>) -> Result<Reference, TemplateError
     }
     Err(TemplateError {
         span,
-        message: "there is no name between `{{` and `}}`".into(),
+        message: "there is no valid name between `{{` and `}}`".into(),
         help: format!("write `{{{{ name }}}}` or `{{{{ name.column }}}}`; {LITERAL}"),
     })
 }

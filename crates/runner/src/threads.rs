@@ -18,7 +18,7 @@ pub fn spare_cores(used: &[usize]) -> Vec<usize> {
 /// Lets this thread run almost only when its core is otherwise idle, and moves it to these cores if
 /// there are any. If the system does not permit it, the thread keeps its policy and its cores.
 ///
-/// The lowest nice value would not suffice: a thread that has it keeps the core for up to a few
+/// The highest nice value would not suffice: a thread that has it keeps the core for up to a few
 /// milliseconds when a thread of the load generator wakes up.
 pub(crate) fn step_aside(cores: &[usize]) {
     let _ = run_when_idle();

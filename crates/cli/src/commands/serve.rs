@@ -66,9 +66,9 @@ impl Serve {
         let folder = Folder::open(&self.dir).map_err(|error| self.unreadable(&error))?;
         let launch = self.allow_run.then(|| self.launch(&folder)).transpose()?;
         if self.next_to.is_some() {
-            // A low nice value would not suffice: while the page is rendered, it would delay a load
-            // generator on the same core by milliseconds. If the system refuses, the server runs at
-            // that nice value.
+            // The highest nice value, which the server already has, would not suffice: while the
+            // server renders a page, it would delay a load generator on the same core by
+            // milliseconds. If the system refuses, the server keeps that nice value.
             let _ = run_when_idle();
         }
         let server = Server::bind(Settings {
@@ -136,7 +136,8 @@ impl Serve {
 }
 
 /// Stops the server after standard input is closed, which happens when the process that started the
-/// server ends. Open pages then request the report, so the server waits until it is unused.
+/// server ends. Pages that are still open then request the report, so the server continues until
+/// they no longer use it, but at most 60 s.
 fn end_with_standard_input(stop: Stop) -> Result<(), Failure> {
     let wait = move || {
         let mut nothing = Vec::new();

@@ -40,7 +40,7 @@ pub struct Soak {
     /// Measure this scenario (name or file) [default: proxy-json]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
-    /// Measure for this long, after a warm-up of a tenth of this time, at most 1m [default: 1h]
+    /// Measure for this long, after a warm-up of a tenth of this time (at most 1m) [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<HumanDuration>,
     /// Send N requests per second, whether or not responses arrive [default: 2000]

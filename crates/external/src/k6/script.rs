@@ -195,7 +195,8 @@ impl<'a> Script<'a> {
             lines += "    checks: ['rate==1'],\n";
         }
         if self.stages.len() > 1 {
-            lines += "    // These are always met; they make k6 report each scenario separately.\n";
+            lines +=
+                "    // Thresholds that are always met make k6 report each scenario separately.\n";
             for stage in &self.stages {
                 let metric = js(&format!("http_req_duration{{scenario:{}}}", stage.name));
                 lines += &format!("    {metric}: ['max>=0'],\n");

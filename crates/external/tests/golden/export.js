@@ -80,7 +80,7 @@ export const options = {
   summaryTrendStats: ['avg', 'min', 'med', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],
   thresholds: {
     checks: ['rate==1'],
-    // These are always met; they make k6 report each scenario separately.
+    // Thresholds that are always met make k6 report each scenario separately.
     'http_req_duration{scenario:full_warm_up}': ['max>=0'],
     'http_req_duration{scenario:full}': ['max>=0'],
     'http_req_duration{scenario:up_and_down}': ['max>=0'],

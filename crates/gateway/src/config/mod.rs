@@ -291,7 +291,7 @@ fn ten_seconds() -> u32 {
 
 /// All mistakes in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the gateway's configuration is wrong in {} place(s):{}", .0.len(), listed(.0))]
+#[error("mistakes in the gateway's configuration ({}):{}", .0.len(), listed(.0))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
 /// A mistake in a configuration.

@@ -80,7 +80,7 @@ fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
         .collect();
     (!others.is_empty()).then(|| {
         format!(
-            "This process may not use {}. Programs that run there slow down the measured cores, so do not run any.",
+            "This process cannot use {}. Programs that run there slow down the measured cores, so do not run any.",
             cpus(&others)
         )
     })

@@ -174,7 +174,7 @@ fn prefix(path: &Node, problems: &mut Vec<Problem>) {
     let text = path.text().unwrap_or_default();
     let bare = text.trim_end_matches('/');
     if text.contains("{{") {
-        let help = "write the path out; `{{ index }}` is a number under `repeat:`";
+        let help = "write the path out; `{{ index }}` is allowed only with `repeat:`";
         problems.push(path.problem("the path of a route cannot be a template", help));
     } else if text.contains('?') {
         let help = "end the prefix before the `?`";

@@ -276,7 +276,7 @@ fn the_cpus_that_a_group_allows_are_divided_by_core() {
     let placed = machine.placed(&[1, 2], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[1], false, false));
     assert!(
-        placed.note.contains("This process may not use CPUs 5-6"),
+        placed.note.contains("This process cannot use CPUs 5-6"),
         "{}",
         placed.note
     );
