@@ -14,6 +14,7 @@ pub struct Node {
     pub data: Data,
 }
 
+/// The kind and the content of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// `null`, or no value after a key.
@@ -28,6 +29,7 @@ pub enum Data {
     Map(Vec<Entry>),
 }
 
+/// A key, its place and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub key: String,

@@ -359,8 +359,8 @@ fn logistic(x: f64) -> f64 {
 }
 
 /// Finds by bisection the distance below the middle at which a step of a random process holds with
-/// `probability`, not counting lapses; it must be at least one half. `steps` and `processes` are the
-/// widths.
+/// `probability`, not counting lapses; it must be at least one half. `steps` and `processes` are
+/// the widths.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
     for _ in 0..30 {

@@ -139,7 +139,7 @@ fn error_rates_and_power_match_the_documents() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     let wrong = false_verdicts(&plan, remembering_blocks, 20_000);
     println!("40 remembering: {wrong}");
-    // If log ratios are correlated, far more than 5 % of verdicts are wrong, which is why trials are
+    // If log ratios are correlated, far more than 5 % of verdicts are wrong. Therefore, trials are
     // in random order.
     assert!(wrong > 0.1, "{wrong}");
     for deviation in [0.01, 0.02, 0.03, 0.04, 0.06, 0.08] {
