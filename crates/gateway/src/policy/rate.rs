@@ -61,7 +61,8 @@ struct ByHeader {
     name: String,
     secret: RandomState,
     shards: [Mutex<Shard>; SHARDS],
-    /// The bucket for requests without the header and for values that exceed the bounds.
+    /// The bucket for requests without the header, for values longer than [`KEY_BYTES_MAX`], and
+    /// for new values while their shard is full.
     others: AtomicU64,
 }
 

@@ -60,7 +60,7 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
         let Some(cpus) = load.number().filter(|cpus| !sizes.contains(cpus)) else {
             continue;
         };
-        let message = format!("the suite has no size of {cpus} CPUs");
+        let message = format!("the suite's `cpus` do not include {cpus}");
         problems.push(load.problem(message, "add it to `cpus`, or remove its load"));
     }
     let own = loads.filter_map(|load| load.get("of_scenarios"));

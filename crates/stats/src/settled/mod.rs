@@ -59,9 +59,9 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
     (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
 }
 
-/// Returns the largest trend per bin that is compatible with the bins: the absolute least-squares
-/// slope of the logarithm of their cost, plus its standard error. Returns `None` if a bin has no
-/// responses or no CPU time.
+/// Returns an upper estimate of the trend per bin over the last two thirds of the bins (see
+/// [`TREND_BINS_MIN`]): the absolute least-squares slope of the logarithm of the cost, plus its
+/// standard error. Returns `None` if one of these bins has no responses or no CPU time.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);
