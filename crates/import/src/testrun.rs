@@ -69,7 +69,8 @@ struct TestRun {
 ///
 /// # Errors
 /// Returns all mistakes in a file, each with its line. Also fails if there is no TestRun, if a
-/// script has no request that can be read, or if no scenario of the suite corresponds to a script.
+/// script corresponds to no scenario of the suite, or if a script has no request that can be read,
+/// unless a label names its scenario in the suite.
 pub fn read_testruns(
     files: &[TestRunFile<'_>],
     read: &dyn Fn(&str) -> Option<String>,

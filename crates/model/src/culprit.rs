@@ -22,7 +22,7 @@ pub enum Culprit {
     File {
         /// The file, as the user named it.
         path: PathBuf,
-        /// The line, from 1, if it is known.
+        /// The line number, counted from 1, if it is known.
         line: Option<usize>,
     },
 }

@@ -30,7 +30,7 @@ pub struct Counts {
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that were never sent, because the queue was full or the load ended first.
     pub dropped: u64,
-    /// The maximum number of arrivals that waited in one worker's queue for one group.
+    /// The maximum length that one worker's queue for one group reached.
     pub queued_max: u64,
     /// Responses that failed a check, by the text of the check.
     #[serde(default)]

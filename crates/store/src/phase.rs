@@ -373,7 +373,8 @@ pub struct CoreUsage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerDelta {
     pub requests: u64,
-    /// The number of nonces that were received for the first time, as far as the ledger remembers.
+    /// The number of nonces that were received for the first time. Nonces that the ledger cannot
+    /// judge, because they are too old or untracked, are not counted.
     pub unique: u64,
     /// The number of nonces that were received again.
     pub repeated: u64,

@@ -163,7 +163,7 @@ pub struct Route {
     #[serde(default)]
     pub upstream: Option<String>,
     /// The policies of the route. They apply in this order, except that edits follow the checks,
-    /// and `redis_rate_limit` is the last check.
+    /// and `redis_rate_limit` is the last check of a request's head. Checks of its body follow.
     #[serde(default)]
     pub policies: Vec<Policy>,
     /// The timeouts for the upstream on this route, if they differ from the gateway's.

@@ -43,8 +43,9 @@ impl Sending {
         }
     }
 
-    /// Writes as much of `data` as the windows allow and returns the number of bytes written. The
-    /// frame with the last byte ends the stream if `ends`.
+    /// Writes as much of `data` as the windows allow and returns the number of bytes written. If
+    /// `ends` is true, the frame that completes `data` ends the stream; for empty `data`, this is an
+    /// empty frame.
     #[inline]
     fn write_data(
         &mut self,
@@ -79,7 +80,7 @@ impl Sending {
 }
 
 impl Connection {
-    /// Writes a header block, which also ends the stream if `ends`.
+    /// Writes a header block, which also ends the stream if `ends` is true.
     #[inline]
     pub(super) fn send_block(
         &mut self,

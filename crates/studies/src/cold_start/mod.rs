@@ -349,7 +349,8 @@ fn first_correct(cell: &Cell<'_>) -> Option<Estimate> {
     FigureCell::over(values).estimate
 }
 
-/// Returns ` in proxy-json` if there are several scenarios.
+/// Returns a phrase such as ` in proxy-json` if there are several scenarios; otherwise, returns an
+/// empty string.
 fn place(scenario: &Scenario, has_several: bool) -> String {
     match has_several {
         true => format!(" in {}", scenario.scenario),

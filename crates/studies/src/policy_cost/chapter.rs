@@ -190,8 +190,8 @@ fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     drawn
 }
 
-/// Draws the costs that policies add to the plain proxy of a gateway. Each bar begins where that of
-/// the plain proxy ends, and the axis ends at `reach`.
+/// Draws the costs that policies add to the plain proxy of a gateway. The bar of a policy begins
+/// where the plain proxy's bar ends; all other bars begin at zero. The axis ends at `reach`.
 fn waterfall(
     id: &str,
     variant: &str,

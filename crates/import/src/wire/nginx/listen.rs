@@ -20,10 +20,12 @@ pub(super) struct Listeners {
     ports: Vec<String>,
 }
 
-/// The number of routes of all servers on a port, and true if any of the servers uses TLS there.
+/// Facts about all servers on a port.
 #[derive(Default)]
 struct Port {
+    /// The number of their routes to upstreams.
     routes: usize,
+    /// True if any of them uses TLS on this port.
     has_tls: bool,
 }
 
