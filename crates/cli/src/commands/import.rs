@@ -31,8 +31,7 @@ The resulting folder contains a suite, scenarios and load profiles, which you ca
 docs/guide/IMPORT.md describes them. `gatebench run --config FILE` measures a gateway's own file
 without importing it.";
 
-/// Turn a gateway's configuration, an API description, a k6 script or recorded traffic into a
-/// folder that can be run
+/// Create a folder to run from a configuration, an API, a k6 script or traffic
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Import {
