@@ -44,8 +44,8 @@ impl Sending {
     }
 
     /// Writes as much of `data` as the windows allow and returns the number of bytes written. If
-    /// `ends` is true, the frame that completes `data` ends the stream; for empty `data`, this is an
-    /// empty frame.
+    /// `ends` is true, the frame that completes `data` ends the stream; for empty `data`, this is
+    /// an empty frame.
     #[inline]
     fn write_data(
         &mut self,

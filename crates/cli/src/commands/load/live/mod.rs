@@ -31,8 +31,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(125);
 /// The figures at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// The time since the start of the load, including the warm-up; none while connections are being
-    /// opened.
+    /// The time since the start of the load, including the warm-up; none while connections are
+    /// being opened.
     pub elapsed: Option<Duration>,
     /// Responses per second since the previous figures.
     pub per_second: f64,
