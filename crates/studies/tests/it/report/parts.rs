@@ -184,7 +184,7 @@ fn only_the_slowest_of_a_hundred_groups_are_shown() {
     assert!(page.contains("team-91 ·") && !page.contains("team-90 ·"));
     let text = terminal::render(&findings, TerminalOptions::default());
     assert!(
-        text.contains("groups, the 3 of 100 with failures"),
+        text.contains("groups, 3 of 100: those with the most failures"),
         "{text}"
     );
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/hundred.html"), &page).unwrap();
