@@ -82,7 +82,7 @@ fn a_gateway_that_mixes_up_concurrent_requests_fails_the_check() {
         .assert_prints(&[
             "✓ 14 cases",
             "✗ concurrent requests get the right responses",
-            "responses that belonged to another request",
+            "responses that belonged to another",
             "that failed checks",
         ]);
 }

@@ -18,7 +18,7 @@ Examples:
   gatebench new gateway mine --like haproxy
   gatebench new gateway mine --container docker.io/me/mygw:2.1";
 
-/// Create the folder of a gateway that works as a plain proxy, for you to change step by step
+/// Create a gateway folder that works as a plain proxy, for you to change step by step
 #[derive(Debug, Args)]
 pub struct New {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ enum What {
     Gateway(NewGateway),
 }
 
-/// Create the folder of a gateway that works as a plain proxy, for you to change step by step
+/// Create a gateway folder that works as a plain proxy, for you to change step by step
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {
