@@ -117,7 +117,7 @@ impl Mistakes {
                     let remedy = "write one or more visible ASCII characters, without spaces";
                     self.add(place, message, remedy);
                 } else if !seen.insert(key) {
-                    let message = "this key is given twice";
+                    let message = "another consumer, or this one, has the same key";
                     self.add(place, message, "change one");
                 }
             }
