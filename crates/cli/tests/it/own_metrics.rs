@@ -110,6 +110,7 @@ fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
         }
         assert!(!page.contains("reference miscounts"), "{page}");
     }
+    assert!(bench.processes().is_empty(), "processes are still running");
 }
 
 /// Twenty runs, each with fresh processes, under the loads of the other test and a steady one.

@@ -80,8 +80,7 @@ struct Counter {
 impl Counter {
     /// For a counter of milliseconds with a divisor, returns the mean since an earlier fetch, in
     /// nanoseconds. For any other counter, returns the growth per 1,000 seconds. Returns `None` if
-    /// the result is negative, such as after the reset of a counter without a divisor, or is not
-    /// finite.
+    /// the divisor has not grown, or if the counter fell, as after a restart.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let (scale, divisor) = match (self.over, earlier.over) {
