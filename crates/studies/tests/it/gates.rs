@@ -436,6 +436,9 @@ fn not_steady() {
         move |made: &mut Made| {
             for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
                 row.completed += u64::from(row.second) * row.completed / parts;
+                if let Some(gateway) = &mut row.gateway {
+                    gateway.cpu_ns += u64::from(row.second) * gateway.cpu_ns / parts;
+                }
             }
         }
     };

@@ -56,6 +56,25 @@ fn bins_that_drift_are_not_steady() {
 }
 
 #[test]
+fn cpu_time_without_bins_is_tested_in_seconds() {
+    let rising = |parts: u64| {
+        move |made: &mut Made| {
+            for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
+                let second = u64::from(row.second);
+                row.completed = around(row.completed, second);
+                let used_ns = row.completed * 20_000;
+                if let Some(gateway) = &mut row.gateway {
+                    gateway.cpu_ns = used_ns + second * used_ns / parts;
+                }
+            }
+        }
+    };
+    let spoils = [Aspect::CpuPerRequest];
+    let (drifting, flat) = (rising(100), rising(10_000));
+    check(Gate::NotSteady, Validity::Limited, &spoils, drifting, flat);
+}
+
+#[test]
 fn an_untested_load_is_not_valid() {
     let short = |made: &mut Made| {
         in_bins(made, 9, |bin| around(1_000, bin), |_| 20_000);

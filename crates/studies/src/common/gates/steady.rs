@@ -1,10 +1,9 @@
 //! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
 //! Throughput is tested in bins of 100 ms, and CPU time per request in bins of 100 ms or more. Bins
-//! of one second are used for the median response time, which needs more responses, and for the CPU
-//! time of a gateway on another host. In measurements without recorded bins, throughput is tested
-//! in bins of one second, and CPU time is not tested. External load generators record no figures
-//! over time.
+//! of one second are used for the median response time, which needs more responses, for the CPU
+//! time of a gateway on another host, and in measurements without recorded bins. External load
+//! generators record no figures over time.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -121,30 +120,31 @@ pub(super) fn throughput(view: &View) -> Option<Tested> {
 
 /// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
 pub(super) fn cpu(view: &View) -> Option<Tested> {
-    let bins = view.phase.bins.as_ref()?;
     is_meant_to_be_steady(view).then_some(())?;
     let aspects = aspects_of_cpu(view.kind());
     let subject = ("CPU time per request", aspects, CPU_DRIFT_MAX);
     let is_upstream = measured(view) == "upstream";
-    let cpu_ns = match is_upstream {
-        true => &bins.upstream_cpu_ns,
-        false => &bins.gateway_cpu_ns,
-    };
-    if !cpu_ns.is_empty() {
-        return Tested::of(subject, costs(&bins.responses, cpu_ns));
-    }
-    // A gateway on another host is sampled once a second.
-    let cost = |row: &SeriesRow| {
-        let usage = if is_upstream {
-            row.upstream
-        } else {
-            row.gateway
+    if let Some(bins) = &view.phase.bins {
+        let cpu_ns = match is_upstream {
+            true => &bins.upstream_cpu_ns,
+            false => &bins.gateway_cpu_ns,
         };
-        (row.completed > 0).then(|| Some(usage?.cpu_ns as f64 / row.completed as f64))?
-    };
-    let values = whole_seconds(view.series, view.phase).map(cost);
-    let values = Series::Seconds(values.collect::<Option<_>>()?);
-    Tested::of(subject, values)
+        if !cpu_ns.is_empty() {
+            return Tested::of(subject, costs(&bins.responses, cpu_ns));
+        }
+    }
+    // A gateway on another host is sampled once a second, and a long load has no bins. A second
+    // without a response has no cost per request.
+    let seconds = whole_seconds(view.series, view.phase).filter(|row| row.completed > 0);
+    let costs = seconds.map(|row: &SeriesRow| {
+        let usage = match is_upstream {
+            true => row.upstream,
+            false => row.gateway,
+        };
+        Some(usage?.cpu_ns as f64 / row.completed as f64)
+    });
+    let costs = Series::Seconds(costs.collect::<Option<_>>()?);
+    Tested::of(subject, costs)
 }
 
 /// Tests the median response time of an open load, or of a closed load with a think time.
