@@ -2,17 +2,22 @@
 
 use std::fs;
 
+use gatebench_model::{Cpu, Topology};
 use gatebench_net::turns::run_when_idle;
-use gatebench_testbed::probe::allowed_cores;
+use gatebench_testbed::probe::{allowed_cores, topology};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Returns the cores that this process may use except `used`, for threads that must not disturb a
-/// measurement. The list is empty if all cores are used.
+/// Returns the CPUs that this process may use and whose physical core has no CPU in `used`, for
+/// threads that must not disturb a measurement. The list is empty if there are none.
 pub fn spare_cores(used: &[usize]) -> Vec<usize> {
-    let mut cores = allowed_cores();
-    cores.retain(|core| !used.contains(core));
-    cores
+    spare(&topology(&allowed_cores()), used)
+}
+
+fn spare(topology: &Topology, used: &[usize]) -> Vec<usize> {
+    let cpus = topology.cpus().iter();
+    let is_spare = |cpu: &&Cpu| !cpu.threads.iter().any(|thread| used.contains(thread));
+    cpus.filter(is_spare).map(|cpu| cpu.number).collect()
 }
 
 /// Lets this thread run almost only when its core is otherwise idle, and moves it to these cores if
@@ -92,6 +97,19 @@ mod tests {
         });
         assert_eq!(aside.join().unwrap(), "5");
         assert_eq!((before.as_str(), policy().as_str()), ("0", "0"));
+    }
+
+    #[test]
+    fn a_core_with_a_used_thread_is_not_spare() {
+        let cpu = |number: usize| Cpu {
+            number,
+            threads: vec![number % 2, number % 2 + 2],
+            ..Cpu::default()
+        };
+        let two_cores = Topology::new((0..4).map(cpu).collect());
+        assert_eq!(spare(&two_cores, &[0]), [1, 3]);
+        assert_eq!(spare(&two_cores, &[0, 3]), Vec::<usize>::new());
+        assert_eq!(spare(&Topology::flat(&[0, 1, 2]), &[0, 1]), [2]);
     }
 
     #[test]

@@ -40,6 +40,7 @@ impl Cores {
         let mut all = of_gateways.clone();
         if let Some(Plan { placement, .. }) = plan {
             all.extend(placement.engine.iter().chain(&placement.upstream));
+            all.extend(placement.siblings.iter().flatten());
         }
         let without = |used: &[usize]| {
             let free = self.allowed.iter().copied();
