@@ -7,6 +7,7 @@ use super::parse::Directive;
 use crate::wire::edits::Edits;
 use crate::wire::{LISTENER, OTHER_PORT, PORT, Word};
 
+const QUIC: &str = "the load generator does not use QUIC";
 const SAME_PORT: &str = "another `listen` of this server already uses the port";
 
 /// Parameters of `listen` that do not apply to the trial's port.
@@ -68,7 +69,11 @@ impl Listeners {
                 continue;
             };
             let port = port_of(&address.text);
-            if listen.has_arg("quic") || !ports.insert(port.clone()) {
+            if listen.has_arg("quic") {
+                edits.remove(&listen.span, QUIC);
+                continue;
+            }
+            if !ports.insert(port.clone()) {
                 edits.remove(&listen.span, SAME_PORT);
                 continue;
             }
@@ -118,19 +123,19 @@ pub(super) fn in_http<'d>(
     top.chain(http.flat_map(move |http| http.named(name)))
 }
 
-/// Returns the ports of a server, each with true if it uses TLS.
-fn listens(server: &Directive) -> Vec<(String, bool)> {
-    let listen = |it: &Directive| {
-        let address = it.args().first().filter(|_| !it.has_arg("quic"))?;
-        Some((port_of(&address.text), it.has_arg("ssl")))
-    };
-    let mut all: Vec<(String, bool)> = server.named("listen").filter_map(listen).collect();
-    if all.is_empty() {
-        all.push(("80".to_owned(), false));
-    }
+/// Returns the ports of a server, each with true if it uses TLS. A port with several addresses
+/// occurs once.
+fn listens(server: &Directive) -> BTreeMap<String, bool> {
     // `ssl on` is the older way to enable TLS.
-    if server.named("ssl").any(|it| it.arg(0) == "on") {
-        all.iter_mut().for_each(|(_, has_tls)| *has_tls = true);
+    let always = server.named("ssl").any(|it| it.arg(0) == "on");
+    let mut all = BTreeMap::new();
+    for listen in server.named("listen").filter(|it| !it.has_arg("quic")) {
+        if let Some(address) = listen.args().first() {
+            *all.entry(port_of(&address.text)).or_default() |= always || listen.has_arg("ssl");
+        }
+    }
+    if all.is_empty() {
+        all.insert("80".to_owned(), always);
     }
     all
 }
