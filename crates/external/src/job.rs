@@ -192,7 +192,10 @@ impl<'a> Job<'a> {
         let refused = |what: &str| self.refused_scenario(generator, what, remedy);
         let mut groups = self.scenario.groups();
         match (groups.pop(), groups.is_empty()) {
-            (Some(only), true) if only.load.is_none() => only
+            (Some(only), true) if only.load.is_some() => {
+                Err(refused("give a group of requests its own load"))
+            }
+            (Some(only), true) => only
                 .requests
                 .into_iter()
                 .map(|request| fixed(request).ok_or_else(|| refused("fill requests with data")))

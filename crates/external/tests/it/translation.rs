@@ -57,6 +57,17 @@ groups:
     requests: [{path: /none, checks: [{status: 404}]}]
 "#;
 
+const APART: &str = "
+scenario: apart
+title: One group with its own load
+upstream: go-bench
+routes: [{name: all, path: /}]
+groups:
+  - name: own
+    load: {closed: {connections: 2}}
+    requests: [{path: /none, checks: [{status: 404}]}]
+";
+
 fn scenario(text: &str) -> Scenario {
     parse("s.yaml", text).unwrap()
 }
@@ -239,6 +250,13 @@ fn unsupported_jobs_are_refused_with_a_reason() {
             FILLED,
             CLOSED,
             &format!("{generator} cannot {groups}"),
+        );
+        let own_load = "give a group of requests its own load, which scenario 'apart' requires";
+        assert_refused(
+            generator,
+            APART,
+            CLOSED,
+            &format!("{generator} cannot {own_load}"),
         );
         let think = "{name: calm, closed: {connections: 1, think: 1s}, measure: 1s}";
         let wait = "wait between requests, which phase 'calm' requires";
