@@ -25,8 +25,8 @@ fn shares(placed: &Placement) -> String {
     if placed.gateway_has_siblings() {
         return format!(
             "The gateway ({gateway}) and the load generator ({engine}) or the upstream ({upstream}) run on threads \
-             of one physical core, because no other layout exists. They slow each other down, so every figure is \
-             limited; {SHARED_CORE_REMEDY}."
+             of one physical core, because no other layout exists. They slow each other down, so throughput, latency \
+             and CPU per request are limited; {SHARED_CORE_REMEDY}."
         );
     }
     if engine != upstream && !placed.engine_is_alone() {

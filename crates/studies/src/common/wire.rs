@@ -1,7 +1,7 @@
 //! The traffic on the wire, added up over the trials of each variant and compared between gateways.
 
 use gatebench_model::{Scenario, Variant};
-use gatebench_report::format::{grouped, listed, quantity, three_figures};
+use gatebench_report::format::{counted, grouped, listed, quantity, three_figures};
 use gatebench_report::{Tone, Unit};
 use gatebench_store::{TrialRecord, WireFacts};
 
@@ -201,11 +201,11 @@ fn gateway(wires: &[&WireFacts], records: &[&TrialRecord]) -> Vec<WireFact> {
     let (configured, processes) = gateways.fold((0, 0), |(configured, processes), it| {
         (it.workers.max(configured), it.processes.max(processes))
     });
-    let [threads, processes, configured] =
-        [threads, processes, configured].map(|it| grouped(it.into()));
+    let [threads, configured] = [threads, configured].map(|it| grouped(it.into()));
     let text = format!(
-        "{} of {threads} in {processes} processes, {configured} configured",
-        grouped(busy.into())
+        "{} of {threads} in {}, {configured} configured",
+        grouped(busy.into()),
+        counted(processes.into(), "process")
     );
     vec![
         WireFact {

@@ -201,11 +201,12 @@ pub(super) fn named(role: &str) -> String {
 /// options, and `IMAGE` with the option for the role's image. `NAMESPACE`, except in
 /// `CONTEXT/NAMESPACE`, becomes the namespace as the user wrote it.
 fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
-    let role = if role == "engine" { "agent" } else { role };
-    let image = match role {
-        "gateway" => "image",
-        "redis" => "redis-image",
-        _ => "agent-image",
+    // Redis runs on the node of the upstream.
+    let (role, image) = match role {
+        "gateway" => ("gateway", "image"),
+        "redis" => ("upstream", "redis-image"),
+        "engine" => ("agent", "agent-image"),
+        role => (role, "agent-image"),
     };
     let context = namespace.context.as_ref();
     let context = context.map(|it| format!(" --context {it}"));
@@ -264,6 +265,12 @@ mod tests {
         let taint = "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.";
         let error = of_no_node(&namespace(), "engine", taint);
         assert!(error.remedy.contains("--agent-node KEY=VALUE:NoSchedule"));
+        let error = of_no_node(&namespace(), "redis", taint);
+        assert!(
+            error
+                .remedy
+                .contains("--upstream-node KEY=VALUE:NoSchedule")
+        );
     }
 
     #[test]

@@ -5,7 +5,9 @@ use gatebench_report::chapter::{
     TERMINAL, Text,
 };
 use gatebench_report::chart::forest::{Forest, Point};
-use gatebench_report::format::{UnitScale, capitalized, distinct, instant, ratio_and_interval};
+use gatebench_report::format::{
+    UnitScale, capitalized, counted, distinct, instant, ratio_and_interval,
+};
 use gatebench_report::palette::Palette;
 use gatebench_report::{Tone, verdicts};
 use gatebench_stats::Verdict;
@@ -235,8 +237,10 @@ fn runs(found: &CompareFindings) -> Chapter {
     let term = |role: &str, run: &RunLine| {
         let created = instant(&run.created);
         let facts = format!(
-            "{} · {} · {created} · {} blocks",
-            run.name, run.suite, run.blocks
+            "{} · {} · {created} · {}",
+            run.name,
+            run.suite,
+            counted(run.blocks.into(), "block")
         );
         [role.to_owned(), facts]
     };

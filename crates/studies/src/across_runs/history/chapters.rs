@@ -7,7 +7,7 @@ use gatebench_report::chapter::{
 };
 use gatebench_report::chart::lines::{Dot, Panel, Series};
 use gatebench_report::chart::{Names, Ticked, lines};
-use gatebench_report::format::{UnitScale, capitalized, distinct, instant};
+use gatebench_report::format::{UnitScale, capitalized, counted, distinct, instant};
 use gatebench_report::palette::Palette;
 
 use super::facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
@@ -39,7 +39,7 @@ impl Report for HistoryFindings {
         let chapters = [findings(self), trends(self), runs(self)];
         Document {
             brand: "history".to_owned(),
-            title: format!("History of {} runs", self.runs.len()),
+            title: format!("History of {}", counted(self.runs.len() as u64, "run")),
             chapters: chapters.into_iter().map(|it| it.only(form)).collect(),
             methods: METHODS.into(),
             foot: Text::from("Written by ")
@@ -52,7 +52,8 @@ impl Report for HistoryFindings {
 }
 
 fn findings(found: &HistoryFindings) -> Chapter {
-    let title = format!("gatebench history · {} runs", found.runs.len());
+    let runs = counted(found.runs.len() as u64, "run");
+    let title = format!("gatebench history · {runs}");
     let left_out = found.runs.iter().filter_map(|run| {
         let why = run.left_out.as_ref()?;
         Some(Fact::remark(format!("{} is left out: {why}.", run.dir)))
@@ -175,8 +176,8 @@ fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) ->
         .max(f64::MIN_POSITIVE);
     let scale = UnitScale::of(highest, series.unit);
     let description = format!(
-        "{} runs from {} to {}; the first {}, the last {}; changes: {}.",
-        points.len(),
+        "{} from {} to {}; the first {}, the last {}; changes: {}.",
+        counted(points.len() as u64, "run"),
         runs[first.run].dir,
         runs[last.run].dir,
         scale.full(first.value),
