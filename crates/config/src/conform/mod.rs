@@ -123,12 +123,8 @@ impl<'s> Walker<'s> {
     fn items(&mut self, items: &mut [Node], schema: &'s Value, place: &Place<'s>) {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         if (items.len() as u64) < least {
-            let (what, amount) = match items.len() as u64 {
-                0 => ("is an empty list", least.to_string()),
-                count => ("has too few items", format!("{} more", least - count)),
-            };
-            let message = format!("{} {what}", place.name);
-            let help = format!("add at least {amount}{}", about(place.description));
+            let message = format!("{} is an empty list", place.name);
+            let help = format!("add at least {least}{}", about(place.description));
             self.report(place.head.clone(), message, help);
         }
         let Some(item_schema) = schema.get("items") else {
