@@ -31,7 +31,7 @@ impl Problem {
 /// A mistake whose place is a line and a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The name of the file as given by the user.
+    /// The name of the file, as given by the caller.
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
@@ -39,8 +39,8 @@ pub struct Diagnostic {
     pub column: usize,
     /// The offset of the mistake's first byte in the text.
     pub offset: usize,
-    /// The length of the mistake within its first line, in bytes; 0 if it has no text, as when
-    /// something is missing.
+    /// The length of the mistake within its first line, in bytes; 0 if it has no text, as in an
+    /// empty file.
     pub length: usize,
     pub message: String,
     /// The remedy, such as the correct text or a correct value.
@@ -98,7 +98,7 @@ impl Diagnostics {
     /// `problems` must not be empty.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
-        // Mistakes in a value that an alias repeats are reported once.
+        // Drops duplicates, as in a value that an alias repeats.
         problems
             .dedup_by(|later, former| later.span == former.span && later.message == former.message);
         let all = problems

@@ -1,9 +1,9 @@
-//! Converts users' files to types, and reports the mistakes in a file together.
+//! Converts users' files to typed values, and reports the mistakes in a file together.
 //!
 //! The text becomes a tree of [`Node`]s, each with its place in the text. The tree is checked
 //! against the schema of the type, completed, checked against the rules that a schema cannot
-//! express, and converted to the type. The types are the single source of truth: the schema is
-//! generated from them.
+//! express, and converted to a value of the type. The types are the single source of truth: the
+//! schemas are generated from them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ pub trait Document: DeserializeOwned + JsonSchema {
         vec![root]
     }
 
-    /// Adds the contents of the files that the tree names, and reports the mistakes that a schema
-    /// cannot find. `root` was parsed from `text`.
+    /// Completes the tree, for example with the contents of the files that it names, and reports
+    /// the mistakes that a schema cannot find. `root` was parsed from `text`.
     fn complete(
         root: &mut Node,
         text: &str,
@@ -71,7 +71,7 @@ pub(crate) fn described(word: &str) -> String {
     format!("write a file as described by `gatebench schema {word}`")
 }
 
-/// The reason why a file could not be read.
+/// The reason why [`read`] or [`read_all`] failed.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The file does not exist, cannot be read, or is not UTF-8.
@@ -121,7 +121,8 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     move |path| std::fs::read(folder.join(path))
 }
 
-/// Parses any YAML text into a tree. `file` is the file name in reports of mistakes.
+/// Parses YAML text into a tree without checking it against a schema. `file` is the file name in
+/// reports of mistakes.
 ///
 /// # Errors
 /// The duplicate keys in the text and the first mistake that prevents building a tree, each with

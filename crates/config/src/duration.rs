@@ -12,8 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanDuration(pub Duration);
 
-/// The units, longest suffix first so that `ms` is not read as `s`, and their lengths in
-/// nanoseconds.
+/// The units and their lengths in nanoseconds, in ascending order.
 const UNITS: [(&str, u64); 5] = [
     ("us", 1_000),
     ("ms", 1_000_000),

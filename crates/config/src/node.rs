@@ -17,7 +17,7 @@ pub struct Node {
 /// The kind and the content of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// `null`, or no value after a key.
+    /// `null`, or a missing value.
     Null,
     Bool(bool),
     Integer(i64),
@@ -162,8 +162,7 @@ impl Node {
         }
     }
 
-    /// The number, if the value is one. An integer whose magnitude exceeds
-    /// 2^53 may be rounded.
+    /// The number, if the value is one. An integer whose magnitude exceeds 2^53 may be rounded.
     pub fn number(&self) -> Option<f64> {
         match self.data {
             Data::Integer(integer) => Some(integer as f64),

@@ -1,4 +1,4 @@
-//! Schemas of strings and short lists in users' files. `patternErrorMessage` is the message that
+//! Schemas of strings and simple lists in users' files. `patternErrorMessage` is the message that
 //! editors and [`parse`](crate::parse) show if a string does not match its pattern.
 
 use schemars::{Schema, SchemaGenerator, json_schema};

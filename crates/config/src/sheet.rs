@@ -56,7 +56,7 @@ impl Sheet {
 
     /// Converts the file to a value. If mistakes that were found when the file was opened prevent
     /// this, the invalid parts are dropped or replaced, so that the meaning of the rest can be
-    /// checked. Returns `None` if that fails as well; the file then has at least one mistake.
+    /// checked. Returns `None` if there is still no value; the file then has at least one mistake.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),

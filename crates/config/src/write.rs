@@ -55,7 +55,8 @@ fn list(items: &[Value], indent: usize, out: &mut String) {
     }
 }
 
-/// Reports whether the list has items, none of which is a list, a mapping or a multi-line string.
+/// Reports whether the list has items, none of which is a list, a mapping or a string that is
+/// written as a literal block.
 fn is_plain_list(items: &[Value]) -> bool {
     let is_plain = |item: &Value| !item.is_array() && !item.is_object() && !has_literal(item);
     !items.is_empty() && items.iter().all(is_plain)
@@ -100,7 +101,8 @@ fn below(value: &Value, indent: usize, is_top: bool, out: &mut String) {
     }
 }
 
-/// The value on one line, if it is short enough or cannot be broken.
+/// The value on one line; `None` if it contains a literal block, or is a list or a mapping that is
+/// too long.
 fn one_line(value: &Value, indent: usize) -> Option<String> {
     let line = flow(value);
     let is_short = line.chars().count() + indent <= FLOW_CHARS_MAX;

@@ -24,7 +24,7 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 /// duplicate key, are returned together with the tree. `help` is the remedy for an empty text.
 ///
 /// # Errors
-/// Mistakes that prevent building a tree.
+/// The first mistake that prevents building a tree, and the duplicate keys before it.
 pub(crate) fn root(
     file: &str,
     text: &str,
@@ -182,7 +182,7 @@ impl<'a> Builder<'a> {
             _ => None,
         };
         // The parser reports the end of a block at the next token, which may be many lines later.
-        // Only a closing bracket has an exact position.
+        // Only a closing bracket or brace has an exact position.
         let end = match self.text.as_bytes().get(open.start - self.base) {
             Some(b'[' | b'{') => span.end,
             _ => last_end.unwrap_or(open.start),

@@ -12,8 +12,8 @@ pub struct Figures {
     pub completed: u64,
     /// Responses by status class, such as `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a complete response, by the generator's name for the error. With a user's
-    /// script in k6, this includes unexpected responses.
+    /// Requests without a complete response, by the kind of error. With a user's script in k6, they
+    /// include unexpected responses.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals whose request was never sent.
     pub dropped: u64,

@@ -54,9 +54,9 @@ pub struct Order {
     /// Files to write into the working folder.
     pub files: Vec<OrderFile>,
     pub environment: BTreeMap<String, String>,
-    /// The duration of the load, which may end earlier if it has a number of requests.
+    /// The duration of the load, which may end earlier if it has a maximum number of requests.
     pub takes: Duration,
-    /// The differences between this order and the phase.
+    /// The differences between this order and the job, and the figures that are not reported.
     pub limits: Limits,
 }
 
@@ -67,10 +67,11 @@ pub struct OrderFile {
     pub bytes: Vec<u8>,
 }
 
-/// The differences between a generator's load and the phase, each as text without a final period.
+/// The differences between a generator's load and the phase, and the figures that the generator
+/// does not report, each as text without a final period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Requirements of the phase that are met in another way or not at all.
+    /// Requirements of the phase or the scenario that are met in another way or not at all.
     pub not_expressed: Vec<String>,
     /// Figures that the built-in load generator measures and this generator does not report.
     pub not_measured: Vec<String>,
@@ -96,7 +97,7 @@ impl Limits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The unsupported feature, and the phase or scenario that requires it.
+    /// The unsupported feature and, if one requires it, the phase or scenario.
     pub message: String,
     pub remedy: String,
 }
@@ -159,7 +160,7 @@ impl<'a> Job<'a> {
         } else {
             return Ok(closed);
         };
-        let remedy = "use --engine k6, or the built-in load generator";
+        let remedy = "use the built-in load generator, or --engine k6 if k6 supports this";
         Err(Refusal::of_phase(
             generator,
             unsupported,

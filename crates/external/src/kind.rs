@@ -42,7 +42,7 @@ impl Generator {
         }
     }
 
-    /// Finds the version in the generator's output: the second word of the first line without a
+    /// Finds the version in the generator's output: the second word of the first line, without any
     /// prefix such as `nghttp2/` or `v`. Examples of first lines are `wrk 4.1.0 [epoll]`, `h2load
     /// nghttp2/1.52.0` and `k6 v1.8.1 (go1.26, linux/amd64)`.
     pub fn version_in(self, output: &str) -> Option<String> {

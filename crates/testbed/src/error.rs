@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use crate::system::exit::Exit;
 use crate::system::limit::NO_GROUPS;
 
-/// A gateway does not support some policies, parts of policies or protocols natively. This is a
-/// finding about the gateway, not a failure.
+/// A gateway lacks features that a scenario needs. This is a finding about the gateway, not a
+/// failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     pub gateway: String,
-    /// The policies, extras and properties that the gateway lacks. An extra that the folder has but
-    /// that cannot be used is followed by the reason in parentheses. The list also contains
+    /// The features that the gateway lacks. A feature whose extra is missing or cannot be used is
+    /// followed by the reason in parentheses. The list also contains
     /// [`gatebench_model::Scenario::not_understood`].
     pub policies: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub enum DriverError {
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
     #[error("{}", first_mistake(.0))]
     Mistakes(Box<Diagnostics>),
-    /// A file of a gateway folder, the user's configuration or a Terraform folder cannot be used.
+    /// The user's configuration, a Terraform folder or a file of a gateway folder cannot be used.
     #[error("{message}")]
     BadFile {
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum DriverError {
         binary: PathBuf,
         message: String,
     },
-    #[error("{} is version {version}, but the gateway folder {gateway} was written for {wanted}", binary.display())]
+    #[error("{} is version {version}, but the gateway folder {gateway} requires {wanted}", binary.display())]
     WrongVersion {
         gateway: String,
         binary: PathBuf,
@@ -143,7 +143,8 @@ pub enum DriverError {
     #[error("{message}")]
     Died {
         culprit: Culprit,
-        /// A description of how the part ended, followed by the last lines of its stderr.
+        /// Names the part. For a gateway or upstream that gatebench started, it also states how the
+        /// part ended, followed by the last lines of its stderr.
         message: String,
         remedy: String,
     },
@@ -203,8 +204,9 @@ impl DriverError {
         Self::io(format!("{verb} {}", path.display()))
     }
 
-    /// Reports whether a program, a container engine or an image is missing, or the program does
-    /// not print its version. A run that does not name the gateway continues without it.
+    /// Reports whether the gateway's program, a file that it needs or its image is missing, no
+    /// container engine can be used, or the program does not print its version. A run that does not
+    /// name the gateway continues without it.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {
@@ -295,7 +297,7 @@ impl Blame for DriverError {
             Self::NoFolder { .. } => "give the path of a folder that contains a gateway.yaml; `gatebench list` shows the known names".into(),
             Self::Unsupported(_) => "run the scenario without this gateway; a missing feature does not count as a failure".into(),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
-                "install {wanted} and put it on PATH, or give its path: {gateway}@/opt/{gateway}-{wanted}"
+                "install {gateway} {wanted} and put it on PATH, or give its path: {gateway}@/opt/{gateway}-{wanted}"
             ),
             Self::ContainerEngine { remedy, .. }
             | Self::Install { remedy, .. }
@@ -322,7 +324,7 @@ impl Blame for DriverError {
             }
             Self::PortTaken { .. } => "stop the processes that listen on these ports, or try again: gatebench then tries other ports".into(),
             Self::Action { .. } => "correct this action in gateway.yaml".into(),
-            Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
+            Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT; if you use --pid, give the ID of a running process".into(),
             Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),
             Self::Upstream { .. } => "read the upstream's logs in the trial's folder".into(),
             Self::Redis { .. } => "install Redis with `gatebench install redis`, or set the address of a running server in the scenario: `redis: 127.0.0.1:6379`".into(),

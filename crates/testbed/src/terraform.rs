@@ -95,7 +95,7 @@ impl Terraform {
     /// Shows the plan and saves it. Returns none if there is nothing to change.
     ///
     /// # Errors
-    /// The program cannot be started, or it fails.
+    /// No temporary folder can be created, or the program cannot be started or fails.
     pub fn plan(&self, purpose: Purpose) -> Result<Option<SavedPlan>, DriverError> {
         let private = tempfile::tempdir();
         let private = private.map_err(DriverError::io("create a temporary folder"))?;

@@ -230,8 +230,8 @@ impl Wire {
     /// Returns the status of the response to a GET of this path.
     ///
     /// # Errors
-    /// The system's error, [`io::ErrorKind::TimedOut`] if no head arrived in time, and
-    /// [`io::ErrorKind::InvalidData`] if the response is not HTTP/1.
+    /// The system's error, an error of TLS, [`io::ErrorKind::TimedOut`] if no head arrived in time,
+    /// or [`io::ErrorKind::InvalidData`] if the response is not HTTP/1.
     pub(crate) fn status_of(&self, path: &str, timeout: Duration) -> io::Result<u16> {
         let deadline = Instant::now() + timeout;
         let stream = self.connect(timeout, timeout)?;

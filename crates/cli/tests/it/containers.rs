@@ -299,7 +299,7 @@ fn images_of_another_version_are_reported(bench: &Bench, podman: &Podman) {
     .assert_code(3)
     .assert_says(&[
         &format!("/gatebench of {IMAGE} is version"),
-        "the gateway folder boxed was written for at least 99",
+        "the gateway folder boxed requires at least 99",
         "name an image of a matching version: boxed@IMAGE:TAG",
     ]);
     bench.write("boxed/gateway.yaml", &spec);

@@ -68,7 +68,7 @@ fn a_gateway_of_a_version_that_its_folder_does_not_support() {
     bench.write("faulty/gateway.yaml", &later);
     let finished = bench.gatebench("run suite.yaml --gateway ./faulty --dir run");
     finished.assert_code(3).assert_says(&[
-        "the gateway folder faulty was written for at least 99",
+        "the gateway folder faulty requires at least 99",
         "put it on PATH before programs of other versions",
     ]);
     assert!(!bench.path("run").exists(), "nothing was started");

@@ -490,7 +490,7 @@ fn another_version_and_another_program_are_refused() {
         .assert_says(&[
             "python3",
             "is version 3.",
-            "the gateway folder mine was written for at least 3.0 and below 3.1",
+            "the gateway folder mine requires at least 3.0 and below 3.1",
         ]);
     bench.write(
         "mine/gateway.yaml",

@@ -104,8 +104,8 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Reports unknown keys, and replaces a probable misspelling with the intended key. Replaces a
-    /// name from an earlier version with the current name, and reports it only if both are present.
+    /// Reports unknown keys, and replaces a probable misspelling with the intended key. Silently
+    /// replaces a name from an earlier version with the current name, unless both are present.
     /// Returns the number of keys that remain unknown.
     fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
         let mut left = 0;

@@ -1,6 +1,6 @@
 //! Removes the violations of a schema from a document, so that its meaning can be checked as well.
-//! Invalid values are dropped, or replaced with placeholders of the right type where a value is
-//! required. The result is used only for these checks.
+//! Drops invalid values; where a value is required but missing or invalid, inserts a placeholder of
+//! the right type. The result is used only for these checks.
 
 use serde_json::{Map, Value};
 

@@ -1,9 +1,9 @@
 //! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
 //! The check supports the keywords that our schemas use; a test of `gatebench-model` lists them. It
-//! reports more than a general validator can: the known keys, the intended branch of a choice, and
-//! the correct text. A misspelled key is reported once and then treated as the intended key, so
-//! that the values under it are checked too.
+//! reports more than a general validator can: the known keys, the word that was probably intended,
+//! and the correct form of a value. A misspelled key is reported once and then treated as the
+//! intended key, so that the values under it are checked too.
 
 mod mapping;
 mod mended;
@@ -17,7 +17,7 @@ use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
 pub(crate) use mended::mended;
 
-/// Returns every mistake in `root`, and corrects misspelled keys.
+/// Returns every mistake in `root`, and corrects misspelled and outdated keys.
 pub(crate) fn conform(
     root: &mut Node,
     schema: &Value,

@@ -31,7 +31,7 @@ impl<'s> Walker<'s> {
         self.report(span, format!("{} {what}", place.name), help);
     }
 
-    /// Reports whether a value has a type that the schema, or one of its forms, allows.
+    /// Reports whether the schema, or one of its forms, explicitly allows the type of a value.
     pub(super) fn may_be(&self, data: &Data, schema: &'s Value) -> bool {
         let schema = self.resolve(schema);
         match forms(schema) {
@@ -104,7 +104,7 @@ impl<'s> Walker<'s> {
         let Some(pattern) = word(schema, "pattern") else {
             return;
         };
-        // Compilation cannot fail: the patterns are constants, and a test compiles all of them.
+        // Compilation cannot fail: the patterns are constants, and tests compile them.
         let matches = regex_lite::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text));
         let help = form(schema).unwrap_or_else(|| description(schema));
         if !matches {

@@ -48,9 +48,9 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Returns the first request if all requests differ only in their paths, because h2load accepts
-/// only one method, body and set of headers. Refuses the scenario otherwise, and if it requires a
-/// method, weights or an order that h2load does not support.
+/// Returns the first request, which represents all: h2load accepts only one method, body and set of
+/// headers. Refuses requests that differ in more than their paths, and a method, weights or an
+/// order that h2load does not support.
 fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, Refusal> {
     let remedy = "use --engine wrk or k6, or the built-in load generator";
     let refused = |what: &str| job.refused_scenario("h2load", what, remedy);
@@ -86,14 +86,12 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
     }
     for check in requests.iter().flat_map(|request| &request.checks) {
         limits.express_once(&format!(
-            "the check '{check}': h2load does not inspect responses"
+            "the check '{check}': h2load cannot check responses"
         ));
     }
     limits.express("the request timeout: h2load supports only connection timeouts");
     limits.express("the wait for the last responses: h2load drops requests in flight at the end");
-    limits.measure(
-        "percentiles of the response time: h2load reports only the minimum, maximum, mean and standard deviation",
-    );
+    limits.measure("percentiles of the response time");
     limits.measure(ONLY_OURS);
     limits.measure("bytes sent, and refused connections");
     limits

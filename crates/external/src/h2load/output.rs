@@ -77,8 +77,8 @@ fn bytes(text: &str) -> Result<u64, ParseError> {
     number.ok_or_else(|| ParseError::wrong("the traffic", text))
 }
 
-/// Parses the minimum, maximum and mean, in nanoseconds. The standard deviation after them must be
-/// valid but is not returned.
+/// Parses the minimum, maximum and mean, and returns them in nanoseconds. The standard deviation
+/// after them must be valid but is not returned.
 fn times(text: &str) -> Result<[u64; 3], ParseError> {
     let times: Option<Vec<u64>> = text.split_whitespace().take(4).map(time_ns).collect();
     match times.as_deref() {

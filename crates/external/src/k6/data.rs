@@ -129,7 +129,7 @@ function gauss() {
   return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
 }
 
-// A row, most often in the middle. A row that does not exist is drawn again.
+// The index of a row, most often near the middle. Numbers out of range are drawn again.
 function middle(count) {
   for (;;) {
     const row = Math.round((count - 1) / 2 + (count / 6) * gauss());

@@ -10,7 +10,7 @@ use crate::text::js;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Executor {
-    /// The keys and values of the k6 scenario, as JavaScript.
+    /// The keys of the executor in the k6 scenario, each with its value as JavaScript.
     pub(super) settings: Vec<(&'static str, String)>,
     /// An expression for the seconds that a user waits after each response.
     pub(super) think: Option<String>,

@@ -70,7 +70,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
 /// Otherwise, the phase must be a plain closed load, which the arguments contain.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
-    limits.measure("status classes, and requests without a response: k6 counts them together with unexpected responses");
+    limits.measure("status classes, and requests without a response, which k6 counts together with unexpected responses");
     let own = own.display().to_string();
     if job.own_load {
         limits.express("the load: the script has its own, without a warm-up");

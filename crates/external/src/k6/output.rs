@@ -166,7 +166,8 @@ fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
     held
 }
 
-/// Returns custom metrics, metrics of other protocols, and the metrics of single groups or tags.
+/// Returns further metrics, such as custom metrics, metrics of other protocols, and the metrics of
+/// single groups or tags.
 fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<String, f64>> {
     let is_further = |name: &str| {
         !BUILT_IN.contains(&name)

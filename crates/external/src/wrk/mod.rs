@@ -35,7 +35,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let timeout = whole_seconds(job.phase.timeout.0);
     if Duration::from_secs(timeout) != job.phase.timeout.0 {
         limits.express(format!(
-            "a request timeout of {}: wrk accepts only whole seconds, so it is {timeout} s",
+            "a request timeout of {}: wrk accepts only whole seconds, so it waits {timeout} s",
             job.phase.timeout
         ));
     }

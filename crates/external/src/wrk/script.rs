@@ -82,7 +82,8 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
     Ok(script)
 }
 
-/// Returns the script for one request. wrk renders it once, so sending it runs no Lua code.
+/// Returns the script for one request. wrk renders the request once, so sending it runs no Lua
+/// code.
 fn alone(request: &Request) -> String {
     let mut lines = format!(
         "\nwrk.method = {}\nwrk.path = {}\n",
@@ -145,7 +146,7 @@ fn by_weight(requests: &[Request]) -> String {
 }
 
 /// Returns the body of a request as a Lua expression. Without a body, wrk sends no Content-Length,
-/// so a request whose method requires a body gets an empty one.
+/// so a POST, PUT or PATCH request without a body gets an empty one.
 fn body(request: &Request) -> Option<String> {
     let needs_one = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
     match &request.body {
@@ -198,7 +199,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
 
 fn unseen(limits: &mut Limits) -> String {
     limits.measure(
-        "status classes: without a check, wrk counts only responses with status 400 and above",
+        "status classes: without a check, wrk distinguishes only statuses of 400 and above",
     );
     String::new()
 }

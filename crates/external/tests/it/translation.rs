@@ -189,7 +189,7 @@ fn h2load_gets_paths_headers_and_a_body() {
     );
     let not = said.limits.not_expressed.join("\n");
     assert!(
-        not.contains("the check 'status is 200': h2load does not inspect responses"),
+        not.contains("the check 'status is 200': h2load cannot check responses"),
         "{not}"
     );
     let post = order(Generator::H2load, &scenario(POST), CLOSED, Part::Measure).unwrap();

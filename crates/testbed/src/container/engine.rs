@@ -54,15 +54,15 @@ impl Engine {
         }
     }
 
-    /// Finds the engine on this machine: the one that DOCKER_HOST or CONTAINER_HOST names, or
-    /// otherwise the first existing socket of Docker, the user's Podman and the system's Podman.
+    /// Finds the engine on this machine: the one that DOCKER_HOST or CONTAINER_HOST names, or else
+    /// the first of Docker, the user's Podman and the system's Podman whose socket exists.
     pub(crate) fn find() -> Result<Self, String> {
         if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
             let host = host.to_string_lossy();
             return match host.strip_prefix("unix://") {
                 Some(path) => Ok(Self::at(path)),
                 None => Err(format!(
-                    "the container engine at {host} is not a Unix socket on this machine"
+                    "the address of the container engine, {host}, does not begin with unix://"
                 )),
             };
         }

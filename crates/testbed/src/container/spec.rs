@@ -12,8 +12,8 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// The limit on processes and threads, which is higher than a gateway needs. This process's own
-/// limit is not passed on, because the engine's hard limit may be lower.
+/// The limit on processes and threads, which is higher than a gateway needs. A higher limit of this
+/// process is not passed on, because the engine's hard limit may be lower.
 const NPROC: u64 = 32_768;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub(crate) struct ContainerSpec {
     pub(crate) environment: BTreeMap<String, String>,
     /// The working folder, which has the same path inside the container.
     pub(crate) work: PathBuf,
-    /// The limits that the engine enforces on the container.
+    /// The limits on CPU time and memory.
     pub(crate) amounts: Vec<Amount>,
     /// The file that the supervisor writes the container's [`ContainerState`] to.
     pub(crate) state: PathBuf,
@@ -95,7 +95,7 @@ impl ContainerSpec {
 }
 
 /// The limits on open file descriptors and processes. They are set explicitly because the defaults
-/// of some engines exceed what the engine may set.
+/// of some engines exceed what these engines may set.
 pub(crate) fn ulimits(nofile: u64) -> Json {
     json!([
         ulimit("nofile", Resource::Nofile, nofile),

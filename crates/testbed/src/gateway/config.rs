@@ -1,5 +1,4 @@
-//! Checks a user's configuration, which must listen on the trial's port and forward to the trial's
-//! upstream.
+//! Checks that a user's configuration names the trial's ports.
 
 use gatebench_model::{GatewayInput, Policy};
 
@@ -23,12 +22,12 @@ pub(crate) fn must_be_wired(
     let named = |port: u16| files.iter().any(|file| names(&file.text, port));
     let unwired = |message: &str, place: &str| {
         let remedy = format!(
-            "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} there; each trial uses different ports"
+            "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} as the address; each trial uses different ports"
         );
         DriverError::bad_file(&config.path, message, remedy)
     };
     if !input.listeners.iter().any(|listener| named(listener.port)) {
-        let message = "the configuration does not listen on the address that the load is sent to";
+        let message = "the configuration does not name the port that the load is sent to";
         return Err(unwired(message, "listeners[0]"));
     }
     let mut targets = input
@@ -36,7 +35,7 @@ pub(crate) fn must_be_wired(
         .iter()
         .flat_map(|upstream| &upstream.targets);
     if is_proxied(input) && !targets.any(|target| named(target.port)) {
-        let message = "the configuration does not name the upstream";
+        let message = "the configuration does not name the port of the upstream";
         return Err(unwired(message, "upstreams[0].targets[0]"));
     }
     Ok(())

@@ -94,7 +94,7 @@ fn listening(start: &Start) -> Result<Supervised, DriverError> {
     });
     let late = || {
         let (address, timeout) = (start.address, start.timeout);
-        Err(format!("it does not listen on {address} after {timeout:?}"))
+        Err(format!("it did not listen on {address} within {timeout:?}"))
     };
     let stderr = process.output_tail();
     match listens.unwrap_or_else(late) {

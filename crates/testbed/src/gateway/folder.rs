@@ -117,7 +117,7 @@ impl Folder {
     /// The required extras may be missing.
     ///
     /// # Errors
-    /// [`Unsupported`] lists the policies and properties that the gateway does not support.
+    /// [`Unsupported`] lists the features that the gateway does not support.
     pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.has_all(scenario, |_, _| None)
     }
@@ -126,7 +126,7 @@ impl Folder {
     /// why an extra cannot be used. A folder with a user's configuration always passes.
     ///
     /// # Errors
-    /// [`Unsupported`] lists the policies and extras that the gateway lacks.
+    /// [`Unsupported`] lists the features that the gateway lacks.
     pub(crate) fn has_all(
         &self,
         scenario: &Scenario,
@@ -174,7 +174,7 @@ impl Folder {
             ));
         }
         let written =
-            "was written from the gateway's documentation, and the project has never run it";
+            "was written from the gateway's documentation, and the project has never tested it";
         (self.origin == Origin::Embedded).then(|| format!("the gateway folder {name} {written}"))
     }
 

@@ -1,4 +1,4 @@
-//! Finds, renders, starts, changes and stops a gateway according to its folder.
+//! Finds, starts, changes and stops a gateway, and renders its files, according to its folder.
 //!
 //! A gateway is added as a folder, without changes to this module. This module sends requests only
 //! to check whether a gateway responds, and to perform the actions of its folder.

@@ -149,7 +149,7 @@ impl<'a> Renderer<'a> {
             .render_named_str(name, source, &self.context)
             .map_err(|error| {
                 let error = innermost(&error);
-                // The mistake may be in a file that the template extends or includes.
+                // The mistake may be in a file that the template extends, includes or imports.
                 let mut parts = self.folder.parts();
                 let part = parts.find(|(part, _)| error.name() == Some(part));
                 let (name, source) = part.unwrap_or((name, source));
@@ -158,7 +158,7 @@ impl<'a> Renderer<'a> {
             })
     }
 
-    /// Renders the arguments of a command; `field` is their key in gateway.yaml.
+    /// Renders the words of a command; `field` is the command's key in gateway.yaml.
     pub(crate) fn words(&self, field: &str, words: &[String]) -> Result<Vec<String>, DriverError> {
         words.iter().map(|word| self.inline(field, word)).collect()
     }
@@ -206,7 +206,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Returns the innermost error, which names the included file with the mistake.
+/// Returns the innermost error, which names the file with the mistake.
 fn innermost(error: &minijinja::Error) -> &minijinja::Error {
     let cause = error.source().and_then(|it| it.downcast_ref());
     cause.map_or(error, innermost)

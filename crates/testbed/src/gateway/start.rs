@@ -115,8 +115,9 @@ impl GatewayStart<'_> {
     /// nothing else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
-    /// The gateway lacks a feature or refuses its configuration, a template does not render, a file
-    /// cannot be written, all ports are taken, or the control plane or the gateway does not start.
+    /// For example, the gateway lacks a feature or refuses its configuration, a template does not
+    /// render, a file cannot be written, all ports are taken, or the control plane or the gateway
+    /// does not start.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());
@@ -184,8 +185,8 @@ impl GatewayStart<'_> {
     }
 
     /// Returns the conditions for readiness. With a control plane, the gateway may listen before it
-    /// has its routes. The request for readiness then has the path of a parity case that must reach
-    /// the upstream with a GET without headers, if the scenario has such a case.
+    /// has its routes. The request for readiness then has the path of the first parity case that
+    /// sends a GET without headers and must reach the upstream, if there is such a case.
     fn ready(&self) -> Ready {
         let mut ready = self.folder().spec.ready.clone();
         if self.folder().spec.control_plane_in(self.scenario).is_some() {
@@ -310,7 +311,7 @@ impl GatewayStart<'_> {
     }
 
     /// Renders the files for each of the scenario's lists of weights, starting with the second list
-    /// and ending with the first; empty if there is only one list.
+    /// and ending with the first. Renders none if there are fewer than two lists.
     fn weighed(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<RenderedFile>>, DriverError> {
         let count = self.scenario.weights.len();
         let order = (1..count).chain((count > 1).then_some(0));
@@ -483,7 +484,7 @@ fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
         .map_err(DriverError::io("find a free port"))
 }
 
-/// A gateway that was rendered for one port.
+/// The files and commands of a gateway, rendered for one port.
 struct Prepared {
     /// The path of the rendered file that is the user's configuration, if there is one. That file
     /// may contain secrets that gatebench does not know.
@@ -532,7 +533,7 @@ pub struct Started {
     pub address: SocketAddr,
     pub metrics: Option<SocketAddr>,
     /// The time from the gateway's start to the first response after which it stayed ready. The
-    /// check before the start and the time to settle are not included.
+    /// check, the start of the control plane and the time to settle are not included.
     pub ready_after: Duration,
     /// The time from the gateway's start to the last observation that it was not ready. The gateway
     /// became ready between this time and `ready_after`.

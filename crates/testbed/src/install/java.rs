@@ -71,7 +71,7 @@ impl JavaProgram {
         }
         let if_absent = "install Maven (Debian's packages are maven and default-jdk-headless), so that `mvn --version` works";
         let if_failing = format!(
-            "correct pom.xml and the other files of install.maven according to Maven's output; to try again, run: {}",
+            "correct pom.xml and the other files of install.maven; to see Maven's whole output, run: {}",
             self.maven()
         );
         let mut maven = Command::new("mvn");
@@ -88,14 +88,14 @@ impl JavaProgram {
         }
         self.libraries().check()?;
         // The launcher is written last. Until then, the program cannot be found, not even through
-        // the link of an earlier installation.
+        // the link of an earlier installation of this version.
         let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
         let launcher = self.launcher(&java, &jar)?;
         self.home.link(&launcher)
     }
 
     /// Writes a script that runs the JAR file. With `--version`, the script prints the gateway's
-    /// version, because Java prints only its own.
+    /// name and version, because the JAR file may lack such an option.
     fn launcher(&self, java: &Path, jar: &Path) -> Result<PathBuf, DriverError> {
         let path = self.home.folder.join(&self.home.name);
         let version = &self.project.version;

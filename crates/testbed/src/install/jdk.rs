@@ -1,5 +1,5 @@
-//! Finds a JDK that is new enough for a gateway. Systems often have several versions, and `java` on
-//! PATH is often the oldest.
+//! Finds a JDK that is new enough for a gateway. A system may have several versions, and `java` on
+//! PATH may be too old.
 
 use std::collections::BTreeSet;
 use std::env;

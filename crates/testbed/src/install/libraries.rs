@@ -11,8 +11,8 @@ use crate::error::DriverError;
 use crate::system::command::display;
 use crate::system::digest::{sha256_of, sha256_of_file};
 
-/// The file in the build's folder that lists the digests of all files, in the format of `sha256sum
-/// --check`.
+/// The file in the build's folder that lists the digests of all library files, in the format of
+/// `sha256sum --check`.
 const LIST_FILE: &str = "libraries.sha256";
 
 pub(super) struct Libraries<'a> {
@@ -25,13 +25,13 @@ impl Libraries<'_> {
     pub(super) fn pinned(&self) -> &'static str {
         match &self.project.libraries_sha256 {
             _ if self.project.libraries.is_empty() => "not pinned by hash",
-            None => "the hash of its libraries is not recorded",
+            None => "their hash is not recorded",
             Some(_) => "libraries pinned by SHA-256",
         }
     }
 
-    /// Returns the command that is equivalent to [`Libraries::check`]; none if `gateway.yaml` names
-    /// no libraries to pin.
+    /// Returns a shell command that computes the digest and, if one is recorded, compares the two;
+    /// none if `gateway.yaml` names no libraries to pin.
     pub(super) fn command(&self) -> Option<String> {
         if self.project.libraries.is_empty() {
             return None;
@@ -52,8 +52,8 @@ impl Libraries<'_> {
     /// digest is computed from, so that a user can find the file that differs.
     ///
     /// # Errors
-    /// [`DriverError::Install`] if the digests differ, or if libraries must be pinned and no digest
-    /// is recorded.
+    /// [`DriverError::Install`] if the digests differ, no digest is recorded, a folder contains no
+    /// files, or a file cannot be pinned; [`DriverError::Io`] if a file cannot be read or written.
     pub(super) fn check(&self) -> Result<(), DriverError> {
         if self.project.libraries.is_empty() {
             return Ok(());
@@ -143,7 +143,7 @@ impl Libraries<'_> {
         failed(
             self.gateway,
             format!("{} {why}, so it cannot be pinned", entry.path().display()),
-            "have the build copy libraries as plain files, or correct install.maven.libraries in gateway.yaml",
+            "have the build copy libraries as regular files with plain names, or correct install.maven.libraries in gateway.yaml",
         )
     }
 

@@ -2,10 +2,10 @@
 //! user's repository.
 //!
 //! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
-//! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
-//! Debian's release. PyPI packages and the libraries in `install.maven.libraries` are also pinned
-//! by SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the
-//! user agrees.
+//! Java programs. `gateway.yaml` pins the versions of gateways, except those from Debian packages,
+//! whose versions depend on the Debian release. PyPI packages and the libraries in
+//! `install.maven.libraries` are also pinned by SHA-256. A vendor's packages are installed by the
+//! steps that the vendor publishes, if the user agrees.
 
 mod java;
 mod jdk;
@@ -34,7 +34,7 @@ use crate::system::installed::{bin_folder, data_folder, path_folders};
 
 const APT_SCRIPT: &str = include_str!("apt.sh");
 
-/// A step of an installation, which may install several gateways.
+/// A step in the installation of one or more gateways.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallStep {
     /// The Debian packages of all gateways together.
@@ -76,8 +76,8 @@ struct Home {
 ///
 /// # Errors
 /// [`DriverError::Install`] if a gateway can only be installed in another way, which the remedy
-/// describes; if its vendor has no steps for this system; or if there is no home folder to install
-/// into.
+/// describes; if its vendor has no valid steps for this system; or if neither HOME nor
+/// XDG_DATA_HOME is set.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
     let mut programs = Vec::new();
@@ -172,7 +172,7 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
         return Err(failed(
             what,
             format!("there is no apt-get on this machine to install {missing}"),
-            "install them with this system's package manager; gatebench looks on PATH and in /usr/sbin",
+            "install them with this system's package manager, so that their programs are on PATH or in /usr/sbin",
         ));
     }
     if !geteuid().is_root() {

@@ -195,7 +195,7 @@ impl Builds {
     }
 
     fn check_out(&self, revision: &Revision) -> Result<(), RevisionError> {
-        // An interrupted build may have left some files.
+        // An interrupted or failed build may have left some files.
         if revision.folder.exists() {
             self.placed(fs::remove_dir_all(&revision.folder))?;
         }

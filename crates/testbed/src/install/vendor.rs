@@ -34,7 +34,7 @@ struct System {
     name: String,
 }
 
-/// Returns the steps for this system; none if the vendor publishes no packages.
+/// Returns the steps for this system; none if `gateway.yaml` names no vendor packages.
 ///
 /// # Errors
 /// [`DriverError::Install`] if the vendor's steps for this system are missing or invalid.
@@ -90,8 +90,8 @@ fn elsewhere(packages: &VendorPackages) -> String {
 }
 
 impl System {
-    /// Parses the text of os-release(5). A missing `ID` or `VERSION_ID` is empty, so no
-    /// vendor's steps match it.
+    /// Parses the text of an os-release(5) file. A missing `ID` or `VERSION_ID` becomes empty, and
+    /// no vendor's steps match an empty value.
     fn of(release: &str) -> Self {
         let value = |name: &str| {
             let mut lines = release.lines();

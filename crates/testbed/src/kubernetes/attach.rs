@@ -1,9 +1,10 @@
 //! Adds a container to a running gateway's pod, so that the gateway's processes are visible.
 //!
 //! An ephemeral container that targets the gateway's container shares its process namespace, so the
-//! CPU time and memory of the gateway's processes can be read without access to the node. The
-//! ephemeral container runs as the gateway's user, who may also read the memory maps. Kubernetes
-//! cannot remove an ephemeral container, so gatebench only ends the container's process.
+//! CPU time and memory of the gateway's processes can be read without access to the node. If the
+//! pod names the gateway's user, the ephemeral container runs as that user, who may also read the
+//! memory maps. Kubernetes cannot remove an ephemeral container, so gatebench only ends the
+//! container's first process.
 
 use std::io::Write as _;
 use std::thread;
@@ -25,16 +26,17 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval between queries of the container's state.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// The lifetime of the container's process if nothing ends it earlier.
+/// The lifetime of the container's first process if nothing ends it earlier.
 const ALONE_SECONDS: u32 = 86_400;
 
-/// The file with the process ID of the container's only process.
+/// The file with the process ID of the container's first process.
 const PID_FILE: &str = "/tmp/gatebench-pid";
 
 /// The annotation that names a pod's main container.
 const MAIN: &str = "kubectl.kubernetes.io/default-container";
 
-/// An ephemeral container in a gateway's pod. Dropping this value ends the container's process.
+/// An ephemeral container in a gateway's pod. Dropping this value ends the container's first
+/// process.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     pub(crate) kubectl: Kubectl,
@@ -47,8 +49,8 @@ impl Watcher {
     /// container runs.
     ///
     /// # Errors
-    /// There is no such pod or more than one, the cluster refuses the container, the container does
-    /// not start in time, or the run is interrupted.
+    /// kubectl fails, there is no such pod or more than one, the cluster refuses the container, the
+    /// container cannot start or does not start in time, or the run is interrupted.
     pub(crate) fn start(
         attached: &AttachedPod,
         interrupt: &Interrupt,
@@ -170,8 +172,8 @@ fn target(pod: &Json) -> &str {
     main.or(first).unwrap_or_default()
 }
 
-/// Returns the settings of the new container, which runs as the gateway's user and keeps its files
-/// in /tmp.
+/// Returns the settings of the new container, which runs as the gateway's user, if the pod names
+/// one, and keeps its files in /tmp.
 fn settings(pod: &Json) -> Json {
     let name = target(pod);
     let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();

@@ -1,4 +1,5 @@
-//! Checks a cluster before a run: kubectl, the namespace, the user's rights and the nodes.
+//! Checks a cluster before a run: the versions of kubectl and the server, the namespace, the user's
+//! rights, and the nodes.
 
 use gatebench_model::Namespace;
 use serde_json::Value as Json;
@@ -56,7 +57,7 @@ pub struct Node {
     pub runtime: String,
     pub kernel: String,
     pub architecture: String,
-    /// Taints that keep pods away, as `--ROLE-node` accepts them.
+    /// All taints, in the form that `--ROLE-node` accepts.
     pub taints: Vec<String>,
     pub is_ready: bool,
 }

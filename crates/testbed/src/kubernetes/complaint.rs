@@ -39,7 +39,7 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
     (
         "violates PodSecurity",
-        "the namespace's policy is stricter than `restricted`; choose another namespace, or change the policy that the message names",
+        "choose another namespace, or have the namespace enforce a less strict level than the one that the message names",
     ),
     (
         "exceeded quota",
@@ -87,7 +87,7 @@ const REMEDIES: [(&str, &str); 18] = [
 const NODE_REMEDIES: [(&str, &str); 6] = [
     (
         "anti-affinity",
-        "use more nodes or fewer agents (the gateway, the upstream and each agent need separate nodes), or smaller sizes; `gatebench kubernetes check NAMESPACE` lists the nodes",
+        "use more nodes, fewer agents or fewer upstreams (the gateway, each upstream and each agent need separate nodes), or smaller sizes; `gatebench kubernetes check NAMESPACE` lists the nodes",
     ),
     (
         "Insufficient cpu",
@@ -131,15 +131,15 @@ const WAITING: [(&str, &str); 7] = [
     ),
     (
         "CreateContainerConfigError",
-        "fix the problem that the message names; `KUBECTL describe pods` shows more",
+        "fix the problem that the message names; `KUBECTL get events` shows more",
     ),
     (
         "CreateContainerError",
-        "use a Linux image that contains `sh` (--IMAGE); `KUBECTL describe pods` shows more",
+        "use a Linux image that contains `sh` (--IMAGE); `KUBECTL get events` shows more",
     ),
     (
         "RunContainerError",
-        "use a Linux image that contains `sh` (--IMAGE); `KUBECTL describe pods` shows more",
+        "use a Linux image that contains `sh` (--IMAGE); `KUBECTL get events` shows more",
     ),
 ];
 
@@ -153,8 +153,8 @@ pub(super) fn of(namespace: &Namespace, what: &str, stderr: &str) -> RemoteError
     RemoteError::environment(message, filled(remedy, namespace, ""))
 }
 
-/// Reports whether a line is from kubectl's own log (klog), which repeats the error that follows:
-/// `E1127 20:12:43.695556 …`.
+/// Reports whether a line, such as `E1127 20:12:43.695556 …`, is from kubectl's own log (klog),
+/// which only repeats kubectl's error message.
 fn is_log(line: &str) -> bool {
     let mut parts = line.split(' ');
     let first = parts.next().unwrap_or_default();
@@ -201,7 +201,7 @@ pub(super) fn named(role: &str) -> String {
 /// options, and `IMAGE` with the option for the role's image. `NAMESPACE`, except in
 /// `CONTEXT/NAMESPACE`, becomes the namespace as the user wrote it.
 fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
-    // Redis runs on the node of the upstream.
+    // `--upstream-node` also selects the node of Redis.
     let (role, image) = match role {
         "gateway" => ("gateway", "image"),
         "redis" => ("upstream", "redis-image"),

@@ -22,7 +22,7 @@ use crate::process::Launcher;
 use crate::system::digest::sha256_of;
 use crate::system::installed;
 
-/// The programs that a pod needs until gatebench runs in it.
+/// The programs that a pod's first process and the transfer of gatebench need.
 const TOOLS: [&str; 8] = ["sh", "chmod", "head", "mkdir", "mv", "rm", "sleep", "wc"];
 
 /// Certificates of public authorities, if this machine has them.
@@ -119,7 +119,7 @@ impl Image {
         added.map_err(failed("read the program", &program.display().to_string()))
     }
 
-    /// Writes the image under a name with a tag.
+    /// Writes the image to a file. `name` includes the tag.
     ///
     /// # Errors
     /// A file cannot be read, or the image cannot be written.

@@ -84,7 +84,7 @@ impl Kubectl {
     /// Creates objects, and returns them as the API server stored them.
     ///
     /// # Errors
-    /// kubectl fails. Objects other than the refused one may have been created.
+    /// kubectl fails. Some of the objects may have been created nevertheless.
     pub(super) fn create(&self, what: &str, objects: &[Json]) -> Result<Vec<Json>, DriverError> {
         let documents = objects.iter().map(Json::to_string);
         let input = Vec::from_iter(documents).join("\n---\n");

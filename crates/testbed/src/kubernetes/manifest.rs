@@ -1,5 +1,5 @@
-//! The Kubernetes objects that gatebench uses, with the fields that it sets. They serialize to the
-//! JSON that the API server accepts.
+//! The metadata and the pod specifications of Kubernetes objects, with the fields that gatebench
+//! sets. They serialize to the JSON that the API server accepts.
 
 use std::collections::BTreeMap;
 
@@ -172,7 +172,7 @@ struct Container {
     volume_mounts: Vec<Json>,
 }
 
-/// The settings that Pod Security `restricted` requires of a container.
+/// Returns the settings that Pod Security `restricted` requires of a container.
 pub(super) fn restricted() -> Json {
     json!({ "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } })
 }
@@ -185,7 +185,8 @@ pub(super) struct Resources {
 }
 
 impl Resources {
-    /// Returns requests equal to the limits, so that a node can reserve whole CPUs for the pod.
+    /// Returns the limits with requests equal to them, so that a node can reserve whole CPUs for
+    /// the pod.
     pub(super) fn guaranteed(limits: Limits) -> Self {
         Self {
             requests: quantities(limits),
@@ -194,7 +195,7 @@ impl Resources {
     }
 
     /// Returns requests without a limit, because a process that reaches a CPU limit is stopped for
-    /// the rest of the limit's period, which is 100 ms.
+    /// the rest of the limit's period of 100 ms.
     pub(super) fn requested(requests: Limits) -> Self {
         Self {
             requests: quantities(requests),

@@ -1,5 +1,5 @@
-//! The objects of a run: an anchor that owns all others, the pods of the gateway, the upstream and
-//! Redis, the Job of the load generators, and the NetworkPolicy of all these pods.
+//! The objects of a run: an anchor that owns all others, the pods of the gateways, the upstreams
+//! and Redis, the Job of the load generators, and the NetworkPolicy of all these pods.
 
 use std::collections::BTreeMap;
 
@@ -70,8 +70,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, in the order in which their pods are created. The nodes of the gateway are chosen
-    /// first, because the other pods must not use them.
+    /// All roles, in the order in which their pods are created. The node of the gateways is chosen
+    /// first, because the other pods must not use it.
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Upstream, Self::Redis, Self::Engine];
 
     pub fn name(self) -> &'static str {
@@ -116,7 +116,7 @@ impl Role {
     }
 }
 
-/// A gateway in its image, with a size.
+/// The pod of a gateway, with one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayPod {
     pub gateway: String,

@@ -21,8 +21,8 @@ struct Rule {
 
 const NEEDED: &str = "";
 
-/// The rights that gatebench uses. All of them are limited to the namespace, and none concerns
-/// Secrets or nodes.
+/// The rights that gatebench uses, and the right to read the output of pods. All of them are
+/// limited to the namespace, and none concerns Secrets or nodes.
 const RULES: [Rule; 8] = [
     Rule {
         group: "",
@@ -41,7 +41,7 @@ const RULES: [Rule; 8] = [
         group: "",
         resource: "pods/log",
         verbs: &["get"],
-        without: "the last output of a pod that failed is not shown",
+        without: "you cannot read a pod's output with `kubectl logs`, which gatebench itself does not use",
     },
     Rule {
         group: "batch",
@@ -59,7 +59,7 @@ const RULES: [Rule; 8] = [
         group: "",
         resource: "configmaps",
         verbs: &["list"],
-        without: "`gatebench kubernetes clean` overlooks a run that was killed before its first pod existed",
+        without: "`gatebench kubernetes clean` overlooks a run that left only its ConfigMap",
     },
     Rule {
         group: "networking.k8s.io",
@@ -71,7 +71,7 @@ const RULES: [Rule; 8] = [
         group: "",
         resource: "pods/ephemeralcontainers",
         verbs: &["get", "patch"],
-        without: "the CPU time of an attached gateway is not measured (--attach-pod)",
+        without: "runs with --attach-pod are not possible",
     },
 ];
 

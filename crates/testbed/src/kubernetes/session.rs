@@ -171,7 +171,7 @@ impl Session {
             }
             if interrupt.is_raised() {
                 let what = format!(
-                    "interrupted while the pods of {} started",
+                    "interrupted while the pods of {} were starting",
                     complaint::named(role.name())
                 );
                 return Err(RemoteError::environment(what, "start the run again").into());
@@ -240,7 +240,9 @@ impl Session {
             complaint::named(role.name())
         );
         let namespace = &self.kubectl.namespace().name;
-        let remedy = format!("`kubectl -n {namespace} describe pod {name}` shows more");
+        let remedy = format!(
+            "`kubectl -n {namespace} get events --field-selector involvedObject.name={name}` shows more"
+        );
         Some(RemoteError::environment(what, remedy))
     }
 
@@ -257,7 +259,9 @@ impl Session {
         );
         let namespace = &self.kubectl.namespace().name;
         let label = format!("{RUN}={}", self.run);
-        let remedy = format!("`kubectl -n {namespace} describe pods -l {label}` shows more");
+        let remedy = format!(
+            "`kubectl -n {namespace} get events` shows more; the pods had the label {label}"
+        );
         RemoteError::environment(what, remedy)
     }
 }

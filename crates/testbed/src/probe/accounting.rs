@@ -2,7 +2,7 @@
 //! stolen time.
 //!
 //! Most loopback TCP traffic is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING`
-//! does not charge that time to the interrupted process; other kernels do.
+//! does not charge the time in softirq to the interrupted process; other kernels do.
 
 mod ping_pong;
 

@@ -30,8 +30,8 @@ pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     groups
 }
 
-/// Returns the innermost visible group for a controller of a process in another container, found
-/// through that container's mounts.
+/// Returns the innermost visible group of a process in another container, for a controller. The
+/// group is found through that container's mounts.
 pub(crate) fn group_of_container(pid: u32, controller: &str) -> Option<Group> {
     let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
     let groups = in_texts(&read("cgroup")?, &read("mountinfo")?, controller);
@@ -112,8 +112,9 @@ fn in_texts(membership: &str, mounts: &str, controller: &str) -> Vec<Group> {
     groups.flatten().collect()
 }
 
-/// Parses a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`. Returns true for a line of version
-/// 2, which names no controllers, and the group; none if the line is for other controllers.
+/// Parses a line of `/proc/PID/cgroup`, `ID:CONTROLLERS:PATH`. Returns a flag, which is true for
+/// version 2 (whose lines name no controllers), and the group; none if the line is for other
+/// controllers.
 fn member<'a>(line: &'a str, controller: &str) -> Option<(bool, &'a Path)> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, group) = (parts.next()?, Path::new(parts.next()?));

@@ -1,4 +1,4 @@
-//! Reads the properties of the machine that the manifest of a run records.
+//! Reads the machine's properties, which the manifest of a run records.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -274,8 +274,8 @@ pub fn clock_source_below(root: &Path) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Identifies this process's `CLOCK_MONOTONIC` by the boot of the kernel and the offsets of the
-/// time namespace (time_namespaces(7)). Processes with the same identity read the same clock.
+/// Identifies this process's `CLOCK_MONOTONIC` by the kernel's boot ID and the offsets of the time
+/// namespace (time_namespaces(7)). Processes with the same identity read the same clock.
 pub fn clock_identity() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     // The file exists only in kernels with time namespaces.

@@ -1,5 +1,5 @@
-//! Reads the time that the machine's cores spent in each state, over all processes, and the load
-//! average.
+//! Reads the busy, interrupt and steal times of the machine's cores, the throttling of this
+//! program, and the load average.
 
 use std::fs;
 
@@ -74,9 +74,9 @@ impl MachineSample {
     }
 }
 
-/// Returns the load average of the last minute: the exponentially damped number of threads that
-/// were running, runnable or in uninterruptible sleep (proc_loadavg(5)). It is not divided by the
-/// number of cores. Returns none if there is no `/proc`.
+/// Returns the load average of the last minute: the exponentially damped average of the number of
+/// threads that were running, runnable or in uninterruptible sleep (proc_loadavg(5)). It is not
+/// divided by the number of cores. Returns none if there is no `/proc`.
 pub fn load_average() -> Option<f64> {
     first_number(&fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -85,7 +85,8 @@ fn first_number(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Parses `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
+/// Parses `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user and
+/// nice time.
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
     // The line for the whole machine, `cpu  …`, has no number.

@@ -1,5 +1,5 @@
-//! Reads counters and facts: CPU time, memory, descriptors and context switches of process trees;
-//! steal time and throttling of the machine; and the properties of the machine.
+//! Reads counters and facts: CPU time, memory, descriptors, context switches and throttling of
+//! process trees; busy and steal time of the machine's cores; and the properties of the machine.
 //!
 //! Profiles come from perf or from a gateway's own profiler; nearly everything else is read from
 //! `/proc` and `/sys`. The counters of a process tree never decrease, even when processes or

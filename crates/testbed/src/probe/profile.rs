@@ -1,4 +1,5 @@
-//! Finds the functions that processes spend CPU time in, by sampling stacks with perf.
+//! Finds the functions that processes spend CPU time in, from stacks that perf or a gateway's own
+//! profiler sampled.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -72,8 +73,9 @@ impl Blame for ProfileError {
 /// The stacks that were sampled, with their CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// A line for each distinct stack: the process's name and the functions from the outermost
-    /// inwards, separated by semicolons; then the CPU time of its samples, in nanoseconds.
+    /// A line for each distinct stack: the name of the process or gateway, and the functions from
+    /// the outermost inward, separated by semicolons; then the CPU time of its samples, in
+    /// nanoseconds.
     pub folded: String,
     pub sampled_ns: u64,
 }
@@ -179,7 +181,7 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // Both calls have no effect if perf has already ended, which is the usual case.
+        // Neither call has an effect if perf has already ended, which is the usual case.
         let _ = self.child.kill();
         let _ = self.child.wait();
         // The file is no longer needed, and is large if it contains copies of stacks.

@@ -25,10 +25,10 @@ pub enum Scope {
     Tree,
 }
 
-/// The state of a component at one point in time. CPU times, waiting times and context switches
-/// count from the start of each process, and `processes_ended` from the first sample. They never
-/// decrease. The figures in `throttling` count from the creation of the control group. All other
-/// figures are current values.
+/// The state of a component at one point in time. CPU times count from the start of each process,
+/// waiting times and context switches from the start of each thread, and `processes_ended` from the
+/// first sample. They never decrease. The figures in `throttling` count from the creation of the
+/// control group. All other figures are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The time on `CLOCK_MONOTONIC`.
@@ -351,7 +351,7 @@ mod tests {
         let own = process::id();
         let before = files_written_by(own);
         file.write_all(b"twelve bytes").unwrap();
-        fs::write(&other, b"read by us, written by no watched process").unwrap();
+        fs::write(&other, b"open for reading only").unwrap();
         let after = files_written_by(own);
         let key = |path| {
             let file = fs::metadata(path).unwrap();

@@ -127,7 +127,7 @@ impl Supervised {
             .current_dir(folder)
             // The supervisor interprets the end of this pipe as the end of gatebench.
             .stdin(Stdio::piped())
-            // Gateways may log requests with their keys.
+            // Only this user may read the logs, because gateways may log requests with their keys.
             .stdout(create_private(&stdout)?)
             .stderr(create_private(&stderr)?)
             // The supervisor has a separate process group, so that Ctrl-C at the terminal reaches
@@ -154,7 +154,7 @@ impl Supervised {
     }
 
     /// Returns the process ID of the container's first process, which is not a descendant of the
-    /// supervisor; none if there is no container yet.
+    /// supervisor; none if there is no container, or if it has not started yet.
     fn container_pid(&self) -> Option<u32> {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
@@ -235,7 +235,8 @@ impl Supervised {
         }
     }
 
-    /// Kills the process and everything that it started, without a stop signal.
+    /// Ends the process without a stop signal: kills the supervisor's process group, and removes
+    /// the container.
     pub fn kill(&mut self) {
         self.kill_group();
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
@@ -261,8 +262,8 @@ impl Supervised {
         }
     }
 
-    /// Returns the supervisor's own error, such as a program that cannot be started; none if the
-    /// supervisor is still running or ended for another reason.
+    /// Returns the supervisor's own error, for example that the program cannot be started; none if
+    /// the supervisor is still running or ended for another reason.
     pub(crate) fn supervisors_complaint(&mut self) -> Option<String> {
         if self.exit_status() != Some(Exit::Code(FAILED.into())) {
             return None;

@@ -12,8 +12,9 @@ use super::complaint;
 use crate::error::{DriverError, RemoteError};
 use crate::kubernetes::{self, CONTAINER, Kubectl, Pods};
 
-/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host after
-/// about 15 s, and use the connection for nothing else.
+/// Options of `ssh` in addition to the user's configuration: never prompt, give up connecting after
+/// 10 s, detect a dead host after about 15 s, allocate no terminal, and use the connection for
+/// nothing else.
 const OPTIONS: [&str; 7] = [
     "BatchMode=yes",
     "ConnectTimeout=10",

@@ -20,7 +20,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Could not resolve hostname",
-        "name the host as for `ssh`: [USER@]NAME, or a Host of ~/.ssh/config",
+        "name the host as for `ssh`: [USER@]NAME, or a Host in ~/.ssh/config",
     ),
     (
         "Host key verification failed",

@@ -35,7 +35,7 @@ use crate::system::exit::Exit;
 /// The other end is considered lost after this time without a message.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
-/// The timeout of a connection to the upstream.
+/// The timeout for connecting to an upstream.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A role that a remote end has in addition to those of this crate. Dropping it ends its work.
@@ -50,7 +50,7 @@ const POD_ADDRESS: &str = "POD_IP";
 /// silent for [`SILENCE`]. Leaves no processes or files behind.
 ///
 /// # Errors
-/// The address of the other end is unknown, there is no folder for temporary files, standard output
+/// The address of the other end is unknown, the working folder cannot be created, standard output
 /// is closed, or a message is malformed.
 pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
     let hello = hello()?;
@@ -73,7 +73,7 @@ pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
             continue;
         }
         let asked: Numbered<Json> = serde_json::from_str(&line)?;
-        // A repeated request must not be carried out twice.
+        // A repeated request is not carried out again, but gets the same response.
         if asked.number != last.0 {
             let response: Response = match serde_json::from_value(asked.message) {
                 Ok(ask) => end.response(ask),

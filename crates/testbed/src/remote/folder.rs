@@ -27,7 +27,7 @@ pub(super) struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Removes abandoned folders in `parent`, and creates a new one.
+    /// Removes abandoned folders in `parent`, and creates a new folder there.
     pub(super) fn make(parent: &Path) -> io::Result<Self> {
         remove_left(parent);
         let new = tempfile::Builder::new()

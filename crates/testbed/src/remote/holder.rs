@@ -48,7 +48,7 @@ fn socket() -> PathBuf {
 }
 
 /// Copies standard input to the holder, and the holder's output to standard output. Starts the
-/// holder if it does not run, unless the connection replaces an earlier one.
+/// holder if it is not running, unless the connection replaces an earlier one.
 ///
 /// # Errors
 /// The holder has ended, or cannot be started.
@@ -125,7 +125,7 @@ impl Held {
 /// Runs a remote end, and keeps its lines until the other end has acknowledged them.
 ///
 /// # Errors
-/// The socket or the remote end cannot be created.
+/// The socket, the file for standard error or the remote end cannot be created.
 pub fn hold(launcher: &Launcher) -> io::Result<()> {
     let socket = socket();
     let _ = fs::remove_file(&socket);
@@ -173,8 +173,8 @@ fn number_lines(stdout: ChildStdout, held: &Mutex<Held>) {
     }
 }
 
-/// Sends life signs in both directions until the remote end has ended. Ends the remote end if there
-/// has been no connection for [`ALONE`].
+/// Sends life signs in both directions until the remote end has ended or must end. It must end
+/// after [`END`], or if there has been no connection for [`ALONE`].
 fn watch(child: &mut Child, held: &Mutex<Held>) {
     loop {
         if ends_within(child, LIFE_SIGN) {

@@ -20,11 +20,11 @@ use crate::kubernetes::Pods;
 /// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The timeout of a connection from this machine to a gateway on the host.
+/// The timeout for connecting from this machine to a gateway, an upstream or Redis on the host.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A place whose remote end runs gateways, upstreams or a load generator. Dropping it ends the
-/// connection and all these processes.
+/// A place whose remote end runs gateways, upstreams, Redis or a load generator, or watches a
+/// gateway. Dropping it ends the connection and all processes that the remote end started.
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
@@ -87,7 +87,7 @@ impl RemoteHost {
             serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
         if hello.version != VERSION {
             let what = format!(
-                "{} runs gatebench {}, but this is gatebench {VERSION}",
+                "{} has version {}, but this is gatebench {VERSION}",
                 program.display(),
                 hello.version
             );

@@ -1,4 +1,4 @@
-//! Reads and writes the text files of a gateway's working folder, for transfer between hosts.
+//! Reads and writes text files in working folders, for transfer between hosts.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The maximum number of bytes of a file that are sent. Of a longer file, only the last bytes are
-/// sent, because the error is usually at the end of a log.
+/// The maximum number of bytes that are sent from one file. Of a longer file, only the last bytes
+/// are sent, because the error is usually at the end of a log.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
 /// The maximum number of files; further files are omitted.

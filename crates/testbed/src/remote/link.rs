@@ -27,8 +27,8 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
-/// A running gatebench on the host. Dropping it ends the connection and all processes that this
-/// gatebench started.
+/// A running gatebench on the host. Dropping it ends the connection and, except in a pod, all
+/// processes that this gatebench started.
 #[derive(Debug)]
 pub(super) struct Link {
     carrier: Carrier,
@@ -103,7 +103,7 @@ impl Link {
         })
     }
 
-    /// Returns the program's next line that begins with [`READY`], without this prefix.
+    /// Returns the next line that begins with [`READY`], without this prefix.
     fn greeting(&mut self) -> Result<String, DriverError> {
         let deadline = Instant::now() + GREETING_TIMEOUT;
         loop {
@@ -191,7 +191,7 @@ impl Drop for Link {
     }
 }
 
-/// Opens the program that will be sent. Also returns its digest and its length in bytes.
+/// Opens the program that may have to be sent. Also returns its digest and its length in bytes.
 fn read(program: &Path) -> io::Result<(File, String, u64)> {
     let file = File::open(program)?;
     let length_bytes = file.metadata()?.len();

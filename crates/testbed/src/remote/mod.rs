@@ -11,9 +11,9 @@
 //! and the program there ends all its processes. In a pod, the program does so only if the
 //! connection is not restored within two minutes.
 //!
-//! gatebench, or its small program `gatebench-agent`, also runs on hosts of upstreams and load
-//! generators, and on this machine for a load generator at the place `here`. A load generator is a
-//! [`Role`] that the caller of [`serve`] adds.
+//! gatebench, or its small program `gatebench-agent`, also runs on hosts of upstreams, Redis and
+//! load generators, in the pods of gateways that it did not start, and on this machine for a load
+//! generator at the place `here`. A load generator is a [`Role`] that the caller of [`serve`] adds.
 
 mod carrier;
 mod complaint;

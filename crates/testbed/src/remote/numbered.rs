@@ -1,9 +1,9 @@
 //! Lines that survive a broken connection: each has a number, is kept until the other end has
-//! acknowledged it, and is sent again over the next connection.
+//! acknowledged it, and until then is sent again over each new connection.
 //!
 //! Both ends begin a connection with `H N`, where N is the number of the last line that they
-//! received. Then `L N TEXT` carries line N, and `A N` acknowledges all lines up to N. Other lines,
-//! such as empty life signs, are ignored.
+//! received. Then `L N TEXT` carries line N, and `A N` acknowledges all lines up to N. This module
+//! ignores other lines, such as empty life signs.
 
 use std::collections::VecDeque;
 

@@ -97,7 +97,8 @@ pub(crate) struct ServiceOrder {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ordered {
-    /// An upstream with a worker on each core that gatebench may use on the host.
+    /// An upstream with a worker on each core that gatebench may use on the host, within the
+    /// host's CPU limit.
     Upstream {
         kind: UpstreamKind,
         streams: usize,
@@ -128,7 +129,7 @@ pub(super) struct Start {
     pub(super) connections: u32,
 }
 
-/// The result of a start and, if it failed, the files of the working folder.
+/// The result of a start and, if it failed, the text files of the working folder.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Tried {
     pub(super) started: Result<Started, RemoteError>,

@@ -24,8 +24,8 @@ pub(crate) struct RemoteGateway {
 }
 
 impl RemoteGateway {
-    /// Checks that the host can reach the upstreams, and renders, checks and starts the gateway
-    /// there.
+    /// Checks that the host can reach the upstreams; renders, checks and starts the gateway there;
+    /// and checks that this machine can reach the gateway.
     pub(crate) fn start(
         host: &Arc<RemoteHost>,
         start: &GatewayStart<'_>,
@@ -90,7 +90,7 @@ impl RemoteGateway {
 impl Drop for RemoteGateway {
     fn drop(&mut self) {
         if !self.has_stopped {
-            // If the connection is lost, the gateway ends by itself.
+            // If the connection is lost, the remote end ends the gateway.
             let _ = self.stop();
         }
     }
@@ -103,7 +103,7 @@ fn certificate(work: &Path) -> Texts {
     names.filter_map(text).collect()
 }
 
-/// Samples the processes on the host. Times are read from the host's clock, so only their
+/// Samples a gateway's processes on its host. Times are read from the host's clock, so only their
 /// differences are meaningful.
 #[derive(Debug)]
 pub struct RemoteSampler {

@@ -30,7 +30,7 @@ impl RemoteService {
         };
         let part = match service {
             Ordered::Upstream { .. } => "upstream",
-            Ordered::Redis => "Redis",
+            Ordered::Redis => "Redis server",
         };
         let started: StartedService = host.ask(&Ask::StartService(Box::new(order)))?;
         let service = Self {
@@ -52,7 +52,7 @@ impl RemoteService {
 impl Drop for RemoteService {
     fn drop(&mut self) {
         let number = self.number;
-        // If the connection is lost, the process ends by itself.
+        // If the connection is lost, the remote end ends the process.
         let _ = self.host.ask::<()>(&Ask::StopService { number });
     }
 }

@@ -1,4 +1,4 @@
-//! Watches a gateway in a pod that gatebench did not start.
+//! Watches a gateway that gatebench did not start, in its pod.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::kubernetes::Watcher;
 use crate::process::Launcher;
 
-/// The first process of the gateway's container.
+/// The ID of the first process of the gateway's container.
 const MAIN_PROCESS: u32 = 1;
 
 /// A connection to the container that gatebench added to the pod. Dropping it ends the container's

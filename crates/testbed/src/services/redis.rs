@@ -24,7 +24,7 @@ const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 /// A part of the line that Redis writes when it accepts connections.
 const READY: &str = "Ready to accept connections";
 
-/// The timeout for the start of Redis, which is ample because Redis reads nothing from disk.
+/// The timeout for the start of Redis, which is ample because Redis has no data to load.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Redis writes its log to standard output.

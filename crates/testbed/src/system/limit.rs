@@ -151,7 +151,7 @@ impl Limit {
     }
 
     fn attempt(&self) -> io::Result<()> {
-        // Moving a process requires write access to a group above its old and its new group.
+        // Moving a process requires write access to the common ancestor of its old and new groups.
         access(self.home.join(PROCS), Access::WRITE_OK)?;
         let made = self.make(&format!("{NAME_PREFIX}try-{}", std::process::id()))?;
         fs::remove_dir(made)

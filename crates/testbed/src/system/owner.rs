@@ -16,7 +16,7 @@ const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
 /// A unique identifier of a process. The process ID and the start time alone are not unique. PID
 /// namespaces, each of which numbers its processes from 1, may share a container engine. Containers
-/// may outlive a boot, after which the ticks start again from 0.
+/// may survive a reboot, after which the ticks start again from 0.
 ///
 /// The text form is `PID-TICKS-NAMESPACE-BOOT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,7 @@ impl Owner {
         Self::of(std::process::id())
     }
 
-    /// Returns the identifier of a process of this PID namespace, which may have ended if its
-    /// parent has not waited for it yet.
+    /// Returns the identifier of a process of this PID namespace, even of a zombie.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let started_ticks = processes::started_ticks(pid)
             .ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat contains no start time")))?;

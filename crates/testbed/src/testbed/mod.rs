@@ -44,7 +44,8 @@ pub struct Testbed {
     /// The connections to the places of gateways, except this machine.
     gateways: BTreeMap<Place, Arc<RemoteHost>>,
     others: Hosts,
-    /// The address that parts on this machine listen on.
+    /// The address that gateways, upstreams and Redis on this machine listen on, unless the gateway
+    /// is on another host.
     here: IpAddr,
     /// The pod of an attached gateway, once it is watched.
     watched: OnceLock<Arc<WatchedPod>>,
@@ -129,7 +130,8 @@ impl Testbed {
     /// once the run has started.
     ///
     /// # Errors
-    /// There is no such pod, or the cluster refuses the container.
+    /// There is no such pod or more than one, the container cannot be added, or gatebench cannot be
+    /// started in it.
     pub fn watch(&self, pod: &AttachedPod, interrupt: &Interrupt) -> Result<(), DriverError> {
         if self.watched.get().is_none() {
             let watched = WatchedPod::connect(pod, &self.launcher, interrupt)?;
@@ -157,7 +159,8 @@ impl Testbed {
     /// Finds a gateway on its machine, and the mechanism that enforces its limits.
     ///
     /// # Errors
-    /// The gateway's program is missing, has another version, or cannot be limited.
+    /// The gateway's program is missing, has another version, or cannot be limited, or the
+    /// connection to its host is lost.
     pub fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
         let place = match setup.elsewhere.as_ref().map(|it| &it.host) {
             None => return FoundGateway::find(folder, setup, &self.launcher),
@@ -184,7 +187,7 @@ impl Testbed {
     /// if to start it. Starts no process.
     ///
     /// # Errors
-    /// The gateway does not support a policy, a template does not render, or the user's
+    /// The gateway does not support the scenario, a template does not render, or the user's
     /// configuration does not use the ports that its template is given.
     pub fn rehearse(
         &self,

@@ -160,8 +160,8 @@ impl Running {
         }
     }
 
-    /// Returns the process ID of the upstream's supervisor. Returns `None` unless there is exactly
-    /// one target, which gatebench started on this machine.
+    /// Returns the process ID of the upstream's supervisor. Returns `None` unless gatebench started
+    /// exactly one target and it runs on this machine.
     pub fn upstream_root(&self) -> Option<u32> {
         self.upstreams.only_root()
     }

@@ -62,8 +62,8 @@ fn each_rendered(folder: &Folder, check: impl FnMut(&Scenario, &BTreeMap<String,
     each_rendered_for(folder, "1.0", check);
 }
 
-/// Renders each scenario that a folder claims to support for this version of the gateway, once with
-/// one target and once with two, and passes the files to `check`.
+/// For this version of the gateway, renders each scenario that a folder claims to support, once
+/// with one target and once with two, and passes the files to `check`.
 fn each_rendered_for(
     folder: &Folder,
     version: &str,

@@ -23,7 +23,7 @@ http.server.socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Handler).ser
 
 const QUICK: &str = "ready: {timeout: 3s}";
 
-/// Starts the plain scenario on a free port, with its files in `work` below `at`.
+/// Starts a gateway for the plain scenario, on a free port and with its files in `work` below `at`.
 fn start_in(at: &Path, folder: &Folder) -> Result<LocalGateway, DriverError> {
     start(folder, &plain(), &at.join("work"), &[])
 }

@@ -366,7 +366,7 @@ fn variant(more: &str) -> (tempfile::TempDir, Result<Folder, DriverError>) {
     (at, folder)
 }
 
-/// Returns nginx's folder with this module for stylesheets.
+/// Returns a variant of nginx's folder with this module for stylesheets.
 fn with_module(path: &str, test: &str) -> Folder {
     let needs = format!("{{path: {path}, test: {test}, install: make it}}");
     let features = format!("features: {{response_xslt: {{native: a module, needs: {needs}}}}}\n");

@@ -54,7 +54,7 @@ fn fixed_ports_are_refused_with_the_placeholder_to_write() {
     let error = started(at.path(), &fixed).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the configuration does not listen on the address that the load is sent to"
+        "the configuration does not name the port that the load is sent to"
     );
     let remedy = error.remedy();
     assert!(
@@ -65,7 +65,7 @@ fn fixed_ports_are_refused_with_the_placeholder_to_write() {
     let error = started(at.path(), &fixed).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the configuration does not name the upstream"
+        "the configuration does not name the port of the upstream"
     );
     assert_eq!(
         error.culprit(),

@@ -103,8 +103,8 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// Returns the name and the configuration of each policy and endpoint in a list of APIs, one API
-/// per line.
+/// Returns the name and the configuration of each policy, endpoint group and endpoint in a list of
+/// APIs, one API per line.
 fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
     let mut parts = Vec::new();
     for line in list.lines().filter(|line| !line.trim().is_empty()) {

@@ -55,7 +55,7 @@ fn a_version_that_was_not_tested_with_the_folder_is_reported() {
     never_run.spec.proven_with.clear();
     let warning = never_run.unproven("1.22.1").unwrap();
     assert!(
-        warning.ends_with("the project has never run it"),
+        warning.ends_with("the project has never tested it"),
         "{warning}"
     );
     assert_eq!(folder("reference").unproven("0.1.0"), None);
@@ -137,7 +137,7 @@ fn a_version_that_the_folder_was_not_written_for_is_refused() {
     let error = folder.find_binary(&launcher()).unwrap_err();
     assert!(
         error.to_string().contains(
-            "is version 0.9.1, but the gateway folder nginx was written for at least 1.18"
+            "is version 0.9.1, but the gateway folder nginx requires at least 1.18"
         ),
         "{error}"
     );

@@ -1,5 +1,5 @@
 //! The integration tests of `probe`: a module for each subject. They are a separate binary, so that
-//! gateways of other tests do not disturb the cores and processes that they observe.
+//! gateways of other tests do not disturb the cores and processes that these tests observe.
 #![allow(clippy::unwrap_used)]
 
 mod accounting;

@@ -30,7 +30,7 @@ const RECORDED: [Figures; 4] = [
 ];
 
 /// Constructed from kernel/sched/cputime.c: with IRQ_TIME_ACCOUNTING, a task's clock excludes the
-/// time that `irq_time_read` counts, and /proc/stat shows that time as softirq.
+/// time that `irq_time_read` counts, and /proc/stat shows that time as irq and softirq.
 const IRQ_TIME: [Figures; 4] = [
     (140, 200, 60, 0),
     (150, 200, 50, 10),

@@ -56,7 +56,8 @@ impl Drop for Machine {
 }
 
 /// The cores of the gateway, the load generator and the upstream; whether the load generator is
-/// alone on its cores; whether the gateway has a sibling.
+/// alone on its cores; whether another component runs on a sibling thread of one of the gateway's
+/// cores.
 type Seen = (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool);
 
 fn seen(placed: &Placement) -> Seen {
@@ -193,8 +194,8 @@ fn two_sockets_keep_everything_on_one_node_if_it_fits() {
         expected(&[13, 15], &[1], &[3], true, false)
     );
     assert!(!machine.placed(&all, 2).note.contains("NUMA"));
-    // No node has three cores for the gateway and two more for the other components, so no other
-    // component runs on the gateway's node.
+    // No node has three cores for the gateway and two more for the other components, so cores of
+    // both nodes are used.
     let wide = machine.placed(&all, 3);
     assert_eq!(
         seen(&wide),
@@ -272,7 +273,7 @@ fn the_cpus_that_a_group_allows_are_divided_by_core() {
         "limited",
         &[(&[0, 4], 0), (&[1, 5], 0), (&[2, 6], 0), (&[3, 7], 0)],
     );
-    // One thread of each of two cores; the other threads belong to other processes.
+    // One thread of each of two cores; this process may not use the other threads.
     let placed = machine.placed(&[1, 2], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[1], false, false));
     assert!(

@@ -1,4 +1,4 @@
-//! Finds the paths where a gateway's program may be.
+//! Finds the installed programs of a gateway.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -105,7 +105,7 @@ struct Place<'a> {
     /// The image's ID, the digest of its configuration.
     image: &'a str,
     user: &'a str,
-    /// The variables of `gateway.yaml`, as `NAME=VALUE`.
+    /// The variables of `binary.environment` in `gateway.yaml`, as `NAME=VALUE`.
     environment: Vec<String>,
 }
 

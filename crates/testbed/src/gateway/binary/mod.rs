@@ -89,7 +89,7 @@ impl Folder {
     /// only the parity check can prove what the configuration does.
     ///
     /// # Errors
-    /// [`Unsupported`] lists the policies and extras that the gateway lacks.
+    /// [`Unsupported`] lists the features that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }

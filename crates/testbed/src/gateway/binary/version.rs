@@ -1,4 +1,5 @@
-//! Compares versions as gateways print them: numbers separated by dots, and a vendor's suffix.
+//! Compares versions as gateways print them: numbers separated by dots, optionally after a `v` and
+//! before a vendor's suffix.
 
 use std::cmp::Ordering;
 

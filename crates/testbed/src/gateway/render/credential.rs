@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-/// The lowest cost of bcrypt. A higher cost would not change what is measured, because the gateways
-/// that use bcrypt cache successful logins.
+/// The lowest cost of bcrypt. A higher cost would not change what is measured, because Caddy, the
+/// only gateway that uses bcrypt, caches the result for each password.
 const BCRYPT_COST: u32 = 4;
 const SALT_BYTES: usize = 16;
 

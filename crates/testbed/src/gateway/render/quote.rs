@@ -78,7 +78,7 @@ fn lua_string(text: &str) -> String {
 /// `{{ text | apache_string }}`: a word of an Apache httpd directive, in quotes.
 fn apache_string(text: &str) -> Result<String, Error> {
     if text.contains("${") {
-        // httpd replaces a name between the braces, and there is no escape for it.
+        // httpd replaces `${NAME}`, which cannot be escaped.
         let message = format!("'{text}' contains ${{, which httpd replaces");
         return Err(wrong(message));
     }
@@ -161,7 +161,7 @@ pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Erro
     Ok(found)
 }
 
-/// `{{ consumers | each_key }}`: a list with a map for each key, which contains the `key` and its
+/// `{{ consumers | each_key }}`: a list that contains, for each key, a map with the `key` and its
 /// `client`. Templates should not build this list themselves, because a template can append an item
 /// only by copying the whole list.
 fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {

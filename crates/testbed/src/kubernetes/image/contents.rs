@@ -103,7 +103,8 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds a folder with everything in it, and the targets of its links.
+    /// Adds a folder with everything in it, the targets of its links, and the libraries of its
+    /// programs and modules.
     pub(super) fn add_tree(&mut self, folder: &Path) -> io::Result<()> {
         if !self.done.insert(folder.to_owned()) {
             return Ok(());

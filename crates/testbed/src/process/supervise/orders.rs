@@ -42,7 +42,7 @@ const SIGNALS: [(&str, Signal); 8] = [
     ("KILL", Signal::KILL),
 ];
 
-/// Returns the signal with a name, written without `SIG`.
+/// Returns the signal with this name, which is written without `SIG`.
 pub(crate) fn signal_from_name(name: &str) -> Option<Signal> {
     let found = SIGNALS.iter().find(|(known, _)| *known == name);
     found.map(|(_, signal)| *signal)

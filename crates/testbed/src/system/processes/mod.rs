@@ -1,5 +1,5 @@
-//! Reads the state of processes, mostly from `/proc`. A process may end between two reads; it is
-//! then missing from the result.
+//! Reads the state of processes, mostly from `/proc`. A process may end between two reads; later
+//! reads then return nothing for it.
 
 mod listeners;
 mod sockets;
@@ -130,8 +130,8 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     kibibytes(&rollup, "Pss:")
 }
 
-/// Returns the number of open descriptors; none if the process has ended, or if this user may not
-/// see them.
+/// Returns the number of open descriptors; none if the process has ended, or if its descriptors
+/// cannot be counted.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
     // Since Linux 6.2, the size of the folder is the number of descriptors. In earlier versions the
