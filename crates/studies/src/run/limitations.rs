@@ -144,7 +144,7 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     let is_short = |phase: &&PhaseRecord| {
         let seconds = phase.measure_ns / 1_000_000_000;
         let has_gate = phase.bins.is_some() || phase.external.is_some();
-        !has_gate && !phase.side_by_side && seconds < POINTS_MIN as u64
+        !has_gate && seconds < POINTS_MIN as u64
     };
     let phases = context.completed().flat_map(|record| &record.phases);
     let short: BTreeSet<&str> = phases.filter(is_short).map(|it| it.name.as_str()).collect();

@@ -57,21 +57,30 @@ fn bins_that_drift_are_not_steady() {
 
 #[test]
 fn cpu_time_without_bins_is_tested_in_seconds() {
+    // The cost rises by 1 ÷ `parts` of its first value each second, and varies by up to a percent.
     let rising = |parts: u64| {
         move |made: &mut Made| {
             for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
                 let second = u64::from(row.second);
-                row.completed = around(row.completed, second);
-                let used_ns = row.completed * 20_000;
+                let cost_ns = 20_000 + second * 20_000 / parts + second * 7_919 % 11 * 20;
                 if let Some(gateway) = &mut row.gateway {
-                    gateway.cpu_ns = used_ns + second * used_ns / parts;
+                    gateway.cpu_ns = row.completed * cost_ns;
                 }
             }
         }
     };
     let spoils = [Aspect::CpuPerRequest];
-    let (drifting, flat) = (rising(100), rising(10_000));
+    let (drifting, flat) = (rising(125), rising(300));
     check(Gate::NotSteady, Validity::Limited, &spoils, drifting, flat);
+    // A second without a sample does not prevent the test.
+    let with_gaps = |made: &mut Made| {
+        rising(80)(made);
+        let mut rows = made.rows.iter_mut().filter(|row| row.phase == "saturate");
+        if let Some(row) = rows.nth(3) {
+            row.gateway = None;
+        }
+    };
+    check(Gate::NotSteady, Validity::Limited, &spoils, with_gaps, flat);
 }
 
 #[test]

@@ -29,29 +29,53 @@ pub(super) struct Tested {
 /// not matter.
 type Subject = (&'static str, &'static [Aspect], f64);
 
-enum Series {
-    /// Values by bin, each merged from this number of bins of 100 ms.
-    Bins(Vec<f64>, usize),
-    Seconds(Vec<f64>),
+/// The values of a figure over time, each merged from `merged` bins.
+struct Series {
+    values: Vec<f64>,
+    bin: Bin,
+    merged: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bin {
+    TenthOfSecond,
+    Second,
+}
+
+impl Series {
+    fn of(bin: Bin, values: Vec<f64>) -> Self {
+        Self {
+            values,
+            bin,
+            merged: 1,
+        }
+    }
+
+    /// Returns the number and size of the values.
+    fn size(&self) -> String {
+        let count = self.values.len();
+        match (self.bin, self.merged) {
+            (Bin::TenthOfSecond, merged) => format!("{count} bins of {} ms", 100 * merged),
+            (Bin::Second, 1) => format!("{count} seconds"),
+            (Bin::Second, merged) => format!("{count} bins of {merged} s"),
+        }
+    }
 }
 
 impl Tested {
     /// Returns none if the series has too few values, or if their median is zero.
-    fn of(subject: Subject, series: Series) -> Option<Self> {
-        let (trend, over, p_max) = match series {
-            Series::Bins(values, merged) => {
-                let over = format!("{} bins of {} ms", values.len(), 100 * merged);
-                (drift(&values)?, over, DRIFT_P_MAX)
-            }
-            Series::Seconds(values) => {
-                let over = format!("{} seconds", values.len());
-                (trend(&values)?, over, TREND_P_MAX)
-            }
+    fn of(subject: Subject, series: &Series) -> Option<Self> {
+        let values = &series.values;
+        // Only a few seconds are too few to estimate their correlation.
+        let is_short = series.bin == Bin::Second && values.len() < BINS_MIN;
+        let (trend, p_max) = match is_short {
+            true => (trend(values)?, TREND_P_MAX),
+            false => (drift(values)?, DRIFT_P_MAX),
         };
         Some(Self {
             subject,
             trend,
-            over,
+            over: series.size(),
             p_max,
         })
     }
@@ -108,14 +132,13 @@ pub(super) fn throughput(view: &View) -> Option<Tested> {
     let subject: Subject = ("throughput", &[Aspect::Throughput], THROUGHPUT_DRIFT_MAX);
     let Some(bins) = &view.phase.bins else {
         let seconds = whole_seconds(view.series, view.phase);
-        let values = Series::Seconds(seconds.map(|row| row.completed as f64).collect());
-        return Tested::of(subject, values);
+        let counts = seconds.map(|row| row.completed as f64).collect();
+        return Tested::of(subject, &Series::of(Bin::Second, counts));
     };
     let (lengths, rest) = (lengths_ns(bins), &bins.responses);
     let rates = rest.iter().zip(lengths);
     let rates = rates.map(|(count, length_ns)| *count as f64 * 1e9 / length_ns);
-    let rates = Series::Bins(rates.collect(), 1);
-    Tested::of(subject, rates)
+    Tested::of(subject, &Series::of(Bin::TenthOfSecond, rates.collect()))
 }
 
 /// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
@@ -130,21 +153,20 @@ pub(super) fn cpu(view: &View) -> Option<Tested> {
             false => &bins.gateway_cpu_ns,
         };
         if !cpu_ns.is_empty() {
-            return Tested::of(subject, costs(&bins.responses, cpu_ns));
+            return Tested::of(subject, &costs(Bin::TenthOfSecond, &bins.responses, cpu_ns));
         }
     }
-    // A gateway on another host is sampled once a second, and a long load has no bins. A second
-    // without a response has no cost per request.
-    let seconds = whole_seconds(view.series, view.phase).filter(|row| row.completed > 0);
-    let costs = seconds.map(|row: &SeriesRow| {
+    // A gateway on another host is sampled once a second, and a long load has no bins.
+    let second = |row: &SeriesRow| {
         let usage = match is_upstream {
             true => row.upstream,
             false => row.gateway,
         };
-        Some(usage?.cpu_ns as f64 / row.completed as f64)
-    });
-    let costs = Series::Seconds(costs.collect::<Option<_>>()?);
-    Tested::of(subject, costs)
+        Some((row.completed, usage?.cpu_ns))
+    };
+    let seconds = whole_seconds(view.series, view.phase).filter_map(second);
+    let (responses, cpu_ns): (Vec<u64>, Vec<u64>) = seconds.unzip();
+    Tested::of(subject, &costs(Bin::Second, &responses, &cpu_ns))
 }
 
 /// Tests the median response time of an open load, or of a closed load with a think time.
@@ -158,7 +180,7 @@ pub(super) fn latency(view: &View) -> Option<Tested> {
         &[Aspect::Latency],
         LATENCY_DRIFT_MAX,
     );
-    Tested::of(subject, Series::Seconds(medians.collect()))
+    Tested::of(subject, &Series::of(Bin::Second, medians.collect()))
 }
 
 /// A phase with a deliberate change or failure need not be steady.
@@ -190,7 +212,7 @@ fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
 }
 
 /// CPU time per request. Neighboring bins are merged until they have enough responses on average.
-fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
+fn costs(bin: Bin, responses: &[u64], cpu_ns: &[u64]) -> Series {
     let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
     let neighbors = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
         .ceil()
@@ -203,7 +225,11 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     // A bin without a response has no cost per request.
     let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
     let costs = answered.map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses));
-    Series::Bins(costs.collect(), neighbors)
+    Series {
+        values: costs.collect(),
+        bin,
+        merged: neighbors,
+    }
 }
 
 pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
@@ -229,4 +255,40 @@ pub(crate) fn whole_seconds<'a>(
     series
         .iter()
         .filter(move |row| row.phase == phase.name && u64::from(row.second) < whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A day of seconds that grows by this share, with noise that is correlated over a minute.
+    fn day(growth: f64) -> Series {
+        let cost = |second: u32| {
+            let noise = 0.1 * (f64::from(second) / 60.0).sin();
+            1_000.0 * (1.0 + noise + growth * f64::from(second) / 86_400.0)
+        };
+        Series::of(Bin::Second, (0..86_400).map(cost).collect())
+    }
+
+    #[test]
+    fn a_day_of_seconds_is_tested_quickly_and_despite_correlation() {
+        let tested = |growth| Tested::of(("cost", &[], 0.05), &day(growth)).unwrap();
+        let flat = tested(0.0);
+        assert!(flat.trend.drift.abs() < 0.01, "{:?}", flat.trend);
+        let rising = tested(0.2);
+        assert!(rising.trend.p < rising.p_max, "{:?}", rising.trend);
+        assert!(
+            (0.15..0.25).contains(&rising.trend.drift),
+            "{:?}",
+            rising.trend
+        );
+        assert_eq!(rising.over, "86400 seconds");
+    }
+
+    #[test]
+    fn seconds_with_few_responses_are_merged_and_idle_ones_keep_their_cpu_time() {
+        let merged = costs(Bin::Second, &[5, 0, 5, 10], &[50, 30, 20, 120]);
+        assert_eq!(merged.values, [16.0, 28.0 / 3.0]);
+        assert_eq!(merged.size(), "2 bins of 2 s");
+    }
 }
