@@ -108,11 +108,21 @@ impl Placement {
             && !ends.any(|end| gateway.contains(end))
     }
 
+    /// Returns the cores of the gateway, or none if they are on another host.
     fn gateway_here(&self) -> &[usize] {
         match self.gateway_is_elsewhere {
             true => &[],
             false => &self.gateway,
         }
+    }
+
+    /// Returns the CPUs of this machine that the gateway is pinned to, and those that share a
+    /// physical core with them.
+    pub fn gateway_cores_whole(&self) -> Vec<usize> {
+        let own = self.gateway_here();
+        let is_shared = |threads: &&Vec<usize>| threads.iter().any(|cpu| own.contains(cpu));
+        let shared = self.siblings.iter().filter(is_shared).flatten();
+        own.iter().chain(shared).copied().collect()
     }
 
     fn are_siblings(&self, one: usize, other: usize) -> bool {
@@ -225,8 +235,9 @@ impl Placement {
         placed
     }
 
-    fn used(&self) -> Vec<usize> {
-        [&self.gateway[..], &self.engine, &self.upstream].concat()
+    /// Returns the CPUs of this machine that a component is pinned to.
+    pub fn used(&self) -> Vec<usize> {
+        [self.gateway_here(), &self.engine, &self.upstream].concat()
     }
 }
 

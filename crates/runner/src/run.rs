@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use gatebench_model::{Blame, Culprit, Plan, Trial, Variant};
+use gatebench_model::{Blame, Culprit, Trial, Variant};
 use gatebench_net::{Backend, choose};
 use gatebench_store::{
     Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError, Timestamp, TrialRecord,
@@ -89,7 +89,7 @@ pub fn run(
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
-    let spare = spare_cores(&used_cores(&request.prepared.plan));
+    let spare = spare_cores(&placement.used());
     let _kept = KeptThreads::on(&[&placement.engine[..], &placement.upstream].concat());
     let warn = |it| observer.observe(Progress::Warning(Warning::Output(it)));
     let started = Outputs::start(&request.outputs, &request.out, spare, &warn);
@@ -121,17 +121,6 @@ fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerEr
         }
     }
     Ok(())
-}
-
-fn used_cores(plan: &Plan) -> Vec<usize> {
-    let placement = &plan.placement;
-    let setups = plan.variants.iter().filter_map(Variant::setup);
-    let gateways = setups.flat_map(|setup| setup.gateway_cores(placement));
-    let others = [&placement.gateway, &placement.engine, &placement.upstream];
-    gateways
-        .chain(others.into_iter().flatten())
-        .copied()
-        .collect()
 }
 
 /// A run directory that was created or resumed, with its finished trials and the settings for the

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Mutex;
 
-use gatebench_model::{Plan, Variant};
+use gatebench_model::{Placement, Plan};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::shared::locked;
@@ -32,22 +32,11 @@ impl Cores {
         Self { allowed, now }
     }
 
-    /// Keeps this process off the cores of a plan that is being executed: all of them if other
-    /// cores are free, otherwise, if possible, those of the gateways. Without a plan, all cores may
-    /// be used.
+    /// Keeps this process off the physical cores of a plan that is being executed: all of them if
+    /// other cores are free, otherwise, if possible, those of the gateways. Without a plan, all
+    /// cores may be used.
     pub(crate) fn avoid(&self, plan: Option<&Plan>) {
-        let of_gateways = plan.map(gateways).unwrap_or_default();
-        let mut all = of_gateways.clone();
-        if let Some(Plan { placement, .. }) = plan {
-            all.extend(placement.engine.iter().chain(&placement.upstream));
-            all.extend(placement.siblings.iter().flatten());
-        }
-        let without = |used: &[usize]| {
-            let free = self.allowed.iter().copied();
-            let free = free.filter(|core| !used.contains(core));
-            Some(free.collect::<Vec<_>>()).filter(|free| !free.is_empty())
-        };
-        let free = without(&all).or_else(|| without(&of_gateways));
+        let free = plan.map(|plan| free(&self.allowed, &plan.placement));
         *locked(&self.now) = free.unwrap_or_else(|| self.allowed.clone());
     }
 
@@ -66,10 +55,15 @@ impl Cores {
     }
 }
 
-fn gateways(plan: &Plan) -> Vec<usize> {
-    let setups = plan.variants.iter().filter_map(Variant::setup);
-    let cores = setups.flat_map(|setup| setup.gateway_cores(&plan.placement));
-    cores.chain(&plan.placement.gateway).copied().collect()
+fn free(allowed: &[usize], placement: &Placement) -> Vec<usize> {
+    let without = |used: Vec<usize>| {
+        let free = allowed.iter().filter(|core| !used.contains(core));
+        Some(free.copied().collect::<Vec<_>>()).filter(|free| !free.is_empty())
+    };
+    let siblings = placement.siblings.iter().flatten().copied();
+    without(placement.used().into_iter().chain(siblings).collect())
+        .or_else(|| without(placement.gateway_cores_whole()))
+        .unwrap_or_else(|| allowed.to_vec())
 }
 
 fn allowed() -> Vec<usize> {
@@ -77,4 +71,27 @@ fn allowed() -> Vec<usize> {
     (0..CpuSet::MAX_CPU)
         .filter(|core| set.is_set(*core))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_shares_a_physical_core_with_a_gateway_if_another_core_exists() {
+        // The hardware threads of one core have the numbers 0 and 2, those of the other 1 and 3.
+        let mut placement = Placement {
+            gateway: vec![1],
+            engine: vec![0],
+            upstream: vec![2],
+            siblings: vec![vec![0, 2], vec![1, 3]],
+            ..Placement::default()
+        };
+        assert_eq!(free(&[0, 1, 2, 3], &placement), [0, 2]);
+        assert_eq!(free(&[0, 1, 2, 3, 4], &placement), [4]);
+        assert_eq!(free(&[1, 3], &placement), [1, 3]);
+        placement.gateway_is_elsewhere = true;
+        placement.siblings = vec![vec![0, 2]];
+        assert_eq!(free(&[0, 1, 2, 3], &placement), [1, 3]);
+    }
 }
