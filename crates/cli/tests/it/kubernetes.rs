@@ -108,6 +108,12 @@ fn a_run_in_pods_reports_their_nodes_and_leaves_nothing() {
     let pods = manifest["environment"]["pods"].as_array().unwrap();
     // The fifth pod is the null gateway, which shows the cost of another hop in the network.
     assert_eq!(pods.len(), 5, "{pods:?}");
+    let asked = requests(&bench);
+    let again = start(&bench, "", "run --resume out --dry-run").wait();
+    again
+        .assert_code(0)
+        .assert_prints(&["kind: Job", "completions: 2"]);
+    assert_eq!(requests(&bench), asked, "a dry run needs no cluster");
     bench.wait_for("all processes to end", || {
         bench.processes().is_empty().then_some(())
     });

@@ -1,6 +1,7 @@
 //! Determines the requirements of a run in a cluster before anything starts there.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::duration_mode::{Asked, millis};
 use super::gateway_selection::split_version;
 use super::library::{Library, Listed};
 use super::own_config;
-use super::prepare::select_scenarios;
+use super::prepare::{manifest_of_missing, select_scenarios};
 use super::selection::Selection;
 use super::suite::suite_of;
 use crate::error::RunnerError;
@@ -84,6 +85,15 @@ impl ClusterPlan {
             cluster,
             gateways,
         }))
+    }
+
+    /// Returns the requirements of the missing trials of the run in this directory; `None` if it
+    /// does not run in a cluster.
+    ///
+    /// # Errors
+    /// The run cannot be read, a folder is missing, or a gateway has no image.
+    pub fn of_run(dir: &Path, catalogue: &Catalogue) -> Result<Option<Self>, RunnerError> {
+        Self::of_plan(&manifest_of_missing(dir)?.plan, catalogue)
     }
 
     /// Returns the requirements of a plan that is resumed; `None` if it does not run in a cluster.

@@ -150,10 +150,7 @@ pub fn prepare_resume(
     catalogue: &Catalogue,
     launcher: &Launcher,
 ) -> Result<Prepared, RunnerError> {
-    let run = Run::open(out)?;
-    let mut manifest: Manifest = run.manifest().clone();
-    let records = run.trials().iter().map(|trial| &trial.record);
-    gatebench_studies::resume(&mut manifest.plan, &Vec::from_iter(records));
+    let manifest = manifest_of_missing(out)?;
     let mut gateways = BTreeMap::new();
     let mut warnings = Vec::new();
     let setups = || manifest.plan.variants.iter().filter_map(Variant::setup);
@@ -192,6 +189,18 @@ pub fn prepare_resume(
         warnings,
         testbed,
     })
+}
+
+/// Returns the manifest of a run, with a plan for only the missing trials.
+///
+/// # Errors
+/// The run cannot be read.
+pub(crate) fn manifest_of_missing(out: &Path) -> Result<Manifest, RunnerError> {
+    let run = Run::open(out)?;
+    let mut manifest: Manifest = run.manifest().clone();
+    let records = run.trials().iter().map(|trial| &trial.record);
+    gatebench_studies::resume(&mut manifest.plan, &Vec::from_iter(records));
+    Ok(manifest)
 }
 
 /// Returns warnings about the objects that the cluster refused but the run does not need.

@@ -93,13 +93,21 @@ impl Measuring {
         })
     }
 
-    /// Returns the plan of the selection for a cluster; none if the selection does not run in one.
+    /// Returns the plan for a cluster, of the selection or of the missing trials of the run to
+    /// resume; none if it does not run in a cluster.
     ///
     /// # Errors
-    /// A name is unknown, or a gateway has no image.
-    pub fn cluster_plan(&self, selection: &Selection) -> Result<Option<ClusterPlan>, Failure> {
-        let (library, catalogue) = (self.overlay.scenarios(), self.overlay.catalogue());
-        Ok(ClusterPlan::of(selection, &library, &catalogue)?)
+    /// A name is unknown, a gateway has no image, or the run to resume cannot be read.
+    pub fn cluster_plan(
+        &self,
+        selection: &Selection,
+        resume: Option<&Path>,
+    ) -> Result<Option<ClusterPlan>, Failure> {
+        let catalogue = self.overlay.catalogue();
+        Ok(match resume {
+            Some(dir) => ClusterPlan::of_run(dir, &catalogue)?,
+            None => ClusterPlan::of(selection, &self.overlay.scenarios(), &catalogue)?,
+        })
     }
 
     /// Returns the request to run the plan in the resumed directory, in the given directory, or in

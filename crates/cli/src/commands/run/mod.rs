@@ -206,7 +206,7 @@ impl Run {
             return Ok(Exit::Fine);
         }
         if self.measuring.dry_run
-            && let Some(plan) = self.measuring.cluster_plan(&selection)?
+            && let Some(plan) = self.measuring.cluster_plan(&selection, resume)?
         {
             cluster::print(&plan, self.cluster.attached_pod().as_ref())?;
             return Ok(Exit::Fine);
