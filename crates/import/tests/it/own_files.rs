@@ -60,6 +60,23 @@ fn each_file_becomes_a_template_with_its_changes() {
 }
 
 #[test]
+fn the_port_with_the_most_routes_is_measured() {
+    let server = |listens: &str, routes: usize| {
+        let routes = (0..routes).map(|n| format!("location /{n}/ {{ proxy_pass http://a:1; }} "));
+        format!("server {{ {listens} {}}}\n", routes.collect::<String>())
+    };
+    // The two addresses of port 80 lead to the same routes.
+    let twice = server("listen 80; listen [::]:80;", 2) + &server("listen 8080;", 3);
+    let quic = server("listen 443 quic;", 3) + &server("listen 8080;", 1);
+    for text in [twice, quic] {
+        let own = wired("x.conf", &format!("http {{\n{text}}}\n")).unwrap();
+        let changed = own.changes.iter().find(|it| it.before.contains("8080"));
+        let after = &changed.unwrap().after;
+        assert!(after.contains("listeners[0] | endpoint"), "{after}");
+    }
+}
+
+#[test]
 fn templates_and_unknown_languages_are_left_as_they_are() {
     let template = "server { listen {{ listeners[0] | endpoint }}; }\n";
     assert!(wire("x", template, &included).unwrap().is_none());

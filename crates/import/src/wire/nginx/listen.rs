@@ -86,7 +86,7 @@ impl Listeners {
                 edits.remove(&word.span, why);
             }
         }
-        if ports.is_empty()
+        if !server.iter().any(|it| it.name() == "listen")
             && let Some(first) = server.first()
         {
             // A server without `listen` uses port 80.
@@ -134,7 +134,7 @@ fn listens(server: &Directive) -> BTreeMap<String, bool> {
             *all.entry(port_of(&address.text)).or_default() |= always || listen.has_arg("ssl");
         }
     }
-    if all.is_empty() {
+    if server.named("listen").next().is_none() {
         all.insert("80".to_owned(), always);
     }
     all
