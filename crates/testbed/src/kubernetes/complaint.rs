@@ -193,6 +193,7 @@ pub(super) fn named(role: &str) -> String {
     match role {
         "redis" => "Redis".into(),
         "engine" => "an agent".into(),
+        "container" => "the added container".into(),
         role => format!("the {role}"),
     }
 }

@@ -21,9 +21,9 @@ struct Rule {
 
 const NEEDED: &str = "";
 
-/// The rights that gatebench uses, and the right to read the output of pods. All of them are
-/// limited to the namespace, and none concerns Secrets or nodes.
-const RULES: [Rule; 8] = [
+/// The rights that gatebench uses. All of them are limited to the namespace, and none concerns
+/// Secrets or nodes.
+const RULES: [Rule; 7] = [
     Rule {
         group: "",
         resource: "pods",
@@ -36,12 +36,6 @@ const RULES: [Rule; 8] = [
         // From Kubernetes 1.35 on, `create` is required where `get` was enough before.
         verbs: &["create", "get"],
         without: NEEDED,
-    },
-    Rule {
-        group: "",
-        resource: "pods/log",
-        verbs: &["get"],
-        without: "you cannot read a pod's output with `kubectl logs`, which gatebench itself does not use",
     },
     Rule {
         group: "batch",

@@ -136,9 +136,9 @@ fn a_version_that_the_folder_was_not_written_for_is_refused() {
     folder.spec.binary.version_min = Some("1.18".into());
     let error = folder.find_binary(&launcher()).unwrap_err();
     assert!(
-        error.to_string().contains(
-            "is version 0.9.1, but the gateway folder nginx requires at least 1.18"
-        ),
+        error
+            .to_string()
+            .contains("is version 0.9.1, but the gateway folder nginx requires at least 1.18"),
         "{error}"
     );
     assert_eq!(error.culprit(), Culprit::Environment);
