@@ -1,6 +1,7 @@
 //! Reads and writes CSV files with a header. Columns are found by name, so files of other versions
 //! stay readable.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
@@ -51,6 +52,10 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
     if header.is_empty() {
         return Err("the header is missing".into());
     }
+    let mut places = HashMap::new();
+    for (index, name) in header.iter().enumerate() {
+        places.entry(name).or_insert(index);
+    }
     let row = |cells: Result<StringRecord, csv::Error>| {
         let cells = cells.map_err(|error| error.to_string())?;
         if cells.len() != header.len() {
@@ -62,6 +67,7 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
         }
         parse(&Row {
             header: &header,
+            places: &places,
             cells: &cells,
         })
     };
@@ -74,6 +80,8 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
 /// The cells of a row, by column name. A missing column counts as empty, except in [`Row::text`].
 pub(crate) struct Row<'a> {
     header: &'a StringRecord,
+    /// The index of each column. Runs with a gateway's own metrics can have hundreds of columns.
+    places: &'a HashMap<&'a str, usize>,
     cells: &'a StringRecord,
 }
 
@@ -106,7 +114,6 @@ impl Row<'_> {
     }
 
     fn cell(&self, column: &str) -> Option<&str> {
-        let index = self.header.iter().position(|name| name == column)?;
-        self.cells.get(index)
+        self.cells.get(*self.places.get(column)?)
     }
 }
