@@ -1,5 +1,6 @@
 //! Mistakes in a file, each with its place, a description and a remedy.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -98,9 +99,9 @@ impl Diagnostics {
     /// `problems` must not be empty.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
-        // Drops duplicates, as in a value that an alias repeats.
-        problems
-            .dedup_by(|later, former| later.span == former.span && later.message == former.message);
+        // The mistakes in a value are found again at each alias of the value.
+        let mut known = HashSet::new();
+        problems.retain(|it| known.insert((it.span.clone(), it.message.clone())));
         let all = problems
             .into_iter()
             .map(|problem| Diagnostic::locate(file, text, problem))
@@ -159,3 +160,16 @@ impl fmt::Display for Diagnostics {
 }
 
 impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_that_an_alias_repeats_are_reported_once() {
+        let problems = ["a", "b", "a", "b"].map(|message| Problem::new(0..1, message, "help"));
+        let found = Diagnostics::new("f.yaml", "x", problems.into());
+        let messages = found.all().iter().map(|it| it.message.as_str());
+        assert_eq!(messages.collect::<Vec<_>>(), ["a", "b"]);
+    }
+}
