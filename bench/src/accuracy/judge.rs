@@ -182,9 +182,9 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     })
 }
 
-/// Describes every quantile of `count` requests, except the maximum, that is not near the true
-/// quantile with the same index in [`QUANTILES`]. A quantile may be missing if fewer than ten
-/// requests lie above it.
+/// Describes every quantile in `times`, except the maximum, that is not near its true value.
+/// `true_ns` returns the true value for an index in [`QUANTILES`], and `count` is the number of
+/// requests. A quantile may be missing if fewer than ten requests lie above it.
 pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();
     for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {

@@ -38,7 +38,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Returns the base unit of a unit's name, and the factor to convert to it.
+/// Looks up a unit by name, and returns its base unit and the factor that converts to that unit.
 fn unit_of(name: &str) -> Option<(Unit, f64)> {
     let name = name.trim().trim_end_matches('.');
     // Some documents repeat the unit, as in `2.2 GB GB`.

@@ -166,7 +166,7 @@ pub struct ColumnGroup {
     /// the target instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// True if there is a group for each target.
+    /// True if the group is repeated for each target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each_target: bool,
     /// The loads that the columns show, if they differ from the table's.

@@ -123,7 +123,7 @@ fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerEr
     Ok(())
 }
 
-/// A run directory that was created or resumed, with its finished trials and the settings for the
+/// A run directory that was created or resumed, with its finished trials and the backend for the
 /// others.
 struct Opened {
     writer: RunWriter,

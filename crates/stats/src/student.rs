@@ -31,7 +31,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
     let front =
         (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
-    // The fraction converges fast on this side of the mean. On the other side, use the complement.
+    // The continued fraction converges fast for `x` below this bound. Above it, use the complement.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * continued_fraction(a, b, x) / a
     } else {

@@ -247,7 +247,7 @@ fn direct_of(request: &Node) -> Option<&Entry> {
     request.entry("direct").or_else(|| request.entry("floor"))
 }
 
-/// Reports whether a path continues a prefix within a segment.
+/// Reports whether a path begins with a prefix that ends in the middle of one of its segments.
 fn splits(prefix: &str, path: &str) -> bool {
     prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
 }

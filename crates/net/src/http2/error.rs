@@ -23,7 +23,7 @@ pub enum ProtocolError {
     #[error("the first frame is {frame} instead of SETTINGS")]
     FirstFrame { frame: FrameType },
     /// A frame is longer than [`super::Settings::frame_bytes`] (RFC 9113 4.2).
-    #[error("a {frame} frame has {bytes} bytes, but {limit} are allowed")]
+    #[error("a {frame} frame has {bytes} bytes, but at most {limit} are allowed")]
     FrameTooLarge {
         frame: FrameType,
         bytes: u32,

@@ -144,7 +144,7 @@ impl Line {
         }
     }
 
-    /// Creates a line whose cells only a terminal shows.
+    /// Creates a line whose cells are shown only on a terminal.
     pub fn brief(name: impl Into<Text>, brief: Vec<Text>) -> Self {
         Self {
             brief,

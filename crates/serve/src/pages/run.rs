@@ -276,7 +276,8 @@ fn live(app: &App, name: &str, manifest: &Manifest) -> Result<Live, Problem> {
     Ok(live)
 }
 
-/// A running trial with all of its seconds so far.
+/// Reads what a running trial has recorded since the last call, and returns its state, its latest
+/// figures and its charts.
 pub(crate) fn current_of(
     app: &App,
     run: &str,

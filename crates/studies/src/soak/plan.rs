@@ -10,7 +10,7 @@ use crate::choice::{Given, StudyChoice};
 /// The default interval at which a soak fetches a gateway's own metrics.
 const POOLS_EVERY: HumanDuration = HumanDuration::from_millis(10_000);
 
-/// A resumed soak starts another process only if at least this time remains.
+/// A resumed soak starts another process only if at least this much time remains.
 const SEGMENT_MIN: Duration = Duration::from_secs(1);
 
 /// A soak that a user requests.

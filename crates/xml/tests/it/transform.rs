@@ -1,4 +1,4 @@
-//! Tests single stylesheets and their parameters.
+//! Tests stylesheets: their parameters, the types of their results, and their errors.
 
 use gatebench_xml::{
     Document, Limits, NoFiles, Parameters, Stylesheet, Transform, TransformError, Transformed,

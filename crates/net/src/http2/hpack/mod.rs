@@ -27,14 +27,14 @@ pub enum HpackError {
     Index { index: u32 },
     /// A Huffman-coded string that contains EOS, ends within a code, or has padding other than up
     /// to seven ones (RFC 7541 5.2).
-    #[error("a string in a header block is not a valid Huffman code")]
+    #[error("a header block contains an invalid Huffman-coded string")]
     Huffman,
     /// The fields exceed even the larger bound for oversized fields, which are decoded only to keep
     /// the table in step (RFC 7541 7.3).
     #[error("the fields of a header block exceed {limit} bytes")]
     ListTooLarge { limit: usize },
     /// A dynamic table larger than our settings allow (RFC 7541 6.3).
-    #[error("a header block sets the table size to {bytes} bytes, but {limit} are allowed")]
+    #[error("a header block sets the table size to {bytes} bytes, but at most {limit} are allowed")]
     TableSize { bytes: u32, limit: u32 },
     /// A size update after a field (RFC 7541 4.2).
     #[error("a header block changes the table's size after its first field")]
