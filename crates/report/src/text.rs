@@ -11,6 +11,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"];
 
 const TAB: &str = "    ";
+const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Cleans the text like [`clean_lines`], but puts it on one line: newlines and tabs become spaces.
 pub fn clean(text: &str) -> String {
@@ -158,13 +159,30 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     lines.map(|(lead, line)| format!("{lead}{line}")).collect()
 }
 
+/// Replaces the space between a number and its unit, so that a page does not break the line there.
+pub fn with_units_kept(text: &str) -> String {
+    let mut words = text.split(' ');
+    let mut kept = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let is_kept = is_unit_after(&kept, word);
+        kept.push(if is_kept { NO_BREAK_SPACE } else { ' ' });
+        kept.push_str(word);
+    }
+    kept
+}
+
+/// Reports whether a word is the unit of the number at the end of the text before it.
+fn is_unit_after(before: &str, word: &str) -> bool {
+    let unit = word.trim_end_matches(['.', ',', ';', ':', ')']);
+    UNITS.contains(&unit) && before.ends_with(|c: char| c.is_ascii_digit())
+}
+
 /// Splits text into words; a unit stays with its number.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
         match words.last_mut() {
-            Some(last) if unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
+            Some(last) if is_unit_after(last, word) => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -199,6 +217,16 @@ pub fn is_direction(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_does_not_separate_a_number_from_its_unit() {
+        let kept = with_units_kept(" 20 % less (14–38 %), 3 µs; 5 requests/s of % ");
+        assert_eq!(
+            kept,
+            " 20\u{a0}% less (14–38\u{a0}%), 3\u{a0}µs; 5 requests/s of % "
+        );
+        assert_eq!(with_units_kept(""), "");
+    }
 
     #[test]
     fn the_middle_is_cut() {

@@ -25,7 +25,7 @@ fn fractions_of_a_cpu_are_refused_and_whole_cpus_become_cores() {
     let refused = without_groups(&bench, "run suite.yaml --gateway-cpus 0.5 --dir run").wait();
     refused.assert_code(3).assert_says(&[
         "cannot limit reference to 0.5 CPU: \
-         no control group with the cpu controller is mounted",
+         there is no usable control group with the cpu controller",
         "→ run gatebench as root",
     ]);
     assert!(!bench.path("run").exists());

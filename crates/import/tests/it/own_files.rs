@@ -77,6 +77,22 @@ fn the_port_with_the_most_routes_is_measured() {
 }
 
 #[test]
+fn of_two_addresses_of_a_port_the_one_with_tls_is_kept() {
+    for listens in [
+        "listen 443; listen [::]:443 ssl;",
+        "listen 443 ssl; listen [::]:443;",
+    ] {
+        let text =
+            format!("http {{ server {{ {listens} location / {{ proxy_pass http://a:1; }} }} }}\n");
+        let own = wired("x.conf", &text).unwrap();
+        assert!(own.has_tls, "{listens}");
+        assert_eq!(own.text.matches("listen ").count(), 1, "{}", own.text);
+        let kept = "listen {{ listeners[0] | endpoint }} ssl;";
+        assert!(own.text.contains(kept), "{}", own.text);
+    }
+}
+
+#[test]
 fn templates_and_unknown_languages_are_left_as_they_are() {
     let template = "server { listen {{ listeners[0] | endpoint }}; }\n";
     assert!(wire("x", template, &included).unwrap().is_none());

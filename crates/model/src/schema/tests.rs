@@ -105,6 +105,7 @@ fn the_config_crate_knows_every_keyword_of_the_file_schemas() {
         FileKind::Scenario,
         FileKind::Load,
         FileKind::Suite,
+        FileKind::Specification,
         FileKind::Published,
         FileKind::Gateway,
     ] {

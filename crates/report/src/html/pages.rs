@@ -6,7 +6,7 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use crate::svg::is_forbidden;
-use crate::text::is_direction;
+use crate::text::{is_direction, with_units_kept};
 
 macro_rules! templates {
     ($($name:literal),*) => {
@@ -48,6 +48,7 @@ pub fn fill(
             .add_template(name, source)
             .expect("the templates are part of the program and tested");
     }
+    environment.add_filter("with_units_kept", with_units_kept);
     let page = Serde(page);
     let text = environment
         .get_template(template)

@@ -164,7 +164,7 @@ fn is_log(line: &str) -> bool {
 
 pub(super) fn of_no_node(namespace: &Namespace, role: &str, said: &str) -> RemoteError {
     let remedy = remedy(&NODE_REMEDIES, said).unwrap_or("use other nodes (--ROLE-node)");
-    let message = format!("no node can run the pod of {}: {said}", named(role));
+    let message = format!("no node can run {}: {said}", pod_of(role));
     RemoteError::environment(message, filled(remedy, namespace, role))
 }
 
@@ -173,10 +173,7 @@ pub(super) fn of_waiting(namespace: &Namespace, role: &str, waiting: &Json) -> O
     let text = |key: &str| waiting[key].as_str().unwrap_or_default();
     let (reason, said) = (text("reason"), text("message"));
     let (_, remedy) = WAITING.iter().find(|(known, _)| *known == reason)?;
-    let message = format!(
-        "the pod of {} does not start: {reason}: {said}",
-        named(role)
-    );
+    let message = format!("{} does not start: {reason}: {said}", pod_of(role));
     Some(RemoteError::environment(
         message,
         filled(remedy, namespace, role),
@@ -188,13 +185,23 @@ fn remedy(known: &[(&str, &'static str)], said: &str) -> Option<&'static str> {
     found.map(|(_, remedy)| *remedy)
 }
 
-/// Returns the name of a role as used in a sentence.
-pub(super) fn named(role: &str) -> String {
+/// Returns the name of a pod of a role as used in a sentence. `container` is a container that is
+/// added to a pod of the user.
+pub(super) fn pod_of(role: &str) -> String {
     match role {
-        "redis" => "Redis".into(),
-        "engine" => "an agent".into(),
+        "redis" => "the pod of Redis".into(),
+        "engine" => "the pod of an agent".into(),
         "container" => "the added container".into(),
-        role => format!("the {role}"),
+        role => format!("the pod of the {role}"),
+    }
+}
+
+/// Returns the name of all pods of a role as used in a sentence.
+pub(super) fn pods_of(role: &str) -> String {
+    match role {
+        "redis" => "the pods of Redis".into(),
+        "engine" => "the pods of the agents".into(),
+        role => format!("the pods of the {role}"),
     }
 }
 
@@ -276,16 +283,17 @@ mod tests {
 
     #[test]
     fn a_container_that_is_being_created_may_still_start() {
-        let waiting = |reason: &str| {
-            let waiting = json!({ "reason": reason, "message": "why" });
-            of_waiting(&namespace(), "upstream", &waiting)
-        };
-        assert!(waiting("ContainerCreating").is_none());
-        let error = waiting("ErrImagePull").unwrap();
+        let creating = json!({ "reason": "ContainerCreating", "message": "why" });
+        assert!(of_waiting(&namespace(), "upstream", &creating).is_none());
+        let waiting = json!({ "reason": "ErrImagePull", "message": "why" });
+        let error = of_waiting(&namespace(), "upstream", &waiting).unwrap();
         assert_eq!(
             error.message,
             "the pod of the upstream does not start: ErrImagePull: why"
         );
         assert!(error.remedy.contains("--agent-image"), "{}", error.remedy);
+        let added = of_waiting(&namespace(), "container", &waiting).unwrap();
+        let message = "the added container does not start: ErrImagePull: why";
+        assert_eq!(added.message, message);
     }
 }

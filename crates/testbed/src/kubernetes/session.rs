@@ -128,7 +128,7 @@ impl Session {
             if objects.is_empty() {
                 continue;
             }
-            let what = format!("the pods of the {}", role.name());
+            let what = complaint::pods_of(role.name());
             session.kubectl.create(&what, &objects)?;
             session.wait_for(demand, role, interrupt, has_node)?;
         }
@@ -171,8 +171,8 @@ impl Session {
             }
             if interrupt.is_raised() {
                 let what = format!(
-                    "interrupted while the pods of {} were starting",
-                    complaint::named(role.name())
+                    "interrupted while {} were starting",
+                    complaint::pods_of(role.name())
                 );
                 return Err(RemoteError::environment(what, "start the run again").into());
             }
@@ -235,10 +235,7 @@ impl Session {
         let said = ended(pod)?;
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
         let node = pod["spec"]["nodeName"].as_str().unwrap_or("no node");
-        let what = format!(
-            "the pod of {} ended on {node}: {said}",
-            complaint::named(role.name())
-        );
+        let what = format!("{} ended on {node}: {said}", complaint::pod_of(role.name()));
         let namespace = &self.kubectl.namespace().name;
         let remedy = format!(
             "`kubectl -n {namespace} get events --field-selector involvedObject.name={name}` shows more"
@@ -254,8 +251,8 @@ impl Session {
         let reason = pods.iter().find_map(waits);
         let reason = reason.map_or_else(String::new, |it| format!(" ({it})"));
         let what = format!(
-            "the pods of {} did not start within {timeout:?}{reason}",
-            complaint::named(role.name())
+            "{} did not start within {timeout:?}{reason}",
+            complaint::pods_of(role.name())
         );
         let namespace = &self.kubectl.namespace().name;
         let label = format!("{RUN}={}", self.run);

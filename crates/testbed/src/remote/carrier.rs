@@ -138,7 +138,8 @@ impl Carrier {
     /// Returns the error for a machine that cannot be used, or can no longer be used.
     pub(super) fn complaint(&self, what: &str, stderr: &str) -> RemoteError {
         match self {
-            Self::Here | Self::Ssh(_) => complaint::of(self.name(), what, stderr),
+            Self::Here => complaint::of_here(what, stderr),
+            Self::Ssh(_) => complaint::of(self.name(), what, stderr),
             Self::Pod { kubectl, pod, .. } => {
                 let what = format!("{what} (in the pod {pod})");
                 kubectl.explained(&what, stderr)

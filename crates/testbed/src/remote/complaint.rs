@@ -62,14 +62,29 @@ const REMEDIES: [(&str, &str); 13] = [
 
 /// Returns the error for a host that cannot be used, or can no longer be used.
 pub(super) fn of(host: &str, what: &str, stderr: &str) -> RemoteError {
+    let remedy = remedy(stderr).unwrap_or("check the output of `ssh HOST true`");
+    error(what, stderr, &remedy.replace("HOST", host))
+}
+
+/// Returns the error for this machine in the role of a host, which gatebench uses without SSH.
+pub(super) fn of_here(what: &str, stderr: &str) -> RemoteError {
+    let remedy = remedy(stderr).filter(|remedy| !remedy.contains("ssh"));
+    let remedy = remedy.unwrap_or(
+        "make sure that gatebench can start processes here and write to ~/.cache/gatebench",
+    );
+    error(what, stderr, &remedy.replace("HOST", "this machine"))
+}
+
+fn remedy(stderr: &str) -> Option<&'static str> {
     let said = last_lines(stderr);
     let known = REMEDIES.iter().find(|(words, _)| said.contains(words));
-    let remedy = known.map_or("check the output of `ssh HOST true`", |(_, remedy)| remedy);
+    known.map(|(_, remedy)| *remedy)
+}
+
+fn error(what: &str, stderr: &str, remedy: &str) -> RemoteError {
+    let said = last_lines(stderr);
     let separator = if said.is_empty() { "" } else { ": " };
-    RemoteError::environment(
-        format!("{what}{separator}{said}"),
-        remedy.replace("HOST", host),
-    )
+    RemoteError::environment(format!("{what}{separator}{said}"), remedy)
 }
 
 #[cfg(test)]
@@ -87,5 +102,20 @@ mod tests {
         assert_eq!(remedy(""), "check the output of `ssh me@far true`");
         let error = of("h", "h cannot be reached", "ssh: x\n");
         assert_eq!(error.to_string(), "h cannot be reached: ssh: x");
+    }
+
+    #[test]
+    fn no_remedy_for_this_machine_mentions_ssh() {
+        let unknown = of_here("the agent ended", "");
+        assert!(unknown.remedy.contains("~/.cache/gatebench"), "{unknown:?}");
+        for (words, _) in REMEDIES {
+            let remedy = of_here("the agent ended", words).remedy;
+            assert!(
+                !remedy.contains("ssh") && !remedy.contains("HOST"),
+                "{remedy}"
+            );
+        }
+        let full = of_here("the agent ended", "No space left on device").remedy;
+        assert!(full.starts_with("free up space on this machine"), "{full}");
     }
 }

@@ -167,6 +167,9 @@ impl RemoteError {
 impl From<serde_json::Error> for RemoteError {
     fn from(error: serde_json::Error) -> Self {
         let message = format!("cannot read a message from the other end: {error}");
-        Self::environment(message, "remove ~/.cache/gatebench there and try again")
+        Self::environment(
+            message,
+            "remove the folder gatebench in ~/.cache (or in $XDG_CACHE_HOME) there, and try again",
+        )
     }
 }

@@ -97,9 +97,9 @@ pub enum LimitError {
     /// gatebench cannot create a limited group below the group `folder`.
     #[error("{}: {error}", .folder.display())]
     Group { folder: PathBuf, error: io::Error },
-    /// There is no usable group with this controller.
-    #[error("no control group with the {0} controller is mounted")]
-    NotMounted(&'static str),
+    /// No group of this program has this controller, or none that the other limits can share.
+    #[error("there is no usable control group with the {0} controller")]
+    NoGroup(&'static str),
 }
 
 impl Limit {
@@ -108,7 +108,7 @@ impl Limit {
     /// for a controller, innermost first.
     ///
     /// # Errors
-    /// [`LimitError::Group`] for the innermost group that was tried, or [`LimitError::NotMounted`].
+    /// [`LimitError::Group`] for the innermost group that was tried, or [`LimitError::NoGroup`].
     pub fn find_all(
         amounts: &[Amount],
         groups: impl Fn(&str) -> Vec<Group>,
@@ -147,7 +147,7 @@ impl Limit {
             let folder = limit.home;
             first.get_or_insert(LimitError::Group { folder, error });
         }
-        Err(first.unwrap_or(LimitError::NotMounted(amount.controller())))
+        Err(first.unwrap_or(LimitError::NoGroup(amount.controller())))
     }
 
     fn attempt(&self) -> io::Result<()> {
@@ -369,7 +369,7 @@ mod tests {
         let found = Limit::find_all(&[Amount::CpuMillis(500)], |_| Vec::new());
         assert_eq!(
             found.unwrap_err().to_string(),
-            "no control group with the cpu controller is mounted"
+            "there is no usable control group with the cpu controller"
         );
         let plain = std::env::temp_dir().join("no-such-group");
         let group = Group {

@@ -63,8 +63,13 @@ impl Listeners {
     }
 
     pub(super) fn edit(&self, server: &[Directive], edits: &mut Edits<'_>) {
+        let listens = || server.iter().filter(|it| it.name() == "listen");
+        let secure: BTreeSet<String> = listens()
+            .filter(|it| it.has_arg("ssl") && !it.has_arg("quic"))
+            .filter_map(|it| it.args().first().map(|address| port_of(&address.text)))
+            .collect();
         let mut ports: BTreeSet<String> = BTreeSet::new();
-        for listen in server.iter().filter(|it| it.name() == "listen") {
+        for listen in listens() {
             let Some(address) = listen.args().first() else {
                 continue;
             };
@@ -73,7 +78,9 @@ impl Listeners {
                 edits.remove(&listen.span, QUIC);
                 continue;
             }
-            if !ports.insert(port.clone()) {
+            // The measured address of a port has TLS if any of its addresses has it.
+            let is_plain = secure.contains(&port) && !listen.has_arg("ssl");
+            if is_plain || !ports.insert(port.clone()) {
                 edits.remove(&listen.span, SAME_PORT);
                 continue;
             }
