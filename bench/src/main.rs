@@ -75,7 +75,7 @@ enum Benchmark {
     /// Measures the server CPU per request of `upstream ping`, compared with nginx `return 200`
     Upstream(Settings),
     /// Measures the effect of a run's page in three tabs and of two outputs on the run's figures;
-    /// needs nginx. Ten rounds of 8 s take about 10 minutes
+    /// needs nginx. Five rounds of 3 s take about 30 minutes
     Observed(Settings),
     /// Measures the engine's memory at full rate; fails if it grows by more than 1 MiB plus 4 KiB
     /// per route

@@ -35,6 +35,26 @@ pub fn ratios(values: &[f64]) -> Option<Spread> {
     })
 }
 
+/// Returns an interval that contains the median of the distribution with a probability of at least
+/// 95 %, or `None` for fewer than six values. Its ends are two of the values, chosen by the
+/// binomial distribution (as in a sign test), so it depends neither on the shape of the
+/// distribution nor on the size of outliers.
+pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    // The logarithm of the probability that exactly `below` values are below the median.
+    let mut log = count as f64 * 0.5_f64.ln();
+    let (mut below, mut probability) = (0, log.exp());
+    while probability <= 0.025 {
+        log += ((count - below) as f64 / (below + 1) as f64).ln();
+        below += 1;
+        probability += log.exp();
+    }
+    let low = below.checked_sub(1)?;
+    Some((sorted[low], sorted[count - 1 - low]))
+}
+
 fn log_interval(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 || values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -66,6 +86,18 @@ mod tests {
             "2.00 (1.00–3.00)"
         );
         assert!(spread(&[]).is_none());
+    }
+
+    #[test]
+    fn the_interval_of_a_median_is_that_of_a_sign_test() {
+        let values = |count: u32| Vec::from_iter((1..=count).map(f64::from));
+        // Tables of the sign test: the second and the ninth of 10 values, the 40th and the 61st of
+        // 100.
+        assert_eq!(median_interval(&values(10)), Some((2.0, 9.0)));
+        assert_eq!(median_interval(&values(100)), Some((40.0, 61.0)));
+        assert_eq!(median_interval(&values(6)), Some((1.0, 6.0)));
+        assert_eq!(median_interval(&values(5)), None);
+        assert_eq!(median_interval(&[]), None);
     }
 
     #[test]

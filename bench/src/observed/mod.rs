@@ -1,0 +1,94 @@
+//! Measures the effect of watching a run. During a run with its page in three tabs and with two
+//! outputs, these observers are stopped and continued every few seconds, and the seconds with them
+//! are compared with those without. Both then have the same processes and almost the same time, so
+//! the result does not depend on how much whole runs differ. The gateway is the reference gateway.
+
+mod observers;
+mod pairs;
+mod seconds;
+mod watched;
+
+use super::folder::Folder;
+use super::programs::Programs;
+use super::server::Server;
+use super::settings::Settings;
+use super::spread::{median_interval, spread};
+use pairs::{Block, Pair};
+use watched::{Run, TABS};
+
+/// The smallest effect that matters, as a ratio minus one.
+const EFFECT_MAX: f64 = 0.02;
+/// The blocks of each load in a run.
+const BLOCKS: u32 = 40;
+
+pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
+    // Remote write is sent to a server that only responds with 200. A Prometheus on the same two
+    // cores would change the figures more than the outputs do.
+    let server = Server::nginx()?;
+    let url = format!("prometheus=http://{}/api/v1/write", server.address);
+    let folder = Folder::new()?;
+    let block_s = Block::length_s(settings.seconds);
+    let load_s = (block_s * f64::from(BLOCKS)).ceil() as u32;
+    let load = folder.write("load.yaml", load(load_s))?;
+    println!(
+        "{} runs of two loads of {load_s} s; {TABS} tabs, remote write and JSON lines are stopped in every other block of {block_s} s",
+        settings.rounds
+    );
+    let mut pairs = Vec::new();
+    let (mut of_page, mut of_outputs) = (Vec::new(), Vec::new());
+    for round in 0..settings.rounds {
+        let out = folder.path(&format!("run-{round}"));
+        let seen = Run {
+            programs,
+            load: &load,
+            out: &out,
+            seed: round + 1,
+            output: &url,
+            block_s,
+        }
+        .run()?;
+        pairs.extend(pairs::of(&seen.blocks, &seconds::read(&out)?));
+        of_page.extend(seen.page);
+        of_outputs.extend(seen.outputs);
+    }
+    for (phase, name, figure) in pairs::FIGURES {
+        println!("{phase:<9} {name:<27} {}", compared(&pairs, phase, figure)?);
+    }
+    for (name, shares) in [("the page", of_page), ("the outputs", of_outputs)] {
+        if let Some(shares) = spread(&shares) {
+            println!("{name} used {shares} % of a core");
+        }
+    }
+    Ok(())
+}
+
+fn load(seconds: u32) -> String {
+    format!(
+        "profile: observed\ntitle: Observed\nphases:\n\
+         - {{name: saturate, closed: {{connections: 64}}, warm_up: 2s, measure: {seconds}s}}\n\
+         - {{name: steady, open: {{rate_per_second: 5000, connections_max: 256}}, warm_up: 2s, measure: {seconds}s}}\n"
+    )
+}
+
+/// Describes the ratio of a figure with and without observers: the median of the pairs of blocks
+/// and its interval. Blocks in which the host of a virtual machine takes its cores away are
+/// outliers, which would dominate a mean.
+fn compared(pairs: &[Pair], phase: &str, figure: pairs::Figure) -> Result<String, String> {
+    let of_phase = pairs.iter().filter(|pair| pair.phase == phase);
+    let values: Vec<f64> = of_phase.filter_map(|pair| pair.ratio(figure)).collect();
+    let median = spread(&values).map(|it| it.median);
+    let Some((median, (low, high))) = median.zip(median_interval(&values)) else {
+        return Err(format!(
+            "too few pairs of blocks under {phase}: use more rounds or longer blocks"
+        ));
+    };
+    let word = match (low >= 1.0 - EFFECT_MAX, high <= 1.0 + EFFECT_MAX) {
+        (true, true) => "within 2 %",
+        _ if low <= 1.0 && high >= 1.0 => "no change found, but the interval extends beyond 2 %",
+        _ => "a change",
+    };
+    Ok(format!(
+        "observed ÷ unobserved: {low:.4} to {high:.4} (median {median:.4}, {} pairs): {word}",
+        values.len()
+    ))
+}

@@ -1,0 +1,209 @@
+//! Runs gatebench with observers that are stopped in every other block.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use nix::unistd::Pid;
+
+use super::super::programs::Programs;
+use super::observers::{Stopped, page_of};
+use super::pairs::Block;
+
+pub const TABS: usize = 3;
+/// The threads of the outputs: one encodes, and one for each output sends.
+const OUTPUT_THREADS: usize = 3;
+
+/// A run that is watched.
+pub struct Run<'a> {
+    pub programs: &'a Programs,
+    pub load: &'a Path,
+    pub out: &'a Path,
+    pub seed: usize,
+    /// The output for remote write, as for `--out`.
+    pub output: &'a str,
+    pub block_s: f64,
+}
+
+/// The blocks of a run, and the shares of a core that observers used, in percent.
+pub struct Seen {
+    pub blocks: Vec<Block>,
+    pub page: Option<f64>,
+    pub outputs: Vec<f64>,
+}
+
+impl Run<'_> {
+    pub fn run(&self) -> Result<Seen, String> {
+        let lines = format!("jsonl={}", self.out.with_extension("jsonl").display());
+        let began = Instant::now();
+        let mut child = Command::new(&self.programs.gatebench)
+            .args(["run", "--no-direct", "--blocks", "1"])
+            .args(["--scenario", "proxy-json", "--gateway", "reference"])
+            .args(["--seed", &self.seed.to_string(), "--serve"])
+            .args(["--out", self.output, "--out", &lines, "--load"])
+            .arg(self.load)
+            .arg("--dir")
+            .arg(self.out)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("gatebench cannot be started: {error}"))?;
+        let seen = self.watch(&mut child, began);
+        child
+            .wait()
+            .map_err(|error| format!("cannot wait for gatebench run: {error}"))?;
+        seen
+    }
+
+    /// Reads a run's standard error until it ends, opens the run's page in [`TABS`] tabs, and stops
+    /// the observers in every other block.
+    fn watch(&self, child: &mut Child, began: Instant) -> Result<Seen, String> {
+        let errors = child.stderr.take().ok_or("the run has no standard error")?;
+        let run = child.id();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let (mut page, mut blocks) = (None, None);
+            let mut outputs = Vec::new();
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                if let Some(url) = line.strip_prefix("page: ") {
+                    let url = url.trim().to_owned();
+                    for _ in 0..TABS {
+                        let url = url.clone();
+                        scope.spawn(move || tab(&url));
+                    }
+                    page = Some(scope.spawn(|| page_cpu_s(run, &is_over)));
+                    blocks = Some(scope.spawn(|| alternate(run, self.block_s, &is_over)));
+                }
+                outputs.extend(output_cpu_s(&line));
+            }
+            let ran_s = began.elapsed().as_secs_f64();
+            is_over.store(true, Ordering::Relaxed);
+            let blocks = blocks.and_then(|blocks| blocks.join().ok());
+            let share = |used_s: f64| used_s / ran_s * 100.0;
+            Ok(Seen {
+                blocks: blocks.ok_or("the run printed no page")??,
+                page: page.and_then(|page| page.join().ok()).map(share),
+                outputs: outputs.into_iter().map(share).collect(),
+            })
+        })
+    }
+}
+
+/// Lets the observers of process `run` run in one block of each pair and stops them in the other,
+/// until the run is over.
+fn alternate(run: u32, block_s: f64, is_over: &AtomicBool) -> Result<Vec<Block>, String> {
+    let mut blocks = Vec::new();
+    for pair in 0.. {
+        let first = Block::is_observed_first(pair);
+        for is_observed in [first, !first] {
+            let stopped = (!is_observed).then(|| Stopped::of(run)).transpose();
+            let Ok(stopped) = stopped else {
+                // The run has ended or has just begun.
+                if is_over.load(Ordering::Relaxed) {
+                    return Ok(blocks);
+                }
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            };
+            let from_s = now_s();
+            sleep(block_s, is_over);
+            if is_over.load(Ordering::Relaxed) {
+                return Ok(blocks);
+            }
+            // Before and after the trial, there are fewer threads.
+            let is_whole = stopped.is_none_or(|it| it.threads() == OUTPUT_THREADS);
+            if is_whole {
+                blocks.push(Block {
+                    pair,
+                    is_observed,
+                    from_s,
+                    to_s: now_s(),
+                });
+            }
+        }
+    }
+    Ok(blocks)
+}
+
+fn sleep(seconds: f64, is_over: &AtomicBool) {
+    let until = Instant::now() + Duration::from_secs_f64(seconds);
+    while !is_over.load(Ordering::Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(Duration::from_millis(500)));
+    }
+}
+
+fn now_s() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0.0, |it| it.as_secs_f64())
+}
+/// Acts as a browser's tab: exchanges the token for a cookie and follows the page until the server
+/// ends.
+fn tab(url: &str) -> Option<()> {
+    let (host, path) = url.strip_prefix("http://")?.split_once('/')?;
+    let ask = |path: &str, cookie: &str| {
+        let mut stream = TcpStream::connect(host).ok()?;
+        let lines = format!("Host: {host}\r\n{cookie}Connection: close\r\n");
+        let head = format!("GET /{path} HTTP/1.1\r\n{lines}\r\n");
+        stream.write_all(head.as_bytes()).ok()?;
+        let mut text = Vec::new();
+        // The result is ignored, because the event stream breaks off when the server ends.
+        let _ = stream.read_to_end(&mut text);
+        Some(String::from_utf8_lossy(&text).into_owned())
+    };
+    let head = ask(path, "")?.to_ascii_lowercase();
+    let (_, cookie) = head.split_once("set-cookie: ")?;
+    let cookie = format!("Cookie: {}\r\n", cookie.split(';').next()?);
+    let (page, _) = path.split_once('?')?;
+    ask(page, &cookie)?;
+    ask(&format!("{page}events"), &cookie).map(drop)
+}
+
+/// Returns the CPU time in seconds of the server of the page of process `run`, as last read before
+/// the run was over.
+fn page_cpu_s(run: u32, is_over: &AtomicBool) -> f64 {
+    let mut used_s = 0.0;
+    while !is_over.load(Ordering::Relaxed) {
+        used_s = page_of(run).and_then(cpu_s).unwrap_or(used_s);
+        thread::sleep(Duration::from_millis(500));
+    }
+    used_s
+}
+
+/// Returns the CPU time in seconds from the last line of an output: `output TARGET: …, with 0.012 s
+/// of CPU time`.
+fn output_cpu_s(line: &str) -> Option<f64> {
+    let (before, _) = line.strip_prefix("output ")?.split_once(" s of CPU time")?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+/// Returns the user and system time of a process in seconds, assuming 100 clock ticks per second.
+fn cpu_s(process: Pid) -> Option<f64> {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut fields = rest.split(' ').skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / TICKS_PER_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_of_an_output_is_in_its_last_line() {
+        let line = "output jsonl=/tmp/x: 12 of 12 parts delivered, with 0.034 s of CPU time";
+        assert_eq!(output_cpu_s(line), Some(0.034));
+        assert_eq!(output_cpu_s("the output of CPU time"), None);
+    }
+}
