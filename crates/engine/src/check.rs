@@ -142,7 +142,10 @@ impl Checks {
 /// The numbers 60 and 60.0 are equal, because RFC 8259 has only one kind of number.
 fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        // As floating-point numbers, large integers that differ could be equal.
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64()
+        }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_equal(a, b))
         }
@@ -171,6 +174,17 @@ mod tests {
             failed
         };
         assert_eq!([2, 3, 4].map(failed), [vec![8], vec![], vec![8]]);
+    }
+
+    #[test]
+    fn integers_in_json_are_compared_exactly() {
+        let equal = |a: &str, b: &str| {
+            let [a, b] = [a, b].map(|it| serde_json::from_str::<Value>(it).unwrap());
+            json_equal(&a, &b)
+        };
+        assert!(equal("60", "60.0"));
+        assert!(equal("9007199254740993", "9007199254740993"));
+        assert!(!equal("9007199254740993", "9007199254740992"));
     }
 
     #[test]

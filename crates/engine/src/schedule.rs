@@ -102,29 +102,30 @@ impl Schedule {
             .segments
             .partition_point(|segment| segment.before <= arrivals);
         let segment = self.segments.get(number.checked_sub(1)?)?;
-        let due_ns = segment.reached_ns(arrivals)?;
+        let due_ns = segment.reached_ns(arrivals);
         (due_ns < self.end_ns).then_some(due_ns.round() as u64)
     }
 }
 
 impl Segment {
     /// Returns the time at which n of the segment's arrivals are due: solves r·x + s/2·x² = n for
-    /// x, in the form without cancellation for small s. Returns `None` if a falling rate never
-    /// reaches n.
-    fn reached_ns(&self, arrivals: f64) -> Option<f64> {
+    /// x, in the form without cancellation for small s. If a falling rate never reaches n, the time
+    /// is not before the end of the segment.
+    fn reached_ns(&self, arrivals: f64) -> f64 {
         let n = arrivals - self.before;
         let r = self.rate_per_ns;
         if self.slope_per_ns2 == 0.0 {
-            return Some(self.begin_ns + n / r);
+            return self.begin_ns + n / r;
         }
-        let square = r.mul_add(r, 2.0 * self.slope_per_ns2 * n);
+        // At the end of a fall to zero, rounding may make the square negative.
+        let square = r.mul_add(r, 2.0 * self.slope_per_ns2 * n).max(0.0);
         // For n = 0, x is 0 even at a rate of zero.
         let from_begin = if n > 0.0 {
             2.0 * n / (r + square.sqrt())
         } else {
             0.0
         };
-        (square >= 0.0).then_some(self.begin_ns + from_begin)
+        self.begin_ns + from_begin
     }
 }
 
@@ -226,5 +227,22 @@ impl Arrivals {
                 self.schedule.reached_ns(*area)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fall_to_zero_reaches_its_last_arrival_despite_rounding() {
+        let segment = Segment {
+            begin_ns: 0.0,
+            rate_per_ns: 5e-6,
+            slope_per_ns2: -2e-16,
+            before: 0.0,
+        };
+        // The area is 62,500, so the square is slightly below zero.
+        assert_eq!(segment.reached_ns(62_500.000_001).round(), 25e9);
     }
 }

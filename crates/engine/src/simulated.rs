@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use gatebench_model::load::{Change, Closed, Open, RateStage};
+use gatebench_model::load::{Change, Closed, Open, RateStage, Think};
 use gatebench_model::{Check, HumanDuration, Order, Request, Shape};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
@@ -37,6 +37,8 @@ enum Reaction {
     Response(u64, &'static [u8]),
     /// Closes after this number of nanoseconds.
     Close(u64),
+    /// Responds after the first number of nanoseconds, and closes after the second.
+    ResponseAndClose(u64, &'static [u8], u64),
     Silence,
 }
 
@@ -116,6 +118,11 @@ impl Io for Simulated {
             }
             Reaction::Close(after_ns) => {
                 self.at(self.now_ns + after_ns, Event::EndOfStream { conn })
+            }
+            Reaction::ResponseAndClose(after_ns, bytes, close_ns) => {
+                let bytes = Buffer::from(bytes);
+                self.at(self.now_ns + after_ns, Event::Received { conn, bytes });
+                self.at(self.now_ns + close_ns, Event::EndOfStream { conn });
             }
             Reaction::Silence => {}
         }
@@ -377,6 +384,20 @@ fn a_connection_closed_in_mid_response_is_an_error_and_reopened() {
     assert_eq!(sum.counts.errors[ErrorKind::ClosedEarly as usize], 2);
     assert_eq!((sum.counts.completed, sum.counts.dropped), (98, 0));
     assert_eq!(sum.counts.connections_opened, 4);
+}
+
+#[test]
+fn a_user_whose_idle_connection_is_closed_goes_on_thinking() {
+    let shape = Shape::Closed(Closed {
+        think: Some(Think::Constant(HumanDuration::from_millis(1_000))),
+        ..Closed::new(1)
+    });
+    let machine = Simulated::new(|_, _, _| Reaction::ResponseAndClose(MS, OK, 500 * MS));
+    let sent = Rc::clone(&machine.sent);
+    let (_, sum, _) = simulate_on(&load(shape, 0, 5_000), machine);
+    let times: Vec<u64> = sent.borrow().iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [10, 1_011, 2_012, 3_013, 4_014].map(|ms| ms * MS));
+    assert_eq!((sum.counts.intended, sum.counts.completed), (5, 5));
 }
 
 #[test]

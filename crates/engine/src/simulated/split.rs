@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gatebench_model::Source;
 use gatebench_model::data::{List, Rows, Sequence, Uniform};
-use gatebench_model::load::{ConnectionStage, DrawnThink, ExponentialThink, Spread, Think};
+use gatebench_model::load::{ConnectionStage, DrawnThink, ExponentialThink, Spread};
 use proptest::prelude::*;
 
 use super::*;
@@ -189,4 +189,14 @@ fn nonces_of_all_workers_and_load_generators_differ() {
         }
     }
     assert_eq!((count, nonces.len()), (700, 700));
+}
+
+#[test]
+fn workers_without_arrivals_get_no_part_of_the_queue() {
+    let load = |workers| Load {
+        cores: vec![0; workers],
+        ..load(open(1_000.0, 1, 100), 0, 1_000)
+    };
+    let sent = |workers| union(&sent_by_all(&load(workers))).len();
+    assert_eq!(sent(2), sent(1));
 }

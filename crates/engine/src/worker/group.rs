@@ -35,6 +35,8 @@ pub(super) struct GroupState<'a> {
     pub(super) thinks: Option<ThinkTimes>,
     /// The connections of thinking users, each with the time at which the thinking ends.
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
+    /// The number of thinking users whose connection was lost and replaced.
+    pub(super) orphans: usize,
     /// True if the load measures connections. In that case, `free` is the number of further
     /// connections that may be made at the same time.
     pub(super) handshakes: bool,
@@ -91,6 +93,10 @@ impl<'a> GroupState<'a> {
         // A worker that never has a connection could not send any arrivals, so it gets none.
         let senders = limits.peak.clamp(1, workers as u32) as usize;
         let sends = number < senders;
+        let part = |all: u64| match sends {
+            true => share(all, number, senders),
+            false => 0,
+        };
         let handshakes = settings.target.protocol == Protocol::Handshakes;
         // In a load of connections, each connection is made when it is due.
         let (wanted, free) = if handshakes {
@@ -108,18 +114,13 @@ impl<'a> GroupState<'a> {
                 .filter(|_| sends)
                 .map(|it| it.arrivals(number, senders, seed)),
             next_due_ns: None,
-            left: limits.requests.map(|all| {
-                if sends {
-                    share(all, number, senders)
-                } else {
-                    0
-                }
-            }),
+            left: limits.requests.map(part),
             idle: VecDeque::new(),
             queue: VecDeque::new(),
-            queue_max: share(u64::from(limits.queue), number, workers) as usize,
+            queue_max: part(u64::from(limits.queue)) as usize,
             thinks: thinks.map(|think| ThinkTimes::new(Some(think), seed, number)),
             thinking: BinaryHeap::new(),
+            orphans: 0,
             handshakes,
             free,
             population: population.map(|it| Population::new(it, warm_up_ns, number, workers)),
@@ -254,6 +255,18 @@ impl<'a> GroupState<'a> {
 
     pub(super) fn has_place(&self) -> bool {
         self.free > 0 || !self.idle.is_empty()
+    }
+
+    /// Reports whether there are more places than thinking users that wait for the end of their
+    /// think time without a connection of their own.
+    pub(super) fn has_spare_place(&self) -> bool {
+        self.free > 0 || self.idle.len() > self.orphans
+    }
+
+    /// Counts the users that think on a lost connection that is replaced.
+    pub(super) fn orphan(&mut self, conn: ConnId) {
+        let users = self.thinking.iter().filter(|it| it.0.1 == conn);
+        self.orphans += users.count();
     }
 
     /// Reports whether the group has sent all requests that it may send, or cannot send the rest.

@@ -165,7 +165,7 @@ impl<I: Io> Worker<'_, I> {
 
     fn offer_idle(&mut self, group: usize, now: u64) {
         while now < self.end_ns
-            && self.groups[group].has_place()
+            && self.groups[group].has_spare_place()
             && self.groups[group].take_request()
         {
             self.count_arrival(group, now);
@@ -195,7 +195,9 @@ impl<I: Io> Worker<'_, I> {
         let counts = self.measures(due_ns);
         if self.groups[group].has_place() {
             let sent_ns = self.io.now_ns();
-            return self.place(group, due_ns, sent_ns);
+            self.place(group, due_ns, sent_ns);
+            // An HTTP/2 connection may have refused the request, but another one may be free.
+            return self.serve_queue(group);
         }
         let state = &mut self.groups[group];
         if state.queue.len() < state.queue_max {

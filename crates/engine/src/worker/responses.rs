@@ -251,6 +251,7 @@ impl<I: Io> Worker<'_, I> {
         if group.have + group.connects.len() as u32 >= group.wanted {
             return;
         }
+        group.orphan(conn);
         // Keep the due times in order: a connection that is due now comes before one that must
         // wait. After a connection that carried no request, such as a failed attempt, the next
         // attempt waits, to avoid a tight loop.
@@ -277,6 +278,10 @@ impl<I: Io> Worker<'_, I> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
+        // Several streams of a connection may end while it is surplus.
+        if connection.leaving {
+            return;
+        }
         let group = &mut self.groups[connection.group];
         group.idle.retain(|idle| *idle != conn);
         if connection.http2.as_ref().is_none_or(|it| it.is_quiet()) {

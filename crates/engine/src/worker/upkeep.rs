@@ -88,8 +88,12 @@ impl<I: Io> Worker<'_, I> {
             && now < self.end_ns
         {
             self.groups[group].thinking.pop();
-            // A connection that was lost during the think time no longer has a user.
-            if self.conns.get(conn).is_none() {
+            let Some(connection) = self.conns.get(conn) else {
+                self.wake_orphan(group, due_ns);
+                continue;
+            };
+            // The users of a surplus connection leave with it.
+            if connection.leaving {
                 continue;
             }
             if self.groups[group].has_too_many() {
@@ -99,6 +103,21 @@ impl<I: Io> Worker<'_, I> {
                 let sent_ns = self.io.now_ns();
                 self.issue(conn, due_ns, sent_ns);
             }
+        }
+    }
+
+    /// Sends the request of a user whose connection was lost during the think time, on any free
+    /// connection. A user whose connection was not replaced has left.
+    fn wake_orphan(&mut self, group: usize, due_ns: u64) {
+        let state = &mut self.groups[group];
+        if state.orphans == 0 {
+            return;
+        }
+        state.orphans -= 1;
+        if state.take_request() {
+            state.queue.push_back(due_ns);
+            self.count_arrival(group, due_ns);
+            self.serve_queue(group);
         }
     }
 
@@ -115,10 +134,13 @@ impl<I: Io> Worker<'_, I> {
         }
         for _ in state.wanted..planned {
             state.connects.pop_back();
+            state.orphans = state.orphans.saturating_sub(1);
         }
         while self.groups[group].has_too_many()
             && let Some(conn) = self.groups[group].idle.pop_front()
         {
+            let state = &mut self.groups[group];
+            state.orphans = state.orphans.saturating_sub(1);
             self.retire(conn, now);
         }
         self.reconnect(group, now);

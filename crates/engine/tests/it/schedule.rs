@@ -96,6 +96,19 @@ fn a_rate_falls_to_zero_and_rises_again() {
 }
 
 #[test]
+fn rounding_at_the_end_of_a_fall_to_zero_does_not_end_the_schedule() {
+    let mut open = open(5_000.0, None);
+    open.stages = vec![
+        stage(0.0, 25_000, Change::Linear),
+        stage(5_000.0, 25_000, Change::Linear),
+    ];
+    // The warm-up has 5,000 arrivals, and each ramp has 62,500.
+    let schedule = Schedule::new(&open, SECOND_NS, 50 * SECOND_NS);
+    assert_eq!(schedule.due_ns(67_500), Some(26 * SECOND_NS));
+    assert!(all(&schedule, 0, 1).len() >= 129_999);
+}
+
+#[test]
 fn a_phase_moves_even_arrivals_by_a_part_of_the_gap() {
     let schedule = Schedule::new(&open(1000.0, None), 0, 3_000_000).with_phase(0.25);
     assert_eq!(all(&schedule, 0, 1), [250_000, 1_250_000, 2_250_000]);
