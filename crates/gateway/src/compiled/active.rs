@@ -145,13 +145,15 @@ impl Current {
     }
 
     /// Returns the number of the target whose turn it is. Targets that are avoided are skipped,
-    /// unless all targets are avoided. A request with an older configuration takes no turn: it is
-    /// sent to the target with the largest weight among those that are not avoided or, if all are
-    /// avoided, among all.
+    /// unless all targets are avoided. `failed` is the target that the request could not reach just
+    /// now; it is returned only if there is no other. A request with an older configuration takes
+    /// no turn: it is sent to the target with the largest weight among those that are not avoided
+    /// or, if all are avoided, among all.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
         upstream: usize,
+        failed: Option<usize>,
         now_ns: u64,
     ) -> usize {
         let CompiledUpstream {
@@ -159,9 +161,13 @@ impl Current {
             weights,
         } = &active.compiled.upstreams[upstream];
         let ids = &active.target_ids[*first_target..first_target + weights.len()];
-        let rests = |at: usize| self.resting_until_ns[ids[at]] > now_ns;
+        let is_other = |at: usize| failed != Some(ids[at]);
+        let rests = |at: usize| !is_other(at) || self.resting_until_ns[ids[at]] > now_ns;
+        let others = || (0..ids.len()).filter(move |&at| weights[at] > 0 && is_other(at));
         if !Rc::ptr_eq(active, &self.active) {
-            let heaviest = (0..weights.len()).max_by_key(|&at| (!rests(at), weights[at]));
+            let every = 0..weights.len();
+            let heaviest = others().max_by_key(|&at| (!rests(at), weights[at]));
+            let heaviest = heaviest.or_else(|| every.max_by_key(|&at| weights[at]));
             return ids[heaviest.unwrap_or_default()];
         }
         let balance = &mut self.balances[upstream];
@@ -170,10 +176,14 @@ impl Current {
             return ids[first];
         }
         // This number of turns reaches every target, unless the weights are very unequal.
-        let others = (0..4 * ids.len()).map(|_| balance.next());
-        let awake = others.into_iter().find(|&at| !rests(at));
-        let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));
-        ids[awake.unwrap_or(first)]
+        let turns = (0..4 * ids.len()).map(|_| balance.next());
+        let awake = turns.into_iter().find(|&at| !rests(at));
+        let awake = awake.or_else(|| others().find(|&at| !rests(at)));
+        // All are avoided, so a request that has just failed is sent to the target that has not
+        // failed for the longest time.
+        let longest = || others().min_by_key(|&at| self.resting_until_ns[ids[at]]);
+        let chosen = awake.or_else(|| failed.and_then(|_| longest()));
+        ids[chosen.unwrap_or(first)]
     }
 
     /// Takes the most recently used idle connection to a target. The target is least likely to have
@@ -199,5 +209,70 @@ impl Current {
     /// Avoids a target for a while, because a connection to it failed.
     pub(crate) fn rest(&mut self, target: usize, now_ns: u64) {
         self.resting_until_ns[target] = now_ns + self.targets[target].rest_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::GatewayConfig;
+
+    fn of_weights(weights: &[u32]) -> Current {
+        let ports = 1_u16..;
+        let targets: Vec<_> = weights
+            .iter()
+            .zip(ports)
+            .map(|(weight, port)| {
+                serde_json::json!({"address": "127.0.0.1", "port": port, "weight": weight})
+            })
+            .collect();
+        let config = serde_json::json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "o", "keepalive": 1, "targets": targets}],
+            "routes": [{"name": "all", "path": "/", "upstream": "o"}],
+        });
+        let config = GatewayConfig::parse(&config.to_string()).unwrap();
+        Current::new(Arc::new(CompiledConfig::new(&config, None).unwrap()))
+    }
+
+    #[test]
+    fn a_request_that_failed_is_sent_to_another_target() {
+        for weights in [[9, 1], [1, 1], [1, 9]] {
+            let mut current = of_weights(&weights);
+            let newest = Rc::clone(&current.active);
+            let older = Rc::new(ActiveConfig {
+                compiled: Arc::clone(&newest.compiled),
+                target_ids: newest.target_ids.clone(),
+            });
+            for are_resting in [false, true] {
+                for failed in [0, 1].repeat(10) {
+                    let others =
+                        [&newest, &older].map(|it| current.next_target(it, 0, Some(failed), 1));
+                    assert_eq!(others, [1 - failed; 2], "{weights:?} {are_resting}");
+                }
+                current.rest(0, 1);
+                current.rest(1, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn without_an_awake_target_the_one_that_failed_first_is_tried() {
+        let mut current = of_weights(&[1, 1, 1]);
+        let active = Rc::clone(&current.active);
+        for (target, failed_ns) in [(0, 3), (1, 1), (2, 2)] {
+            current.rest(target, failed_ns);
+        }
+        for _ in 0..6 {
+            assert_eq!(current.next_target(&active, 0, Some(1), 4), 2);
+            assert_eq!(current.next_target(&active, 0, Some(2), 4), 1);
+        }
+    }
+
+    #[test]
+    fn a_target_of_weight_zero_replaces_no_other() {
+        let mut current = of_weights(&[1, 0]);
+        let active = Rc::clone(&current.active);
+        assert_eq!(current.next_target(&active, 0, Some(0), 1), 0);
     }
 }

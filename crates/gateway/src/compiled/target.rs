@@ -21,21 +21,17 @@ pub(crate) struct CompiledTarget {
     pub(crate) keepalive: usize,
     /// The time for which the target is avoided after a failed connection.
     pub(crate) rest_ns: u64,
-    pub(crate) tls: Option<TargetTls>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct TargetTls {
-    settings: UpstreamTls,
-    host: String,
-    pub(crate) context: ClientContext,
+    pub(crate) tls: Option<ClientContext>,
 }
 
 impl CompiledTarget {
     /// Reports whether connections to one of the targets can be used for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same_tls = match (&self.tls, &other.tls) {
-            (Some(tls), Some(other)) => tls.settings == other.settings && tls.host == other.host,
+            // A context's settings contain the CA certificates, whose file may have changed since.
+            (Some(tls), Some(other)) => {
+                tls.settings() == other.settings() && tls.host() == other.host()
+            }
             (tls, other) => tls.is_none() && other.is_none(),
         };
         self.address == other.address && is_same_tls
@@ -45,7 +41,7 @@ impl CompiledTarget {
     pub(crate) fn separate(&self) -> Self {
         let mut target = self.clone();
         if let Some(tls) = &mut target.tls {
-            tls.context = tls.context.separate();
+            *tls = tls.separate();
         }
         target
     }
@@ -73,7 +69,7 @@ pub(crate) fn ready(
     })
 }
 
-fn target_tls(settings: &UpstreamTls, host: &str) -> Result<TargetTls, SettingsError> {
+fn target_tls(settings: &UpstreamTls, host: &str) -> Result<ClientContext, SettingsError> {
     let verify = match &settings.ca {
         _ if settings.skip_verify => Verify::Skip,
         Some(path) => Verify::Ca(Pem::read(Path::new(path))?),
@@ -85,11 +81,7 @@ fn target_tls(settings: &UpstreamTls, host: &str) -> Result<TargetTls, SettingsE
         alpn: vec![b"http/1.1".to_vec()],
         ..ClientSettings::default()
     };
-    Ok(TargetTls {
-        settings: settings.clone(),
-        host: host.to_owned(),
-        context: ClientContext::new(&wanted, host)?,
-    })
+    ClientContext::new(&wanted, host)
 }
 
 pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext, ConfigErrors> {

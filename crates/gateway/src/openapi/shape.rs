@@ -1,13 +1,15 @@
 //! Converts strings to values of the types that a schema allows.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
 use super::document::Document;
 
-/// The maximum nesting depth of schemas that are followed to find one shape.
-const DEPTH_MAX: usize = 16;
+/// The maximum depth of the parts of a value that have a shape. A string represents at most an
+/// object (a form) whose members are arrays, so the parts of their items are never needed.
+const PARTS_MAX: usize = 2;
 
 /// The shape of a value that the schema does not describe: the value stays a string.
 static NOTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
@@ -25,16 +27,54 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn of(document: &Document, pointer: &str) -> Self {
+        Self::of_all(document, vec![pointer.to_owned()], PARTS_MAX)
+    }
+
+    /// Joins the shapes that the schemas at these pointers allow. Schemas may contain references to
+    /// themselves, so each is read only once, and parts only down to this depth.
+    fn of_all(document: &Document, pointers: Vec<String>, depth: usize) -> Self {
         let mut shape = Self::default();
-        shape.read(document, pointer, DEPTH_MAX);
+        let mut items = Vec::new();
+        let mut members: Vec<(String, Vec<String>)> = Vec::new();
+        let mut pending = pointers;
+        let mut seen = HashSet::new();
+        while let Some(pointer) = pending.pop() {
+            let pointer = document.resolve(&pointer);
+            let Some(schema) = document.at(&pointer) else {
+                continue;
+            };
+            if !seen.insert(pointer.clone()) {
+                continue;
+            }
+            shape.note_types(schema);
+            if schema.get("items").is_some() {
+                items.push(format!("{pointer}/items"));
+            }
+            for (name, place) in document.entries(&format!("{pointer}/properties")) {
+                match members.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, places)) => places.push(place),
+                    None => members.push((name, vec![place])),
+                }
+            }
+            for several in ["allOf", "anyOf", "oneOf"] {
+                pending.extend(document.items(&format!("{pointer}/{several}")));
+            }
+        }
+        if depth > 0 && !items.is_empty() {
+            shape.items = Some(Box::new(Self::of_all(document, items, depth - 1)));
+        }
+        // Only the value itself can be an object.
+        if depth == PARTS_MAX {
+            let members = members.into_iter();
+            shape.members = members
+                .map(|(name, places)| (name, Self::of_all(document, places, depth - 1)))
+                .collect();
+        }
         shape
     }
 
-    fn read(&mut self, document: &Document, pointer: &str, depth: usize) {
-        let pointer = document.resolve(pointer);
-        let Some(schema) = document.at(&pointer).filter(|_| depth > 0) else {
-            return;
-        };
+    /// Adds the types that one schema allows.
+    fn note_types(&mut self, schema: &Value) {
         let kinds: Vec<&str> = match schema.get("type") {
             Some(Value::String(kind)) => vec![kind.as_str()],
             Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -44,23 +84,6 @@ impl Shape {
         self.is_boolean |= kinds.contains(&"boolean");
         self.is_array |= kinds.contains(&"array") || schema.get("items").is_some();
         self.is_object |= kinds.contains(&"object") || schema.get("properties").is_some();
-        if schema.get("items").is_some() {
-            let items = self.items.get_or_insert_default();
-            items.read(document, &format!("{pointer}/items"), depth - 1);
-        }
-        for (name, place) in document.entries(&format!("{pointer}/properties")) {
-            let at = self.members.iter().position(|(known, _)| *known == name);
-            let at = at.unwrap_or_else(|| {
-                self.members.push((name, Self::default()));
-                self.members.len() - 1
-            });
-            self.members[at].1.read(document, &place, depth - 1);
-        }
-        for several in ["allOf", "anyOf", "oneOf"] {
-            for place in document.items(&format!("{pointer}/{several}")) {
-                self.read(document, &place, depth - 1);
-            }
-        }
     }
 
     pub(super) fn is_object(&self) -> bool {
@@ -114,5 +137,39 @@ impl Shape {
         let mut members = self.members.iter();
         let found = members.find(|(known, _)| known == name);
         found.map_or(&NOTHING, |(_, shape)| shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a limit, these references would take hours to follow, and all memory.
+    #[test]
+    fn schemas_that_refer_to_themselves_are_read_once() {
+        let node = serde_json::json!({"$ref": "#/components/schemas/Node"});
+        let text = serde_json::json!({
+            "openapi": "3.1.0",
+            "info": {"title": "t", "version": "1"},
+            "components": {"schemas": {
+                "Node": {
+                    "anyOf": [node, node, node, {"$ref": "#/components/schemas/Leaf"}],
+                    "properties": {"left": node, "middle": node, "right": node},
+                },
+                "Leaf": {
+                    "allOf": [{"$ref": "#/components/schemas/Leaf"}, node],
+                    "properties": {"numbers": {"type": "array", "items": {"type": "number"}}},
+                },
+            }},
+        });
+        let document = Document::read(&text.to_string()).unwrap();
+        let shape = Shape::of(&document, "/components/schemas/Node");
+        let mut members: Vec<_> = shape.members().collect();
+        members.sort_unstable();
+        assert_eq!(members, ["left", "middle", "numbers", "right"]);
+        assert!(shape.member("left").is_object());
+        assert_eq!(shape.member("left").members().count(), 0);
+        let numbers = shape.member("numbers").array(["1", "x"].into_iter());
+        assert_eq!(numbers, serde_json::json!([1, "x"]));
     }
 }

@@ -460,12 +460,19 @@ impl Exchange {
         self.is_crowded = false;
     }
 
-    /// Responds to a complete request if the gateway's own response had to wait for room.
+    /// Reports whether a response of the gateway's own need not wait for more of the request: the
+    /// request is complete, or the client waits for the response before it sends the body.
+    pub(crate) fn sends_no_more(&self) -> bool {
+        self.is_request_done || self.expects_continue
+    }
+
+    /// Sends the gateway's own response if it was due but had to wait for room.
     pub(crate) fn response_late<I: Io>(&mut self, core: &mut Core<I>) {
         if let Phase::Local(choice) = self.phase
-            && self.is_request_done
+            && self.sends_no_more()
             && self.asking.is_none()
         {
+            self.toward.keep_alive &= self.is_request_done;
             self.response(core, choice);
         }
     }
@@ -518,6 +525,7 @@ impl Exchange {
     fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
         if self.has_response && self.phase != Phase::Idle {
             // At least a part of a response is queued, so an error can no longer be reported.
+            self.count_abandoned(core);
             self.phase = Phase::Closing;
             return;
         }

@@ -276,7 +276,9 @@ impl Exchange {
         };
         self.upstream = upstream;
         self.failures = 0;
-        self.target = core.current.next_target(&active, upstream, core.now_ns);
+        self.target = core
+            .current
+            .next_target(&active, upstream, None, core.now_ns);
         self.delays = core.current.delays[route].next();
         let collects = route_of.chain.collects(head, &self.notes);
         let origin = match collects {

@@ -89,7 +89,8 @@ impl Exchange {
         match self.phase {
             // If there is no room for the response yet, the response is sent as soon as there is
             // room.
-            Phase::Local(choice) if self.is_request_done && !self.is_crowded => {
+            Phase::Local(choice) if self.sends_no_more() && !self.is_crowded => {
+                self.toward.keep_alive &= self.is_request_done;
                 self.response(core, choice);
             }
             Phase::Collecting if self.is_request_done => self.send_collected(core),

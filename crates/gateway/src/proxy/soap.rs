@@ -34,7 +34,9 @@ impl Exchange {
             self.collected.redirect(&redirect.path);
             if let Some(upstream) = redirect.upstream {
                 self.upstream = upstream;
-                self.target = core.current.next_target(&active, upstream, core.now_ns);
+                self.target = core
+                    .current
+                    .next_target(&active, upstream, None, core.now_ns);
             }
         }
         Ok(Edited::Done)

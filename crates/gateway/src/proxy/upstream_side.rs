@@ -27,7 +27,7 @@ impl<I: Io> Worker<I> {
         };
         let begun = match &self.core.current.targets[origin.target].tls {
             None => return self.origin_ready(id),
-            Some(tls) => origin.shake_hands(&tls.context, &mut self.core.io),
+            Some(context) => origin.shake_hands(context, &mut self.core.io),
         };
         if begun.is_err() {
             self.origin_broke(id, Choice::UpstreamTls);
@@ -395,7 +395,7 @@ impl Exchange {
         }
         let active = Rc::clone(&self.active);
         let current = &mut core.current;
-        let next = current.next_target(&active, self.upstream, core.now_ns);
+        let next = current.next_target(&active, self.upstream, Some(failed.target), core.now_ns);
         if next == failed.target {
             return false;
         }

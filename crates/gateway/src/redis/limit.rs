@@ -18,6 +18,9 @@ const VALUE_BYTES_MAX: usize = 256;
 /// one count.
 const KEYS_MAX: usize = 65_536;
 
+/// The minimum interval between two searches of a worker's full counts for keys to drop.
+const SWEEP_EACH_NS: u64 = 1_000_000_000;
+
 /// The Redis server that keeps the counts of a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
@@ -108,6 +111,7 @@ pub(crate) struct Counts {
     pub(crate) sent_at_ns: u64,
     /// True if the counts must be sent at once, because a key's total in Redis is unknown.
     pub(crate) is_urgent: bool,
+    swept_at_ns: u64,
 }
 
 #[derive(Debug, Default)]
@@ -126,11 +130,9 @@ impl Counts {
     /// Decides on a request without waiting for Redis, and counts it if it is allowed.
     pub(crate) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
         let mut key = key;
-        if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {
-            self.buckets.retain(|_, bucket| bucket.is_live(now_ns));
-            if self.buckets.len() >= KEYS_MAX {
-                key = &limit.prefix;
-            }
+        let is_full = self.buckets.len() >= KEYS_MAX;
+        if is_full && !self.buckets.contains_key(key) && !self.make_room(now_ns) {
+            key = &limit.prefix;
         }
         if !self.buckets.contains_key(key) {
             self.buckets.insert(key.into(), Bucket::default());
@@ -155,6 +157,16 @@ impl Counts {
             bucket.fresh += 1;
         }
         standing
+    }
+
+    /// Drops the keys whose window has ended, unless it has done so a short time ago. Returns true
+    /// if there is room for another key.
+    fn make_room(&mut self, now_ns: u64) -> bool {
+        if now_ns >= self.swept_at_ns.saturating_add(SWEEP_EACH_NS) {
+            self.swept_at_ns = now_ns;
+            self.buckets.retain(|_, bucket| bucket.is_live(now_ns));
+        }
+        self.buckets.len() < KEYS_MAX
     }
 
     pub(crate) fn has_unsent(&self) -> bool {
@@ -205,11 +217,15 @@ impl Bucket {
 mod tests {
     use super::*;
 
-    #[test]
-    fn counts_of_redis_and_unreported_requests_add_up() {
+    fn limit_of_10() -> RedisLimit {
         let policy = serde_json::json!({"limit": 10, "window": "1s", "redis": "127.0.0.1:1", "headers": true});
         let policy = serde_json::from_value(policy).unwrap();
-        let limit = RedisLimit::new(&policy, 0, "r:0").unwrap();
+        RedisLimit::new(&policy, 0, "r:0").unwrap()
+    }
+
+    #[test]
+    fn counts_of_redis_and_unreported_requests_add_up() {
+        let limit = limit_of_10();
         let mut counts = Counts::default();
         let allowed = |counts: &mut Counts, now_ns| counts.count(&limit, b"k", now_ns).is_allowed;
         assert!((0..4).all(|_| allowed(&mut counts, 1)));
@@ -230,5 +246,28 @@ mod tests {
         let mut again = 0;
         counts.send(|_, amount| again += amount);
         assert_eq!(again, 4);
+    }
+
+    #[test]
+    fn full_counts_are_searched_at_most_once_a_second() {
+        let limit = limit_of_10();
+        let mut counts = Counts::default();
+        let begun_ns = 5 * SWEEP_EACH_NS;
+        for number in 0..KEYS_MAX {
+            counts.count(&limit, &number.to_be_bytes(), begun_ns);
+        }
+        counts.count(&limit, b"surplus", begun_ns);
+        assert!(!counts.buckets.contains_key(&b"surplus"[..]));
+        let mut sent = Vec::new();
+        counts.send(|key, amount| sent.push((key.to_vec(), amount)));
+        for (key, amount) in sent {
+            counts.adopt(&key, amount, amount, 1, begun_ns);
+        }
+        // All windows have ended by now, but the last search was less than a second ago.
+        counts.count(&limit, b"early", begun_ns + SWEEP_EACH_NS - 1);
+        assert!(!counts.buckets.contains_key(&b"early"[..]));
+        counts.count(&limit, b"late", begun_ns + SWEEP_EACH_NS);
+        assert!(counts.buckets.contains_key(&b"late"[..]));
+        assert!(counts.buckets.len() < 5);
     }
 }

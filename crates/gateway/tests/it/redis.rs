@@ -176,6 +176,23 @@ fn forwarded_mocked_and_refused_requests_wait_for_their_count() {
     }
 }
 
+/// A client that waits for 100 Continue gets the mock's response as soon as the request is counted.
+#[test]
+fn a_mock_responds_before_a_body_that_is_held_back() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let gateway = before(backend, origin.address, redis.address, &json!({}));
+        let mut client = gateway.client();
+        let response = client.ask(
+            "POST /mock HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+        );
+        assert_eq!((response.status, &response.body[..]), (200, &b"Hello"[..]));
+        assert_eq!(response.field("Connection"), Some("close"));
+    }
+}
+
 #[test]
 fn pipelined_requests_wait_their_turn() {
     let redis = Redis::start(None);

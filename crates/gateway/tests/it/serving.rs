@@ -1,8 +1,9 @@
 //! Tests TLS for clients, and metrics.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::common::{backends, serve, upstream};
+use crate::common::{backends, scripted, serve, upstream};
 use gatebench_gateway::{Gateway, GatewayConfig};
 use gatebench_upstream::Kind;
 use serde_json::json;
@@ -109,5 +110,46 @@ fn metrics_report_the_requests_served() {
         ] {
             assert!(text.lines().any(|it| it == line), "{line} in\n{text}");
         }
+    }
+}
+
+/// The response has already begun when the request turns out to be broken, so the client gets no
+/// error, but the request must still be counted.
+#[test]
+fn a_request_that_breaks_off_its_response_is_counted_once() {
+    for backend in backends() {
+        let origin = scripted(|_, mut peer| {
+            peer.head();
+            peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+            let _ = peer.rest();
+        });
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"], "workers": 1, "metrics": {"path": "/metrics"},
+                "upstreams": [{"name": "origin", "keepalive": 4,
+                               "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
+                "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+            }),
+        );
+        let mut client = gateway.client();
+        client.send(b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+        assert!(client.head().starts_with("HTTP/1.1 200"));
+        client.send(b"no chunk\r\n");
+        // The end of the connection must not count the request again.
+        let _ = client.rest();
+        drop(client);
+        let counted = || {
+            let response = gateway.client().get("/metrics");
+            let text = String::from_utf8(response.body).unwrap();
+            let line = "gatebench_gateway_requests_total{route=\"all\",code=\"aborted\"} ";
+            let count = text.lines().find_map(|it| it.strip_prefix(line));
+            count.unwrap().parse::<u64>().unwrap()
+        };
+        let begun = Instant::now();
+        while counted() == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10));
+        }
+        assert_eq!(counted(), 1);
     }
 }

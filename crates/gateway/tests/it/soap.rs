@@ -114,8 +114,8 @@ fn every_case_of_the_scenarios_holds() {
     }
 }
 
-/// This is not one of the scenario's cases, because the published plug-ins that the scenario was
-/// derived from insert JSON into XML unescaped.
+/// This is not one of the scenario's cases, because the scenario is derived from published
+/// plug-ins, which do not escape JSON when they insert it into XML.
 #[test]
 fn markup_in_json_is_text() {
     let scenario = scenario("soap-9");

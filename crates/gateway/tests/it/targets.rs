@@ -47,6 +47,28 @@ fn a_refusing_target_is_skipped() {
 }
 
 #[test]
+fn a_refusing_target_with_most_turns_loses_no_request() {
+    for backend in backends() {
+        let origin = upstream(Kind::GoBench, backend);
+        let mut refusing = target(nowhere());
+        refusing["weight"] = json!(9);
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"], "workers": 1,
+                "upstreams": [{"name": "origin", "keepalive": 4, "rest_after_failure_ms": 0,
+                               "targets": [refusing, target(origin.address)]}],
+                "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+            }),
+        );
+        let mut client = gateway.client();
+        for _ in 0..20 {
+            assert_eq!(client.get("/size/350B").status, 200);
+        }
+    }
+}
+
+#[test]
 fn the_response_is_502_if_all_targets_refuse() {
     for backend in backends() {
         let gateway = serve(

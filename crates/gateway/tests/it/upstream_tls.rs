@@ -1,23 +1,27 @@
 //! Tests TLS to upstreams: certificate checks, kept connections, and complete bodies.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use crate::common::{Certificates, Server, backends, serve, upstream_with_tls};
+use crate::common::{
+    Certificates, Client, Server, backends, serve, upstream_with_tls, while_serving,
+};
 use gatebench_gateway::{GatewayConfig, Totals};
 use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
+fn config(origin: SocketAddr, tls: &Value) -> Value {
+    json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "origin", "keepalive": 4, "tls": tls,
+                       "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
+        "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+    })
+}
+
 fn before(backend: Backend, origin: SocketAddr, tls: &Value) -> Server<Totals> {
-    serve(
-        backend,
-        &json!({
-            "listen": ["127.0.0.1:0"],
-            "upstreams": [{"name": "origin", "keepalive": 4, "tls": tls,
-                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
-            "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
-        }),
-    )
+    serve(backend, &config(origin, tls))
 }
 
 #[test]
@@ -78,6 +82,33 @@ fn a_certificate_is_verified_as_configured() {
         let plain = crate::common::upstream(Kind::Ping, backend);
         let gateway = before(backend, plain.address, &json!({"skip_verify": true}));
         assert_eq!(gateway.client().get("/ping").status, 502);
+    }
+}
+
+#[test]
+fn a_reload_adopts_a_changed_ca_file() {
+    let files = Certificates::new("upstream-ca");
+    let (certificate, key) = files.make("good", "IP:127.0.0.1");
+    let (stranger, _) = files.make("stranger", "IP:127.0.0.1");
+    let ca = files.path("ca.pem");
+    for backend in backends() {
+        std::fs::copy(&certificate, &ca).unwrap();
+        let origin = upstream_with_tls(Kind::Ping, backend, &certificate, &key);
+        let config = config(origin.address, &json!({"ca": ca}));
+        let config = GatewayConfig::parse(&config.to_string()).unwrap();
+        while_serving(backend, &config, |gateway, address| {
+            let mut client = Client::connect(address);
+            assert_eq!(client.get("/ping").status, 200);
+            for (changed, status) in [(&stranger, 502), (&certificate, 200)] {
+                std::fs::copy(changed, &ca).unwrap();
+                gateway.replace(&config).unwrap();
+                // A worker adopts a configuration in its next round.
+                let begun = Instant::now();
+                while client.get("/ping").status != status {
+                    assert!(begun.elapsed() < Duration::from_secs(10), "{changed}");
+                }
+            }
+        });
     }
 }
 
