@@ -72,7 +72,8 @@ pub struct RunRequest {
 /// there are any. They move back at the end of the run.
 ///
 /// A resumed run repeats the trials that are missing or were interrupted, and the failed trials
-/// whose failure was not caused by their gateway or by a file.
+/// whose failure was not caused by their gateway or by a file, unless a later attempt replaced
+/// them. If one of several gateways that are loaded side by side is repeated, all of them are.
 ///
 /// # Errors
 /// The run directory, the cores, the file descriptors or a required output are not available, or
@@ -191,6 +192,7 @@ fn pod_facts(pods: &Pods, pod: &Pod) -> serde_json::Value {
 /// Opens a run to resume it, and adds the changes to its manifest.
 fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     let (mut writer, finished) = RunWriter::resume(&request.out)?;
+    let finished = resume::kept(finished, &request.prepared.plan);
     let backend = resume::backend(request.backend, writer.manifest());
     let changes = resume::changes(writer.manifest(), backend);
     let warnings = request.prepared.warnings.iter().chain(&changes);

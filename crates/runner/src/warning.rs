@@ -113,6 +113,12 @@ pub enum Warning {
         /// The change, as in `backend epoll instead of io_uring`.
         what: String,
     },
+    /// Gateways that are loaded side by side cannot be retried one at a time.
+    #[error(
+        "failed trials are not retried, because the load '{load}' runs against all gateways of a \
+         block side by side; choose a load without `side_by_side` (--load) to retry them"
+    )]
+    RetriesUnused { load: String },
     #[error("{0}; {remedy}", remedy = .0.remedy)]
     Output(Refusal),
     #[error(

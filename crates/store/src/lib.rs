@@ -65,4 +65,4 @@ pub use requests::RequestsRow;
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
-pub use writer::{RunWriter, TrialWriter, safe_file_part};
+pub use writer::{RunWriter, TrialWriter, is_replaced, safe_file_part};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gatebench_model::Trial;
+use gatebench_model::{Plan, Trial};
 
 use crate::live::{LIVE, LiveWriter};
 use crate::lock::RunLock;
@@ -50,8 +50,8 @@ impl RunWriter {
     }
 
     /// Resumes a run. Removes the folders of trials without a record, and sets the status to
-    /// running. Returns the records of the trials that need not be repeated (see
-    /// [`Outcome::is_final`]), ordered by number.
+    /// running. Returns the records of the trials that need not be repeated, ordered by number:
+    /// they have a final outcome (see [`Outcome::is_final`]), or a later attempt replaces them.
     ///
     /// # Errors
     /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into the directory.
@@ -66,11 +66,14 @@ impl RunWriter {
         for folder in trial_folders(dir)?.iter().filter(|it| !is_complete(it)) {
             remove_trial(&folder.path())?;
         }
+        let plan = &run.manifest().plan;
+        let is_finished =
+            |record: &TrialRecord| record.outcome.is_final() || is_replaced(plan, &record.trial);
         let finished = run
             .trials()
             .iter()
             .map(|trial| trial.record.clone())
-            .filter(|record| record.outcome.is_final())
+            .filter(is_finished)
             .collect();
         let mut writer = Self {
             dir: dir.to_owned(),
@@ -237,6 +240,14 @@ impl TrialWriter {
         atomic::write_private(&path, &schema::render(&path, &record)?)?;
         atomic::sync_parent(&self.folder)
     }
+}
+
+/// Reports whether the plan has a later attempt at this trial. The last attempt counts, so an
+/// earlier one is not measured again.
+pub fn is_replaced(plan: &Plan, trial: &Trial) -> bool {
+    let first = trial.again.unwrap_or(trial.number);
+    let mut others = plan.trials.iter();
+    others.any(|it| it.again == Some(first) && it.number > trial.number)
 }
 
 /// Converts a string for use in a file name. Each character other than an ASCII letter, digit, dot

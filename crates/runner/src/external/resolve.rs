@@ -36,8 +36,8 @@ pub(crate) fn resolve(
 /// Finds the load generator of a resumed run, with warnings about changes.
 ///
 /// # Errors
-/// The load generator or its script is missing, or this version of gatebench does not support the
-/// load generator.
+/// The load generator or its script is missing, the script has errors, or this version of gatebench
+/// does not support the load generator.
 pub(crate) fn again(
     manifest: &Manifest,
 ) -> Result<Option<(PreparedGenerator, Vec<Warning>)>, RunnerError> {
@@ -55,10 +55,21 @@ pub(crate) fn again(
     })?;
     let script = before.script.as_ref().map(|script| Path::new(&script.path));
     let mut engine = find(generator, script, None)?;
-    let mut phases = manifest.plan.load.phases.iter();
-    engine.own_load = phases.all(|phase| phase.name == SCRIPT_PHASE);
+    if let (Generator::K6, Some(script)) = (generator, &engine.identity.script) {
+        engine.own_load = had_own_load(&engine.identity.binary, script, &manifest.plan)?;
+    }
     let changes = changes(before, &engine.identity);
     Ok(Some((engine, changes)))
+}
+
+/// Reports whether the plan has the load of a script. A user's load may also have the name of the
+/// script's phase, so the script itself must set a load.
+fn had_own_load(program: &str, script: &FileDigest, plan: &Plan) -> Result<bool, RunnerError> {
+    let mut phases = plan.load.phases.iter();
+    if !phases.all(|phase| phase.name == SCRIPT_PHASE) {
+        return Ok(false);
+    }
+    sets_load(Path::new(program), script)
 }
 
 fn changes(before: &ExternalGenerator, now: &ExternalGenerator) -> Vec<Warning> {
@@ -130,11 +141,11 @@ fn script_of(path: &Path) -> Result<FileDigest, RunnerError> {
 
 /// Reports whether a script sets its own load. If it does, the load becomes the plan's only phase.
 fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool, RunnerError> {
-    let wrong = |error: ScriptError| wrong_script(script, error.to_string());
-    if !has_own_load(&inspect(program, script, &[])?).map_err(wrong)? {
+    if !sets_load(program, script)? {
         return Ok(false);
     }
     let output = inspect(program, script, &["--execution-requirements"])?;
+    let wrong = |error: ScriptError| wrong_script(script, error.to_string());
     let execution = read_execution(&output).map_err(wrong)?;
     plan.scenario_loads.clear();
     let shape = Shape::Closed(Closed::new(execution.users_max));
@@ -144,6 +155,11 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
         ..Phase::new(SCRIPT_PHASE, shape, HumanDuration(execution.takes))
     }];
     Ok(true)
+}
+
+fn sets_load(program: &Path, script: &FileDigest) -> Result<bool, RunnerError> {
+    let own = has_own_load(&inspect(program, script, &[])?);
+    own.map_err(|error| wrong_script(script, error.to_string()))
 }
 
 /// Returns the output of `k6 inspect`, which compiles the script.
@@ -163,5 +179,44 @@ fn wrong_script(script: &FileDigest, message: String) -> RunnerError {
         path: script.path.clone().into(),
         message,
         remedy: "correct the script until `k6 inspect` accepts it".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn plan(phase: &str) -> Plan {
+        serde_json::from_value(serde_json::json!({
+            "suite": "s", "title": "t", "seed": 7, "blocks": 1, "scenarios": [],
+            "load": { "profile": "l", "title": "t", "phases": [
+                { "name": phase, "closed": { "connections": 1 }, "measure": "1s" }
+            ] },
+            "variants": [{ "kind": "direct" }],
+            "placement": { "gateway": [1], "engine": [0], "upstream": [0], "note": "shared" },
+            "trials": []
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_users_load_with_the_name_of_the_scripts_phase_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let k6 = folder.path().join("k6");
+        // The script file contains the output of `k6 inspect`, whose last argument is its path.
+        fs::write(&k6, "#!/bin/sh\nfor last; do :; done\nexec cat \"$last\"\n").unwrap();
+        fs::set_permissions(&k6, fs::Permissions::from_mode(0o755)).unwrap();
+        let of = |options: &str, phase: &str| {
+            let path = folder.path().join("script.js").display().to_string();
+            fs::write(&path, options).unwrap();
+            let script = FileDigest::of(path, options.as_bytes());
+            had_own_load(&k6.display().to_string(), &script, &plan(phase)).unwrap()
+        };
+        assert!(of(r#"{"vus": 3}"#, SCRIPT_PHASE));
+        assert!(!of(r#"{"vus": null}"#, SCRIPT_PHASE));
+        assert!(!of(r#"{"vus": 3}"#, "steady"));
     }
 }

@@ -103,6 +103,7 @@ pub fn prepare(
     selection.study().plan(&mut plan, given);
     gatebench_studies::check(&plan)?;
     let engine = engine(selection, &mut plan, &mut warnings)?;
+    warnings.extend(retries_unused(&plan));
     check_workload(&plan, &files, engine.as_ref())?;
     let agents = agents(&plan, launcher, &testbed)?;
     let here = address_for(&plan, agents.as_deref());
@@ -208,6 +209,21 @@ fn refused_objects(testbed: &Testbed) -> impl Iterator<Item = Warning> {
     let refusals = testbed.pods().map_or(&[][..], |pods| pods.warnings());
     let refusals = refusals.iter().cloned();
     refusals.map(|refusal| Warning::ObjectRefused { refusal })
+}
+
+/// Returns a warning if the plan retries failed trials, but has gateways that are loaded side by
+/// side and therefore not retried.
+fn retries_unused(plan: &Plan) -> Option<Warning> {
+    let gateways = plan.variants.iter();
+    let gateways = gateways.filter(|it| matches!(it, Variant::Gateway { .. }));
+    if plan.retries() == 0 || gateways.count() < 2 {
+        return None;
+    }
+    let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
+    let load = loads.find(|load| load.phases.iter().any(|phase| phase.side_by_side))?;
+    Some(Warning::RetriesUnused {
+        load: load.profile.clone(),
+    })
 }
 
 fn agents(

@@ -53,16 +53,17 @@ impl EarlyStop {
     }
 
     /// Returns the part of the run that is over before the block `next`; `None` if the run
-    /// continues.
+    /// continues. The time limit also holds for the blocks that remain after the deciding ones.
     pub(crate) fn over(
         &self,
         done: u32,
         next: u32,
         dir: &Path,
     ) -> Result<Option<Over>, RunnerError> {
-        if let Next::Stop(why) = after_block(&self.study, dir, done, next)? {
-            return Ok(Some(Over::Deciding(why)));
-        }
+        let settled = match after_block(&self.study, dir, done, next)? {
+            Next::Stop(why) => Some(why),
+            Next::Continue | Next::Load(_) => None,
+        };
         let measured = done - self.first_block.unwrap_or(0);
         let elapsed = self.began.elapsed();
         let with_next = elapsed + elapsed / measured.max(1);
@@ -70,7 +71,17 @@ impl EarlyStop {
         let blocks = counted(done.into(), "block");
         let why =
             || format!("Ended after {blocks}: the next would probably exceed the time limit.");
-        Ok(is_over.then(|| Over::Run(why())))
+        Ok(part_over(settled, is_over.then(why)))
+    }
+}
+
+/// Returns the part of the run that is over if the study has settled, the time limit is reached, or
+/// both, for these reasons.
+fn part_over(settled: Option<String>, limit: Option<String>) -> Option<Over> {
+    match (settled, limit) {
+        (Some(settled), Some(limit)) => Some(Over::Run(format!("{settled} {limit}"))),
+        (None, Some(limit)) => Some(Over::Run(limit)),
+        (settled, None) => settled.map(Over::Deciding),
     }
 }
 
@@ -103,5 +114,19 @@ mod tests {
         let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
         let said = "Ended after 5 blocks: the next would probably exceed the time limit.";
         assert_eq!(why, Over::Run(said.into()));
+    }
+
+    #[test]
+    fn a_settled_study_does_not_extend_the_budget() {
+        let settled = || Some("Settled after 5 blocks.".to_owned());
+        let limit = || Some("Ended after 5 blocks.".to_owned());
+        let both = "Settled after 5 blocks. Ended after 5 blocks.";
+        assert_eq!(
+            part_over(settled(), limit()),
+            Some(Over::Run(both.to_owned()))
+        );
+        assert_eq!(part_over(None, limit()), limit().map(Over::Run));
+        assert_eq!(part_over(settled(), None), settled().map(Over::Deciding));
+        assert_eq!(part_over(None, None), None);
     }
 }

@@ -79,11 +79,14 @@ impl<'a> RunLoop<'a> {
             threads.into_iter().map(joined).collect()
         });
         let share = u32::try_from(results.len()).unwrap_or(1);
+        let mut ended = Ok(());
         for (trial, result, writer) in results {
             self.done.insert(trial.number);
-            self.keep(trial, result, writer, share, further)?;
+            // Even if this trial ends the run, the trials after it are kept.
+            let kept = self.keep(trial, result, writer, share, further);
+            ended = ended.and(kept.map(|_| ()));
         }
-        Ok(())
+        ended
     }
 }
 

@@ -326,6 +326,33 @@ fn gateways_that_begin_cold_do_not_wait_for_each_other() {
     assert!(prepared("").is_ok());
 }
 
+#[test]
+fn retries_do_not_apply_to_gateways_side_by_side() {
+    let at = tempfile::tempdir().unwrap();
+    let mine = folder(at.path(), "mine", "{}");
+    let suite = format!(
+        "suite: s\ntitle: t\ngateways: [{mine}]\nscenarios: [proxy-json]\nload: l.yaml\nblocks: 1\n\
+         retries: 2\n"
+    );
+    std::fs::write(at.path().join("suite.yaml"), suite).unwrap();
+    let warned = |load: &str, gateways: &[&String]| {
+        let load = format!("profile: l\ntitle: t\n{load}");
+        std::fs::write(at.path().join("l.yaml"), load).unwrap();
+        let prepared = prepare_with(&Selection {
+            words: vec![at.path().join("suite.yaml").display().to_string()],
+            gateways: gateways.iter().map(ToString::to_string).collect(),
+            ..Selection::default()
+        });
+        let warnings = prepared.unwrap().warnings;
+        let is_unused = |it: &Warning| matches!(it, Warning::RetriesUnused { load } if load == "l");
+        warnings.iter().any(is_unused)
+    };
+    let side_by_side = START.replace("measure", "side_by_side: true, measure");
+    assert!(warned(&side_by_side, &[&mine, &mine]));
+    assert!(!warned(&side_by_side, &[&mine]));
+    assert!(!warned(START, &[&mine, &mine]));
+}
+
 /// Writes a suite whose only scenario has a separate load, and returns its path.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");

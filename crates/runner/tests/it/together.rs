@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use crate::common::Bench;
-use gatebench_runner::{Interrupt, Progress};
+use crate::common::{Bench, launcher};
+use gatebench_model::Culprit;
+use gatebench_runner::{Interrupt, Prepared, Progress, prepare_resume, run};
 use gatebench_store::{Outcome, PhaseRecord, TrialRecord};
+use gatebench_testbed::gateway::Catalogue;
 
 const LOAD: &str = "profile: both\ntitle: t\nphases:\n\
     - {name: both, side_by_side: true, closed: {connections: 4}, warm_up: 50ms, measure: 300ms}\n\
@@ -86,4 +88,63 @@ fn gateways_are_loaded_side_by_side_or_one_after_the_other() {
     had.sort_unstable();
     let had: Vec<&str> = had.into_iter().map(|(_, variant)| variant).collect();
     assert_eq!(had, drawn);
+}
+
+/// Prepares a short load of several reference gateways side by side, without the direct variant.
+fn side_by_side(bench: &Bench, gateways: &[&str]) -> Prepared {
+    let load = "profile: both\ntitle: t\nphases:\n\
+        - {name: both, side_by_side: true, closed: {connections: 4}, measure: 200ms}\n";
+    fs::write(bench.path("load.yaml"), load).unwrap();
+    let mut prepared = bench.prepare(&["proxy-json"], gateways);
+    prepared.plan.trials.retain(|it| it.variant != "direct");
+    prepared
+}
+
+#[test]
+fn a_resumed_run_measures_the_whole_group_again() {
+    let bench = Bench::new();
+    let prepared = side_by_side(&bench, &["reference", "reference"]);
+    bench
+        .run(prepared, &Interrupt::new(), &|_: Progress| {})
+        .unwrap();
+    let before = bench.stored();
+    fs::remove_dir_all(before.trials()[0].folder()).unwrap();
+
+    let prepared = prepare_resume(&bench.out(), &Catalogue::default(), &launcher()).unwrap();
+    let request = bench.request(prepared, true);
+    let summary = run(&request, &Interrupt::new(), &|_: Progress| {}).unwrap();
+    assert_eq!((summary.planned, summary.completed), (2, 2));
+    let after = bench.stored();
+    assert_eq!(after.trials().len(), 2);
+    let at = |record: &TrialRecord| window(record, &record.phases[0]);
+    let [one, two] = [0, 1].map(|index| at(&after.trials()[index].record));
+    assert!(two.0 > at(&before.trials()[1].record).1);
+    assert!(one.0 < two.1 && two.0 < one.1, "{one:?} {two:?}");
+}
+
+#[test]
+fn an_error_that_ends_the_run_does_not_discard_the_rest_of_the_group() {
+    let bench = Bench::new();
+    let prepared = side_by_side(&bench, &["reference", "reference", "reference"]);
+    let last = prepared.plan.trials[2].number;
+    let trials = bench.out().join("trials");
+    // The series of the first two trials cannot be written.
+    let observer = |progress| {
+        if matches!(progress, Progress::PhaseStarted { .. }) {
+            let trials = fs::read_dir(&trials).unwrap();
+            let mut trials: Vec<_> = trials.map(|it| it.unwrap().path()).collect();
+            trials.sort();
+            for trial in &trials[..2] {
+                fs::create_dir_all(trial.join("series.csv")).unwrap();
+            }
+        }
+    };
+    let error = bench
+        .run(prepared, &Interrupt::new(), &observer)
+        .unwrap_err();
+    assert_eq!(error.culprit(), Some(Culprit::Environment));
+    let stored = bench.stored();
+    let records = stored.trials().iter().map(|it| &it.record);
+    let kept: Vec<_> = records.map(|it| (it.trial.number, &it.outcome)).collect();
+    assert_eq!(kept, [(last, &Outcome::Completed)]);
 }

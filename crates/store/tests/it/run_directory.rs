@@ -167,6 +167,47 @@ fn a_resumed_run_repeats_failures_that_were_not_the_gateways_fault() {
 }
 
 #[test]
+fn a_resumed_run_does_not_repeat_an_attempt_that_was_retried() {
+    let (dir, mut writer) = run_with_a_trial();
+    let attempt = |number, again| Trial {
+        again,
+        ..trial(number)
+    };
+    let attempts = [
+        attempt(2, None),
+        attempt(3, None),
+        attempt(4, Some(2)),
+        attempt(5, Some(3)),
+        attempt(6, Some(3)),
+    ];
+    let failed = || Outcome::Failed {
+        culprit: Culprit::Environment,
+        reason: "it failed".into(),
+        remedy: "look".into(),
+        phase: None,
+    };
+    writer
+        .update_manifest(|manifest| manifest.plan.trials.extend(attempts.clone()))
+        .unwrap();
+    for trial in attempts {
+        let outcome = match trial.number {
+            4 => Outcome::Completed,
+            _ => failed(),
+        };
+        let record = TrialRecord {
+            trial: trial.clone(),
+            ..record(trial.number, outcome)
+        };
+        let open = writer.begin_trial(&trial).unwrap();
+        open.finish(record, &[], &[]).unwrap();
+    }
+    drop(writer);
+    let (_writer, finished) = RunWriter::resume(dir.path()).unwrap();
+    let numbers: Vec<_> = finished.iter().map(|record| record.trial.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5], "the last attempt is repeated");
+}
+
+#[test]
 fn a_directory_with_a_run_is_not_overwritten() {
     let (dir, writer) = run_with_a_trial();
     drop(writer);

@@ -1,6 +1,6 @@
 //! Rendered requests to a gateway's admin interface.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,6 +18,9 @@ use crate::system::unix_socket;
 
 /// The time that a process may take to open the socket of its interface.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The maximum length of the body of a response, in bytes.
+const RESPONSE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The admin requests of one round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +48,7 @@ pub struct AdminRequest {
 
 impl AdminRequest {
     /// Sends the request to a Unix socket on a new connection; a status from 200 to 299 is a
-    /// success.
+    /// success. `timeout` applies to each write and to the whole response.
     pub(crate) fn send(&self, socket: &Path, timeout: Duration) -> Result<(), String> {
         let Self { method, path, body } = self;
         let exchange = || {
@@ -60,8 +63,7 @@ impl AdminRequest {
             ];
             let body = body.as_deref().map(str::as_bytes);
             let mut response = ResponseReader::send(stream, method, path, &fields, body)?;
-            let mut text = Vec::new();
-            response.read_to_end(&mut text)?;
+            let text = read_whole(&mut response, Instant::now() + timeout)?;
             Ok::<_, io::Error>((response.status(), text))
         };
         match exchange() {
@@ -75,6 +77,31 @@ impl AdminRequest {
             }
             Err(error) => Err(format!("{method} {path} got no response: {error}")),
         }
+    }
+}
+
+/// Reads a response until it is complete, and returns its body. A gateway that sends it in small
+/// pieces cannot extend the deadline.
+fn read_whole(response: &mut ResponseReader<UnixStream>, until: Instant) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let is_whole = match response.advance() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
+            read => read?,
+        };
+        body.extend_from_slice(response.take_piece());
+        if body.len() > RESPONSE_BYTES_MAX {
+            let message = format!("its body has more than {RESPONSE_BYTES_MAX} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        if is_whole {
+            return Ok(body);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        response.stream().set_read_timeout(Some(left))?;
     }
 }
 
@@ -121,4 +148,52 @@ pub(crate) fn calls(
             .map(request)
             .collect::<Result<_, _>>()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::thread;
+
+    use super::*;
+
+    /// Reads a response that begins with `head` and continues with `piece`, at this interval, until
+    /// the reader closes the connection.
+    fn read_endless(
+        head: &[u8],
+        piece: Vec<u8>,
+        every: Duration,
+        timeout: Duration,
+    ) -> io::Result<Vec<u8>> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(head).unwrap();
+        let sending = thread::spawn(move || {
+            while theirs.write_all(&piece).is_ok() {
+                thread::sleep(every);
+            }
+        });
+        let mut response = ResponseReader::new(ours, false);
+        let read = read_whole(&mut response, Instant::now() + timeout);
+        drop(response);
+        sending.join().unwrap();
+        read
+    }
+
+    #[test]
+    fn a_response_that_drips_ends_at_the_deadline() {
+        let (every, timeout) = (Duration::from_millis(10), Duration::from_millis(200));
+        for head in ["HTTP/1.1 200 OK\r\nx: ", "HTTP/1.1 200 OK\r\n\r\n"] {
+            let error = read_endless(head.as_bytes(), vec![b'a'], every, timeout).unwrap_err();
+            let is_timeout = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+            assert!(is_timeout.contains(&error.kind()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_response_without_end_is_refused() {
+        let (head, piece) = (b"HTTP/1.1 200 OK\r\n\r\n", vec![b'a'; 1 << 20]);
+        let minute = Duration::from_secs(60);
+        let error = read_endless(head, piece, Duration::ZERO, minute).unwrap_err();
+        assert!(error.to_string().contains("16777216 bytes"), "{error}");
+    }
 }
