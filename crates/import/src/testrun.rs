@@ -146,11 +146,15 @@ fn add(
 ) -> Result<String, ImportError> {
     let file = format!("{} of the TestRun {}", run.script_file, run.name);
     let options = Options::new(file.as_str(), name);
+    let overrides = &run.runner.overrides;
     let (word, mut load) = match (known, &run.scenario) {
         // The requests of a script that gatebench wrote are computed, so they cannot be read here.
-        (Some(known), Some(named)) => (known.named(named, &file)?, k6::load(&run.script, &options)),
+        (Some(known), Some(named)) => (
+            known.named(named, &file)?,
+            k6::load(&run.script, overrides, &options),
+        ),
         (known, _) => {
-            let parts = k6::parts(&run.script, &options)?;
+            let parts = k6::parts(&run.script, overrides, &options)?;
             folder.notes.extend(of_file(parts.notes, &run.script_file));
             let word = match known {
                 Some(known) => known.sending(&parts.scenario, &file)?,
@@ -162,7 +166,6 @@ fn add(
             (word, parts.load)
         }
     };
-    run.runner.arguments.apply(&mut load);
     for phase in &mut load.phases {
         // k6 drops an arrival when all users are busy.
         if let Shape::Open(open) = &mut phase.shape {

@@ -48,22 +48,28 @@ enum Kind {
     /// Kubernetes: Gateway and HTTPRoute resources of the Gateway API
     Kubernetes(OfGateway),
     /// OpenAPI: a document of version 3.0 or 3.1
-    Openapi(OfGateway),
+    Openapi(OfFile),
     /// Access logs of nginx, Apache, HAProxy, Envoy or Kong, or JSON lines; plain or gzip
     AccessLog(OfTraffic),
     /// HAR: an HTTP archive saved by a browser
     Har(OfTraffic),
     /// k6: a script (only the parts that can be read without running it) or the output of `k6
     /// inspect`
-    K6(OfGateway),
+    K6(OfFile),
 }
 
 #[derive(Debug, Args)]
-struct OfGateway {
+struct OfFile {
     /// The file, or - for standard input
     file: PathBuf,
     #[command(flatten)]
     made: Made,
+}
+
+#[derive(Debug, Args)]
+struct OfGateway {
+    #[command(flatten)]
+    of: OfFile,
     /// Write one scenario for each route instead of one for all routes
     #[arg(long)]
     each_route: bool,
@@ -107,17 +113,17 @@ fn factor(word: &str) -> Result<f64, String> {
 
 impl Import {
     pub fn run(self) -> Result<(), Failure> {
-        let (kind, of) = match self.kind {
-            Kind::Kong(of) => (TextKind::Kong, of),
-            Kind::Apisix(of) => (TextKind::Apisix, of),
-            Kind::Kubernetes(of) => (TextKind::Kubernetes, of),
-            Kind::Openapi(of) => (TextKind::Openapi, of),
-            Kind::K6(of) => (TextKind::K6, of),
+        let (kind, of, each_route) = match self.kind {
+            Kind::Kong(it) => (TextKind::Kong, it.of, it.each_route),
+            Kind::Apisix(it) => (TextKind::Apisix, it.of, it.each_route),
+            Kind::Kubernetes(it) => (TextKind::Kubernetes, it.of, it.each_route),
+            Kind::Openapi(of) => (TextKind::Openapi, of, false),
+            Kind::K6(of) => (TextKind::K6, of, false),
             Kind::Har(of) => return of.import_har(),
             Kind::AccessLog(of) => return of.import_log(),
         };
         let (dir, mut options) = of.made.options(&of.file)?;
-        options.each_route = of.each_route;
+        options.each_route = each_route;
         let folder = import(kind, &text_of(&of.file)?, &options)?;
         finish(&folder, &dir)
     }
@@ -295,4 +301,24 @@ fn write(folder: &Folder, dir: &Path) -> io::Result<()> {
         file.write_all(text.as_bytes())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        _import: Import,
+    }
+
+    #[test]
+    fn only_gateways_have_a_scenario_for_each_route() {
+        let parses = |kind: &str| Line::try_parse_from(["x", kind, "a", "--each-route"]).is_ok();
+        assert!(["kong", "apisix", "kubernetes"].into_iter().all(parses));
+        assert!(!["openapi", "k6"].into_iter().any(parses));
+    }
 }

@@ -123,8 +123,8 @@ impl AccessLog {
     /// Reads a file, plain or compressed with gzip, and reports progress.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or if the first lines of the first file have no known
-    /// format.
+    /// Fails if the file cannot be read, or if the first lines of the first file with
+    /// entries have no known format.
     pub fn read(
         &mut self,
         file: &str,
@@ -136,21 +136,29 @@ impl AccessLog {
             source,
         };
         let mut lines = Lines::new(reader).map_err(io)?;
-        let mut sample: Vec<Vec<u8>> = Vec::new();
+        let (mut number, before) = (0, self.bytes);
+        let mut sample: Vec<(u64, Vec<u8>)> = Vec::new();
         while sample.len() < SAMPLE_LINES
             && let Some(line) = lines.next().map_err(io)?
         {
-            sample.push(line.to_vec());
+            number += 1;
+            if is_entry(line) {
+                sample.push((number, line.to_vec()));
+            }
         }
         let format = match self.format {
             Some(format) => format,
+            // A file without entries, such as one that has just been rotated, has no format.
+            None if sample.is_empty() => {
+                self.bytes += lines.bytes;
+                return Ok(());
+            }
             None => recognized(file, &sample)?,
         };
         self.format = Some(format);
-        for (line, number) in sample.iter().zip(1..) {
-            self.line(file, number, line, format);
+        for (number, line) in &sample {
+            self.line(file, *number, line, format);
         }
-        let (mut number, before) = (sample.len() as u64, self.bytes);
         while let Some(line) = lines.next().map_err(io)? {
             number += 1;
             self.line(file, number, line, format);
@@ -164,7 +172,7 @@ impl AccessLog {
     }
 
     fn line(&mut self, file: &str, number: u64, line: &[u8], format: Format) {
-        if line.is_empty() || line.starts_with(b"#") {
+        if !is_entry(line) {
             return;
         }
         self.lines += 1;
@@ -214,10 +222,15 @@ impl AccessLog {
     }
 }
 
-/// Returns the most common format of these lines, if at least half have it.
-fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
+/// Reports whether a line is neither empty nor a comment.
+fn is_entry(line: &[u8]) -> bool {
+    !line.is_empty() && !line.starts_with(b"#")
+}
+
+/// Returns the most common format of these lines, each with its number, if at least half have it.
+fn recognized(file: &str, sample: &[(u64, Vec<u8>)]) -> Result<Format, ImportError> {
     let fits = |format: Format| {
-        let fits = |line: &&Vec<u8>| format.read(line, |_| {}).is_ok();
+        let fits = |entry: &&(u64, Vec<u8>)| format.read(&entry.1, |_| {}).is_ok();
         sample.iter().filter(fits).count()
     };
     let best = Format::ALL.into_iter().max_by_key(|format| fits(*format));
@@ -305,7 +318,7 @@ mod tests {
             ),
         ] {
             assert_eq!(read(format, line), expected, "{line}");
-            let found = recognized("x", &[line.as_bytes().to_vec()]).unwrap();
+            let found = recognized("x", &[(1, line.as_bytes().to_vec())]).unwrap();
             assert_eq!(found, format, "{line}");
         }
         for format in Format::ALL {
@@ -315,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_log_without_a_known_format_is_refused_with_examples() {
-        let error = recognized("x.log", &[b"hello".to_vec()]).unwrap_err();
+        let error = recognized("x.log", &[(1, b"hello".to_vec())]).unwrap_err();
         let message = "x.log: its first lines have no known format";
         assert_eq!(error.to_string(), message);
         let remedy = error.remedy();

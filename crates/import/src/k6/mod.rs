@@ -21,13 +21,13 @@ use crate::folder::{Folder, SUITE_FILE};
 use crate::log::{Log, Note};
 use crate::name::{Names, slug};
 use crate::options::Options;
-use options::Load;
-pub(crate) use options::duration;
+use options::{Iteration, Load};
+pub(crate) use options::{Overrides, duration};
 use script::{COMPUTED, SOURCE, Script};
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
     let mut log = Log::new(&options.file, text);
-    let (script, loads) = read(text, options, &mut log)?;
+    let (script, loads) = read(text, &Overrides::default(), options, &mut log)?;
     let scenario = scenario(&script, &loads, options, &mut log);
     let mut folder = Folder {
         notes: log.finish()?,
@@ -57,9 +57,13 @@ pub(crate) struct Parts {
 ///
 /// # Errors
 /// Fails if the script has no request that can be read.
-pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError> {
+pub(crate) fn parts(
+    text: &str,
+    overrides: &Overrides,
+    options: &Options,
+) -> Result<Parts, ImportError> {
     let mut log = Log::new(&options.file, text);
-    let (script, loads) = read(text, options, &mut log)?;
+    let (script, loads) = read(text, overrides, options, &mut log)?;
     let scenario = scenario(&script, &loads, options, &mut log);
     let load = profile(&loads, options);
     Ok(Parts {
@@ -70,25 +74,28 @@ pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError>
 }
 
 /// Converts only the load of a script, without think times, even if the requests cannot be read.
-pub(crate) fn load(text: &str, options: &Options) -> LoadProfile {
+pub(crate) fn load(text: &str, overrides: &Overrides, options: &Options) -> LoadProfile {
     let mut log = Log::new(&options.file, text);
-    let script = script::read(text, &mut log);
-    let (loads, _) = options::loads(&script.options, &|_| None);
+    let mut script = script::read(text, &mut log);
+    overrides.apply(&mut script.options);
+    let (loads, _) = options::loads(&script.options, &|_| Iteration::SINGLE);
     profile(&loads, options)
 }
 
 fn read(
     text: &str,
+    overrides: &Overrides,
     options: &Options,
     log: &mut Log<'_>,
 ) -> Result<(Script, Vec<Load>), ImportError> {
     let is_json = text.trim_start().starts_with('{');
-    let script = match is_json {
+    let mut script = match is_json {
         true => inspected(text, options, log)?,
         false => script::read(text, log),
     };
-    let think = |function: &str| script.think(function);
-    let (loads, not_understood) = options::loads(&script.options, &think);
+    overrides.apply(&mut script.options);
+    let iteration = |function: &str| script.iteration(function);
+    let (loads, not_understood) = options::loads(&script.options, &iteration);
     for what in not_understood {
         let at = text.find("options").unwrap_or(0);
         log.simplified(&(at..at), what);
@@ -167,6 +174,13 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
     let is_divided = loads.len() > 1
         && options::phases(loads).is_none()
         && loads.iter().all(|load| !of(&load.function).is_empty());
+    if !is_divided && options::phases(loads).is_none() {
+        for load in loads.iter().skip(1) {
+            let what = "omitted, because the requests of some scenarios cannot be read";
+            let name = &load.name;
+            log.simplified(&(0..0), format!("the load of the scenario {name}: {what}"));
+        }
+    }
     let groups: Vec<Group> = match is_divided {
         true => loads.iter().map(group).collect(),
         false => Vec::new(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Think};
 use gatebench_model::{HumanDuration, Phase, Shape};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::name::slug;
 
@@ -28,11 +28,62 @@ pub(super) struct Load {
     pub(super) length: Duration,
 }
 
-/// Returns the loads of a script, and the parts of the options that are not understood. `think`
-/// returns the think time of a function.
+/// The options on the command line of k6, which override those of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Overrides {
+    /// The value of `--vus`.
+    pub(crate) users: Option<u32>,
+    /// The value of `--duration`.
+    pub(crate) length: Option<Duration>,
+}
+
+impl Overrides {
+    /// Changes the options of a script as k6 does: the duration replaces iterations, stages and
+    /// scenarios, and the number of users replaces only that number.
+    pub(super) fn apply(&self, options: &mut Json) {
+        if *self == Self::default() {
+            return;
+        }
+        let mut members = match options.take() {
+            Json::Object(members) => members,
+            _ => Map::new(),
+        };
+        if let Some(length) = self.length {
+            for key in ["iterations", "stages", "scenarios"] {
+                members.remove(key);
+            }
+            let duration = format!("{}s", length.as_secs_f64());
+            members.insert("duration".into(), duration.into());
+        }
+        if let Some(users) = self.users {
+            members.insert("vus".into(), users.into());
+        }
+        *options = Json::Object(members);
+    }
+}
+
+/// An iteration of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Iteration {
+    /// The number of requests, at least 1. k6 counts iterations where gatebench counts requests.
+    pub(super) requests: f64,
+    /// The think time after each request.
+    pub(super) think: Option<Duration>,
+}
+
+impl Iteration {
+    /// An iteration with one request.
+    pub(super) const SINGLE: Self = Self {
+        requests: 1.0,
+        think: None,
+    };
+}
+
+/// Returns the loads of a script, and the parts of the options that are not understood.
+/// `iteration` describes an iteration of a function.
 pub(super) fn loads(
     options: &Json,
-    think: &dyn Fn(&str) -> Option<Duration>,
+    iteration: &dyn Fn(&str) -> Iteration,
 ) -> (Vec<Load>, Vec<String>) {
     let mut not_understood = Vec::new();
     let scenarios = options.get("scenarios").and_then(Json::as_object);
@@ -40,7 +91,7 @@ pub(super) fn loads(
     for (name, scenario) in scenarios.into_iter().flatten() {
         let executor = text(scenario, "executor").unwrap_or_default();
         let function = text(scenario, "exec").unwrap_or(DEFAULT);
-        match shape(executor, scenario, think(function)) {
+        match shape(executor, scenario, iteration(function)) {
             Some((shape, length)) => loads.push(Load {
                 name: name.clone(),
                 begins: text(scenario, "startTime")
@@ -54,13 +105,17 @@ pub(super) fn loads(
         }
     }
     if loads.is_empty() {
-        let has = |key: &str| options.get(key).is_some();
+        let has = |key: &str| options.get(key).is_some_and(|it| !it.is_null());
         let executor = match (has("iterations"), has("stages")) {
             (true, _) => "shared-iterations",
             (false, true) => "ramping-vus",
             (false, false) => "constant-vus",
         };
-        let found = shape(executor, options, think(DEFAULT));
+        let found = shape(executor, options, iteration(DEFAULT));
+        if found.is_none() {
+            let words = "`stages`: their values exist only while k6 runs, so 1 user runs for 10 s";
+            not_understood.push(words.to_owned());
+        }
         loads.extend(found.map(|(shape, length)| Load {
             name: "users".into(),
             begins: Duration::ZERO,
@@ -142,19 +197,20 @@ fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
     stages.iter().map(stage).collect()
 }
 
-fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, Duration)> {
+fn shape(executor: &str, of: &Json, iteration: Iteration) -> Option<(Shape, Duration)> {
     let length = text(of, "duration").and_then(duration);
     let length = length.unwrap_or(Duration::from_secs(10));
+    let requests = iteration.requests;
     match executor {
         "constant-vus" => {
             let users = count(of, "vus").unwrap_or(USERS);
-            Some((closed(users, Vec::new(), think), length))
+            Some((closed(users, Vec::new(), iteration.think), length))
         }
         "ramping-vus" => {
             let stages = stages(of)?;
             let start = count(of, "startVUs").or(count(of, "vus")).unwrap_or(USERS);
             let length = stages.iter().map(|(_, over)| *over).sum();
-            Some((closed(start, stages, think), length))
+            Some((closed(start, stages, iteration.think), length))
         }
         "shared-iterations" | "per-vu-iterations" => {
             let users = count(of, "vus").unwrap_or(USERS);
@@ -163,20 +219,20 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
                 "per-vu-iterations" => f64::from(users),
                 _ => 1.0,
             };
-            let mut shape = closed(users, Vec::new(), think);
+            let mut shape = closed(users, Vec::new(), iteration.think);
             if let Shape::Closed(closed) = &mut shape {
-                closed.requests_max = Some((iterations * each).max(1.0) as u64);
+                closed.requests_max = Some((iterations * each * requests).max(1.0) as u64);
             }
             let length = text(of, "maxDuration").and_then(duration);
             Some((shape, length.unwrap_or(ITERATIONS_TIME)))
         }
         "constant-arrival-rate" => {
-            let rate = number(of, "rate")? / unit(of);
+            let rate = number(of, "rate")? * requests / unit(of);
             Some((open(rate, Vec::new(), of), length))
         }
         "ramping-arrival-rate" => {
             let stages = stages(of)?;
-            let unit = unit(of);
+            let unit = unit(of) / requests;
             let start = number(of, "startRate").unwrap_or(0.0) / unit;
             let length = stages.iter().map(|(_, over)| *over).sum();
             let rates = stages.iter().map(|(target, over)| (target / unit, *over));
@@ -285,12 +341,30 @@ mod tests {
     }
 
     #[test]
+    fn each_argument_overrides_only_its_option() {
+        let stages = json!([{ "duration": "30s", "target": 6 }]);
+        let applied = |users: Option<u32>, seconds: Option<u64>, mut options: Json| {
+            let length = seconds.map(Duration::from_secs);
+            Overrides { users, length }.apply(&mut options);
+            options
+        };
+        let script = json!({ "vus": 7, "stages": stages });
+        let expected = json!({ "vus": 50, "stages": stages });
+        assert_eq!(applied(Some(50), None, script.clone()), expected);
+        let expected = json!({ "vus": 7, "duration": "20s" });
+        assert_eq!(applied(None, Some(20), script.clone()), expected);
+        assert_eq!(applied(None, None, script.clone()), script);
+        let expected = json!({ "vus": 5 });
+        assert_eq!(applied(Some(5), None, Json::Null), expected);
+    }
+
+    #[test]
     fn a_stage_of_zero_length_is_a_step() {
         let options = json!({ "scenarios": { "a": { "executor": "ramping-arrival-rate", "stages": [
             { "duration": "0s", "target": 200 }, { "duration": "30s", "target": 200 },
             { "duration": "10s", "target": 300 },
         ]}}});
-        let (loads, _) = loads(&options, &|_| None);
+        let (loads, _) = loads(&options, &|_| Iteration::SINGLE);
         let Shape::Open(open) = &loads[0].shape else {
             panic!("{loads:?}");
         };
@@ -305,7 +379,7 @@ mod tests {
         let ramp = json!({ "executor": "ramping-arrival-rate", "startRate": 200, "startTime": "40s",
                            "stages": [{ "duration": "2m", "target": 9000 }] });
         let options = json!({ "scenarios": { "ramp_up": ramp, "warm": warm_up } });
-        let (loads, not_understood) = loads(&options, &|_| None);
+        let (loads, not_understood) = loads(&options, &|_| Iteration::SINGLE);
         assert_eq!(not_understood, Vec::<String>::new());
         let phases = phases(&loads).unwrap();
         assert_eq!((&*phases[0].name, &*phases[1].name), ("warm", "ramp-up"));
@@ -322,7 +396,7 @@ mod tests {
     fn loads_at_the_same_time_are_not_phases() {
         let load = |begins: &str| json!({ "executor": "constant-vus", "vus": 1, "duration": "30s", "startTime": begins });
         let options = json!({ "scenarios": { "a": load("0s"), "b": load("20s") } });
-        let (loads, not_understood) = loads(&options, &|_| None);
+        let (loads, not_understood) = loads(&options, &|_| Iteration::SINGLE);
         assert!(phases(&loads).is_none());
         assert_eq!(
             not_understood,
@@ -341,7 +415,7 @@ mod tests {
             },
             "thresholds": { "http_req_failed": ["rate<0.01"] }
         });
-        let (loads, not_understood) = loads(&options, &|_| None);
+        let (loads, not_understood) = loads(&options, &|_| Iteration::SINGLE);
         assert_eq!(not_understood.len(), 2, "{not_understood:?}");
         let Shape::Closed(closed) = &loads[0].shape else {
             panic!("{loads:?}");

@@ -9,6 +9,7 @@ use gatebench_model::{Body, Check, Request, template};
 use serde_json::Value as Json;
 
 use super::lexer::{Kind, Token, tokens};
+use super::options::{DEFAULT, Iteration};
 use super::value::{Constants, HOLE, Reader};
 use crate::log::Log;
 
@@ -43,16 +44,18 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Returns the think time after each request of a function, or `None` if the function does not
-    /// sleep. The sleep of an iteration is divided among its requests, because a gatebench
-    /// connection pauses after each request.
-    pub(super) fn think(&self, function: &str) -> Option<Duration> {
+    /// Returns the requests and the think time of a function. The sleep of an iteration is divided
+    /// among its requests, because a gatebench connection pauses after each request.
+    pub(super) fn iteration(&self, function: &str) -> Iteration {
         let sleeps = self.sleeps.iter().filter(|(name, _)| name == function);
         let slept: f64 = sleeps.map(|(_, seconds)| seconds).sum();
         let requests = self.requests.iter().filter(|(name, _)| name == function);
-        let requests = requests.count();
-        let think = Duration::try_from_secs_f64(slept / requests.max(1) as f64).ok()?;
-        Some(think).filter(|think| !think.is_zero())
+        let requests = requests.count().max(1) as f64;
+        let think = Duration::try_from_secs_f64(slept / requests).ok();
+        Iteration {
+            requests,
+            think: think.filter(|think| !think.is_zero()),
+        }
     }
 }
 
@@ -120,7 +123,7 @@ impl Walker<'_> {
     fn function(&self) -> String {
         self.functions
             .last()
-            .map_or("default", |(name, _)| name.as_str())
+            .map_or(DEFAULT, |(name, _)| name.as_str())
             .to_owned()
     }
 
@@ -137,7 +140,7 @@ impl Walker<'_> {
             "const" | "let" | "var" => {
                 self.forget_response(at + 1);
                 if self.word(at + 2) == "=" {
-                    return self.constant(at);
+                    return self.constant(at, log);
                 }
             }
             "http" if self.word(at + 1) == "." && is_call(at + 3) => return self.http(at, log),
@@ -156,16 +159,22 @@ impl Walker<'_> {
         self.responses.remove(&name);
     }
 
-    /// Enters a function. A function without a name is the default one.
+    /// Enters a function. A function in another one, such as a callback, belongs to that one,
+    /// because k6 can run only exported functions.
     fn enter(&mut self, at: usize) -> usize {
         if self.depth == 0 {
             self.responses.clear();
         }
-        let name = match self.word(at + 1) {
-            "(" => "default",
-            name => name,
+        let back = |count: usize| at.checked_sub(count).map_or("", |at| self.word(at));
+        let before = 1 + usize::from(back(1) == "async");
+        let name = match (back(before), self.word(at + 1)) {
+            ("default", _) => DEFAULT.to_owned(),
+            _ if self.depth > 0 => self.function(),
+            ("=", "(") => back(before + 1).to_owned(),
+            (_, "(") => self.function(),
+            (_, name) => name.to_owned(),
         };
-        self.functions.push((name.to_owned(), self.depth + 1));
+        self.functions.push((name, self.depth + 1));
         let mut next = at + 1;
         while next < self.tokens.len() && self.word(next) != "{" {
             next += 1;
@@ -175,12 +184,23 @@ impl Walker<'_> {
 
     /// Stores the value of a constant. Its expression is scanned again, because it may contain
     /// calls.
-    fn constant(&mut self, at: usize) -> usize {
+    fn constant(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let name = self.word(at + 1).to_owned();
         let mut reader = Reader::new(self.text, self.tokens, at + 3, &self.constants);
         let value = reader.expression();
         let end = reader.at;
         if name == "options" && self.depth == 0 {
+            let span = &self.tokens[at].span;
+            if value.is_none() {
+                log.simplified(
+                    span,
+                    "options that exist only while k6 runs: they are omitted",
+                );
+            }
+            for key in reader.unknown.iter().filter(|_| value.is_some()) {
+                let what = "its value exists only while k6 runs, so it is omitted";
+                log.simplified(span, format!("`{key}` in the options: {what}"));
+            }
             // The end of an expression that is not understood is unknown.
             let next = value.as_ref().map_or(at + 3, |_| end);
             self.script.options = value.unwrap_or_default();

@@ -68,6 +68,8 @@ pub(super) struct Reader<'t> {
     pub(super) tokens: &'t [Token],
     pub(super) at: usize,
     pub(super) constants: &'t Constants,
+    /// The keys of members whose values are known only when the script runs.
+    pub(super) unknown: Vec<String>,
     depth: usize,
 }
 
@@ -83,6 +85,7 @@ impl<'t> Reader<'t> {
             tokens,
             at,
             constants,
+            unknown: Vec::new(),
             depth: 0,
         }
     }
@@ -327,6 +330,7 @@ impl<'t> Reader<'t> {
     fn member(&mut self) -> Option<(String, Json)> {
         let token = self.tokens.get(self.at)?.clone();
         if self.take("...") {
+            self.unknown.push(format!("...{}", self.peek()));
             self.expression();
             return None;
         }
@@ -336,11 +340,15 @@ impl<'t> Reader<'t> {
             _ => return None,
         };
         self.at += 1;
-        if self.take(":") {
-            return self.expression().map(|value| (key, value));
+        let value = match self.take(":") {
+            true => self.expression(),
+            // A shorthand member has the name of a constant.
+            false => self.constants.get(&key),
+        };
+        let text = value.as_ref().and_then(Json::as_str);
+        if value.is_none() || text.is_some_and(|text| text.contains(HOLE)) {
+            self.unknown.push(key.clone());
         }
-        // A shorthand member has the name of a constant.
-        let value = self.constants.get(&key);
         value.map(|value| (key, value))
     }
 }

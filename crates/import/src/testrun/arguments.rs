@@ -1,11 +1,6 @@
-//! The k6 arguments in a TestRun. Arguments that define a load replace the script's load.
+//! The k6 arguments in a TestRun. Arguments that define a load override options of the script.
 
-use std::time::Duration;
-
-use gatebench_model::load::Closed;
-use gatebench_model::{HumanDuration, LoadProfile, Phase, Shape};
-
-use crate::k6::duration;
+use crate::k6::{Overrides, duration};
 use crate::keys::Keys;
 use crate::log::Log;
 
@@ -34,56 +29,36 @@ const IDLE: [&str; 7] = [
     "--paused",
 ];
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Arguments {
-    users: Option<u32>,
-    length: Option<Duration>,
-}
-
-impl Arguments {
-    /// Parses `args`, which the operator prefers, or `arguments`.
-    pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Self {
-        let span = spec.span.clone();
-        let args = spec.texts("args", log);
-        let line = spec.text("arguments", log).unwrap_or_default();
-        let words = match args.is_empty() {
-            true => line.split_whitespace().map(str::to_owned).collect(),
-            false => args,
-        };
-        let mut arguments = Self::default();
-        // An option and its value are either one word or two.
-        let mut words = words.iter().flat_map(|it| match it.split_once('=') {
-            Some((option, value)) if option.starts_with('-') => vec![option, value],
-            _ => vec![it.as_str()],
-        });
-        while let Some(word) = words.next() {
-            match word {
-                "--vus" | "-u" => arguments.users = words.next().and_then(|it| it.parse().ok()),
-                "--duration" | "-d" => arguments.length = words.next().and_then(duration),
-                word if IDLE_WITH_VALUE.contains(&word) => {
-                    words.next();
-                }
-                word if IDLE.contains(&word) => {}
-                word if word.starts_with('-') => {
-                    let what =
-                        format!("the argument {word}: to use it, run the script with --engine k6");
-                    log.simplified(&span, what);
-                }
-                _ => {}
+/// Parses `args`, which the operator prefers, or `arguments`.
+pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Overrides {
+    let span = spec.span.clone();
+    let args = spec.texts("args", log);
+    let line = spec.text("arguments", log).unwrap_or_default();
+    let words = match args.is_empty() {
+        true => line.split_whitespace().map(str::to_owned).collect(),
+        false => args,
+    };
+    let mut overrides = Overrides::default();
+    // An option and its value are either one word or two.
+    let mut words = words.iter().flat_map(|it| match it.split_once('=') {
+        Some((option, value)) if option.starts_with('-') => vec![option, value],
+        _ => vec![it.as_str()],
+    });
+    while let Some(word) = words.next() {
+        match word {
+            "--vus" | "-u" => overrides.users = words.next().and_then(|it| it.parse().ok()),
+            "--duration" | "-d" => overrides.length = words.next().and_then(duration),
+            word if IDLE_WITH_VALUE.contains(&word) => {
+                words.next();
             }
+            word if IDLE.contains(&word) => {}
+            word if word.starts_with('-') => {
+                let what =
+                    format!("the argument {word}: to use it, run the script with --engine k6");
+                log.simplified(&span, what);
+            }
+            _ => {}
         }
-        arguments
     }
-
-    /// Applies the arguments to a script's load. As in k6, arguments replace the script's
-    /// scenarios.
-    pub(super) fn apply(&self, load: &mut LoadProfile) {
-        if self.users.is_none() && self.length.is_none() {
-            return;
-        }
-        let users = self.users.unwrap_or(1).max(1);
-        let length = self.length.unwrap_or(Duration::from_secs(10));
-        let shape = Shape::Closed(Closed::new(users));
-        load.phases = vec![Phase::new("users", shape, HumanDuration(length))];
-    }
+    overrides
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use gatebench_config::Node;
 
-use super::arguments::Arguments;
+use super::arguments;
+use crate::k6::Overrides;
 use crate::keys::Keys;
 use crate::log::Log;
 
@@ -46,7 +47,7 @@ pub(super) struct Runner {
     nodes: Vec<String>,
     /// The resource limits, as quantities by resource.
     limits: BTreeMap<String, String>,
-    pub(super) arguments: Arguments,
+    pub(super) overrides: Overrides,
 }
 
 impl Runner {
@@ -58,7 +59,7 @@ impl Runner {
         };
         // Agents always run on separate nodes.
         let _ = spec.flag("separate", log);
-        runner.arguments = Arguments::read(&mut spec, log);
+        runner.overrides = arguments::read(&mut spec, log);
         if let Some(scuttle) = spec.entry("scuttle") {
             log.simplified(&scuttle.key_span, "scuttle: agents have no sidecar to stop");
         }

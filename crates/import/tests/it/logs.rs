@@ -213,3 +213,15 @@ fn a_log_without_requests_is_refused() {
     let error = imported(&[log.as_bytes()], &options).unwrap_err();
     assert!(error.remedy().contains("--hour"), "{}", error.remedy());
 }
+
+#[test]
+fn files_without_entries_and_comments_do_not_count_against_the_format() {
+    let log = "# comment\n".repeat(300) + &lines(&[("/a", 200)], 300);
+    let files: [&[u8]; 3] = [b"", b"\n# comment\n", log.as_bytes()];
+    let folder = imported(&files, &options()).unwrap();
+    let fact = &folder.facts[0];
+    assert!(
+        fact.starts_with("300 lines in the format of nginx"),
+        "{fact}"
+    );
+}

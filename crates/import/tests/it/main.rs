@@ -4,6 +4,7 @@
 mod common;
 mod decks;
 mod golden;
+mod k6;
 mod logs;
 mod mistakes;
 mod own_files;
