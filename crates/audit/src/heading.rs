@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex_lite::Regex;
+use regex_lite::{Captures, Regex};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
@@ -58,23 +58,25 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The meanings, each with the words that indicate it in headings, separated by commas. The first
 /// match is used.
-const WORDS: [(Meaning, &str); 14] = [
+const WORDS: [(Meaning, &str); 15] = [
     (
         Meaning::Repetition,
-        "runs, repetitions, repeats, range, interval, spread, ±, ci, blocks",
+        "runs, repetitions, repeats, range, interval, confidence, spread, ±, ci, blocks",
     ),
     (
         Meaning::CpuPerRequest,
         "cpu per request, cpu/req, µs/req, us/req, cpu_ns_per_request",
     ),
+    // These precede the rates, because some of their words contain `rate`.
+    (
+        Meaning::Errors,
+        "errors, error rate, failure rate, failed, failures, timeouts, non-2xx",
+    ),
+    (Meaning::Other, "success rate, hit rate"),
     (
         Meaning::Rate,
         "requests per second, request rate, transaction rate, req/s, reqs/s, requests/s, requests/sec, \
          req/sec, rps, qps, tps, throughput, rate_per_second, rate",
-    ),
-    (
-        Meaning::Errors,
-        "errors, error rate, failed, failures, timeouts, non-2xx",
     ),
     (Meaning::Deviation, "stdev, stddev, std dev, sd, deviation"),
     (Meaning::Mean, "avg, average, mean, response time"),
@@ -95,7 +97,12 @@ const WORDS: [(Meaning, &str); 14] = [
 /// p95 of `k6`. Times are compared only with times of the same subject.
 pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     let text = heading.to_lowercase().replace("<br/>", " ");
-    if let Some(found) = PERCENTILE.captures(&text) {
+    // `95 % CI` is not a percentile, but `p95 (95 % CI)` is.
+    let is_interval = ["ci", "interval", "confidence"]
+        .iter()
+        .any(|word| has_word(&text, word));
+    let is_named = |it: &Captures<'_>| it.get(1).is_some() || !is_interval;
+    if let Some(found) = PERCENTILE.captures(&text).filter(is_named) {
         let digits = found.get(1).or(found.get(2)).map_or("", |it| it.as_str());
         let whole = found.get(0).map_or("", |it| it.as_str());
         return (Meaning::Quantile(share(digits)), rest(&text, whole));
@@ -168,6 +175,13 @@ mod tests {
             ("RPS", Meaning::Rate),
             ("rate_per_second", Meaning::Rate),
             ("Requests", Meaning::Requests),
+            ("Error rate", Meaning::Errors),
+            ("Success rate", Meaning::Other),
+            ("Cache hit rate", Meaning::Other),
+            ("95 % CI", Meaning::Repetition),
+            ("95% confidence interval", Meaning::Repetition),
+            ("p99 ms (95 % CI)", Meaning::Quantile(0.99)),
+            ("95%", Meaning::Quantile(0.95)),
             ("Kong Linux Memory", Meaning::Memory),
             ("Scenario", Meaning::Other),
             ("Data Sent", Meaning::Other),

@@ -40,7 +40,8 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     let duration = after.split(',').next()?;
     let rate = line("Requests/sec:")?.split_whitespace().nth(1)?;
     let (mean, max) = (latency.get(1)?, latency.get(3)?);
-    let errors = errors(line("Socket errors:")).to_string();
+    let failed = ["Socket errors:", "Non-2xx or 3xx responses:"].map(line);
+    let errors = failed.into_iter().map(errors).sum::<u64>().to_string();
     let name = name(lines, start);
     let row = [
         name,
@@ -55,7 +56,8 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     Some(row.map(str::to_owned).to_vec())
 }
 
-/// Adds up the numbers in `Socket errors: connect 0, read 0, write 0, timeout 246`.
+/// Adds up the numbers in `Socket errors: connect 0, read 0, write 0, timeout 246`, or in `Non-2xx
+/// or 3xx responses: 12`.
 fn errors(line: Option<&str>) -> u64 {
     let words = line.unwrap_or_default().split([' ', ',']);
     words.filter_map(|word| word.parse::<u64>().ok()).sum()

@@ -1,5 +1,5 @@
 //! Checks that the percentiles of a set of times do not fall as their rank rises, and that they lie
-//! between the minimum and the maximum.
+//! between the minimum and the maximum. Only times in the same unit are compared.
 
 use super::{Judge, time};
 
@@ -10,9 +10,10 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         for row in &table.rows {
             let known = columns.iter().map(|(_, at)| *at);
             let known: Vec<_> = known.filter_map(|at| Some((at, row.figure(at)?))).collect();
-            for pair in known.windows(2) {
-                let [(low_at, low), (high_at, high)] = [pair[0], pair[1]];
-                if low.is_above(&high) {
+            for (place, (low_at, low)) in known.iter().copied().enumerate() {
+                let mut higher = known.iter().skip(place + 1).copied();
+                let next = higher.find(|(_, it)| it.unit == low.unit);
+                if let Some((high_at, high)) = next.filter(|(_, it)| low.is_above(it)) {
                     let [low_name, high_name] =
                         [low_at, high_at].map(|at| &table.columns[at].heading);
                     let (low, high) = (time(low.value), time(high.value));

@@ -69,6 +69,40 @@ fn times_of_different_things_are_not_compared() {
 }
 
 #[test]
+fn numbers_in_different_units_are_not_compared() {
+    let table = |avg: &str, p95: &str| {
+        found(&format!(
+            "|x|{avg}|{p95}|p99 ms|rps|errors|runs|\n|-|-|-|-|-|-|-|\n|a|3.86|8.00|9.50|100|0|3|\n"
+        ))
+    };
+    for rule in ["percentile-order", "mean-and-percentiles"] {
+        assert_eq!(only(&table("avg (ms)", "p95"), rule).len(), 0);
+    }
+    let wrong = table("p50 s", "p95");
+    assert_eq!(
+        only(&wrong, "percentile-order")[0].columns,
+        ["p50 s", "p99 ms"],
+        "a number without a unit between them does not hide this"
+    );
+}
+
+#[test]
+fn responses_with_other_statuses_are_errors_of_wrk() {
+    let text = wrk_runs(["71337.25", "70337.25", "71037.25"]);
+    let lines = "Socket errors: connect 0, read 2, write 0, timeout 1\nNon-2xx or 3xx responses: 40\nRequests/sec:";
+    let audit = found(&text.replace("Requests/sec:", lines));
+    let errors = only(&audit, "errors");
+    assert_eq!(errors.len(), 3, "{audit:?}");
+    assert!(
+        errors[0]
+            .says
+            .starts_with("43 of 700000 requests failed (0.01 %)"),
+        "{}",
+        errors[0].says
+    );
+}
+
+#[test]
 fn more_in_flight_than_connections_is_reported() {
     // 16,000/s × 4.98 ms = 79.7 on 64 connections.
     let table = CLEAN.replace("3.98", "4.98");

@@ -86,7 +86,8 @@ mod tests {
             let at: Vec<f64> = (0..5).map(|_| 0.02 * noise.normal()).collect();
             !deviating(&middles(&at, 0.002)).is_empty()
         });
-        // At a true share of 5 %, two standard errors are one percentage point.
+        // At a true share of 5 %, the standard error is half a percentage point, so both bounds are
+        // at least three standard errors away.
         let share = named.count() as f64 / f64::from(runs);
         assert!((0.03..0.065).contains(&share), "{share}");
     }

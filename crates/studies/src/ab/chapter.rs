@@ -8,7 +8,7 @@ use gatebench_report::verdicts;
 use gatebench_stats::Verdict;
 
 use super::facts::AbTestFindings;
-use crate::common::facts::{ComparisonFindings, RunFacts, ScenarioFindings};
+use crate::common::facts::{ComparisonFindings, Decision, RunFacts, ScenarioFindings};
 
 /// A comment on a pull request. The decision comes first, followed by the caution, if any, and a
 /// table for each scenario with comparisons. The table also compares the baseline with itself.
@@ -53,17 +53,34 @@ impl Report for Comment<'_> {
 }
 
 /// The comparisons of the candidate as test results, with a suite for each scenario and a case for
-/// each metric at each load. *Worse* on the deciding metric is a failure; a comparison that is
-/// inconclusive or has too few blocks is skipped.
+/// each metric at each load. *Worse* on the deciding metric is a failure if the decision is also
+/// *worse*; a comparison that is inconclusive or has too few blocks is skipped. If there is no
+/// decision, a skipped case states the reason.
 pub(crate) fn cases(ab_test: &AbTestFindings, scenarios: &[ScenarioFindings]) -> Chapter {
-    Chapter::of(scenarios.iter().map(|it| suite(ab_test, it)).collect())
+    let suites = scenarios.iter().map(|it| suite(ab_test, it));
+    Chapter::of(suites.chain(undecided(ab_test)).collect())
+}
+
+fn undecided(ab_test: &AbTestFindings) -> Option<Block> {
+    let case = || Case {
+        class: "ab".to_owned(),
+        name: "decision".to_owned(),
+        outcome: Outcome::Skipped,
+        text: ab_test.text.clone(),
+    };
+    (ab_test.decision == Decision::Open).then(|| {
+        Block::from(Part::Cases(Cases {
+            suite: "decision".to_owned(),
+            cases: vec![case()],
+        }))
+    })
 }
 
 fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
     let case = |found: &ComparisonFindings| Case {
         class: format!("{}.{}", scenario.name, found.phase),
         name: found.metric.title().to_owned(),
-        outcome: outcome(found),
+        outcome: outcome(found, ab_test.decision),
         text: found.text.clone(),
     };
     let cases = of(scenario, &ab_test.candidate, &ab_test.baseline).map(case);
@@ -73,9 +90,10 @@ fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
     }))
 }
 
-fn outcome(found: &ComparisonFindings) -> Outcome {
+fn outcome(found: &ComparisonFindings, decision: Decision) -> Outcome {
     match found.result.verdict {
-        Verdict::Worse if found.primary => Outcome::Failed,
+        Verdict::Worse if found.primary && decision == Decision::Worse => Outcome::Failed,
+        Verdict::Worse if found.primary => Outcome::Skipped,
         Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => Outcome::Skipped,
         Verdict::Better | Verdict::Worse | Verdict::NoChange => Outcome::Passed,
     }

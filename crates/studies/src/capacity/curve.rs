@@ -1,4 +1,4 @@
-//! The curve of a gateway: all its steps, with those of equal rate merged.
+//! The curve of a gateway: all its steps, with those of about the same rate merged.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use crate::common::digest::{Digest, answered_sums, percentile_of_sent};
 use crate::common::facts::CurveMetric;
 use crate::common::sum_of;
 
-/// Steps whose rates are equal within the resolution.
+/// The steps whose rates lie in a bin as wide as the resolution. Two rates that differ by less than
+/// the resolution may lie in different bins.
 #[derive(Default)]
 struct Bin {
     histogram: Option<Histogram<u64>>,

@@ -22,8 +22,7 @@ pub struct IsolationFindings {
     pub text: String,
     /// The counts of the good group next to failing groups, over all blocks.
     pub beside_failing: IsolationCounts,
-    /// The counts of the good group next to healthy groups, over all blocks of the first healthy
-    /// run.
+    /// The counts of the good group next to healthy groups, over all blocks of both healthy runs.
     pub beside_healthy: IsolationCounts,
     pub measures: Vec<IsolationMeasure>,
 }

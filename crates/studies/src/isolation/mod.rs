@@ -8,14 +8,14 @@ pub mod plan;
 use std::collections::BTreeSet;
 
 use gatebench_model::{Isolation, Variant};
-use gatebench_report::format::{grouped, ratio_and_interval};
+use gatebench_report::format::{counted, grouped, ratio_and_interval};
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Verdict, compare_all};
 use gatebench_store::{GroupRecord, StoreError};
 
 use crate::common::collect::Collected;
 use crate::common::comparisons::{differs, is_open, rule};
-use crate::common::facts::{Decision, Sentence};
+use crate::common::facts::{Aspect, Decision, Sentence, SpoiledBlock};
 use crate::common::groups::GroupOfTrial;
 use crate::common::joined;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
@@ -26,6 +26,7 @@ struct Subject {
     unit: Unit,
     direction: Direction,
     decides: bool,
+    aspect: Aspect,
     read: fn(&GroupOfTrial<'_>) -> Option<f64>,
 }
 
@@ -35,6 +36,7 @@ const SUBJECTS: [Subject; 3] = [
         unit: Unit::Nanoseconds,
         direction: Direction::LowerIsBetter,
         decides: true,
+        aspect: Aspect::Latency,
         read: |it| latency(it, it.group.response.p50_ns),
     },
     Subject {
@@ -42,6 +44,7 @@ const SUBJECTS: [Subject; 3] = [
         unit: Unit::RequestsPerSecond,
         direction: Direction::HigherIsBetter,
         decides: true,
+        aspect: Aspect::Throughput,
         read: |it| {
             let measure_ns = it.seen.phase.measure_ns;
             let usable = it.seen.throughput != Validity::Invalid && measure_ns > 0;
@@ -53,6 +56,7 @@ const SUBJECTS: [Subject; 3] = [
         unit: Unit::Nanoseconds,
         direction: Direction::LowerIsBetter,
         decides: false,
+        aspect: Aspect::Latency,
         read: |it| latency(it, it.group.response.p99_ns),
     },
 ];
@@ -85,16 +89,21 @@ struct Sides<'a> {
     failing: Vec<GroupOfTrial<'a>>,
     healthy: Vec<GroupOfTrial<'a>>,
     again: Vec<GroupOfTrial<'a>>,
+    /// Blocks of the failing scenario that the gateway spoiled or may have spoiled.
+    spoiled: Vec<SpoiledBlock>,
 }
 
 impl<'a> Sides<'a> {
     fn of(isolation: &Isolation, variant: &str, collected: &Collected<'a>) -> Self {
         let groups = &collected.groups;
         let side = |scenario: &str| groups.of_trials(scenario, variant, &isolation.group);
+        let failing = (isolation.failing.clone(), variant.to_owned());
+        let spoiled = collected.spoiled.get(&failing);
         Self {
             failing: side(&isolation.failing),
             healthy: side(&isolation.healthy),
             again: side(&isolation.again),
+            spoiled: spoiled.cloned().unwrap_or_default(),
         }
     }
 
@@ -108,7 +117,7 @@ impl<'a> Sides<'a> {
         if self.failing.is_empty() || self.healthy.is_empty() {
             return None;
         }
-        let measures = self.measures(variant, seed);
+        let (measures, spoiled) = (self.measures(variant, seed), self.first_spoiled());
         let mut found = IsolationFindings {
             variant: variant.to_owned(),
             scenario: isolation.failing.clone(),
@@ -116,11 +125,11 @@ impl<'a> Sides<'a> {
             group: isolation.group.clone(),
             decision: Decision::Open,
             text: String::new(),
-            beside_failing: counts(&self.failing),
-            beside_healthy: counts(&self.healthy),
+            beside_failing: counts(&[&self.failing[..]]),
+            beside_healthy: counts(&[&self.healthy[..], &self.again[..]]),
             measures,
         };
-        (found.decision, found.text) = decide(&found);
+        (found.decision, found.text) = decide(&found, spoiled);
         Some(found)
     }
 
@@ -130,6 +139,28 @@ impl<'a> Sides<'a> {
         let blocks: BTreeSet<u32> = self.again.iter().map(|it| it.block).collect();
         let whole = self.failing.iter().filter(|it| blocks.contains(&it.block));
         whole.copied().collect()
+    }
+
+    /// The first deciding figure that the gateway spoiled next to failing requests, and the number
+    /// of blocks in which it did. Without these blocks, a gateway that stalls would look isolated.
+    fn first_spoiled(&self) -> Option<(&'static str, usize)> {
+        let deciding = SUBJECTS.iter().filter(|it| it.decides);
+        let mut spoiled = deciding.map(|it| (it.title, self.blocks_spoiled(it)));
+        spoiled.find(|(_, blocks)| *blocks > 0)
+    }
+
+    /// The number of blocks in which the gateway spoiled this figure next to failing requests, and
+    /// the first healthy run has it.
+    fn blocks_spoiled(&self, subject: &Subject) -> usize {
+        let has = |side: &[GroupOfTrial<'_>], block: u32| {
+            let mut side = side.iter();
+            side.any(|it| it.block == block && (subject.read)(it).is_some())
+        };
+        let concerning = self.spoiled.iter();
+        let concerning = concerning.filter(|it| it.spoils.contains(&subject.aspect));
+        let blocks: BTreeSet<u32> = concerning.map(|it| it.block).collect();
+        let lost = |block: &&u32| !has(&self.failing, **block) && has(&self.healthy, **block);
+        blocks.iter().filter(lost).count()
     }
 
     /// Judges all comparisons of the test together, so they share one error rate.
@@ -191,8 +222,10 @@ fn paired(
     own.iter().filter_map(block).collect()
 }
 
-fn counts(side: &[GroupOfTrial<'_>]) -> IsolationCounts {
-    let total = |of: fn(&GroupRecord) -> u64| side.iter().map(|it| of(it.group)).sum();
+/// The counts of the good group over all these runs.
+fn counts(runs: &[&[GroupOfTrial<'_>]]) -> IsolationCounts {
+    let groups = || runs.iter().copied().flatten();
+    let total = |of: fn(&GroupRecord) -> u64| groups().map(|it| of(it.group)).sum();
     IsolationCounts {
         responses: total(|group| group.counts.completed),
         checks_failed: total(|group| group.failing_checks),
@@ -228,8 +261,10 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-fn decide(found: &IsolationFindings) -> (Decision, String) {
-    harm(found).unwrap_or_else(|| slowness(found))
+/// The decision and its reason. `spoiled` names a deciding figure that the gateway spoiled next to
+/// failing requests, with the number of blocks.
+fn decide(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decision, String) {
+    harm(found).unwrap_or_else(|| slowness(found, spoiled))
 }
 
 /// The decision and its reason if requests of the good group failed; none if all succeeded.
@@ -261,7 +296,7 @@ fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
 }
 
 /// The decision and its reason by the speed of the good group, if none of its requests failed.
-fn slowness(found: &IsolationFindings) -> (Decision, String) {
+fn slowness(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decision, String) {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let kept = format!(
         "all {} requests of '{}' got correct responses next to failing ones",
@@ -269,9 +304,6 @@ fn slowness(found: &IsolationFindings) -> (Decision, String) {
         found.group
     );
     let deciding = || found.measures.iter().filter(|it| it.decides);
-    let verdict_is = |wanted: fn(Verdict) -> bool| {
-        deciding().find(move |measure| wanted(measure.result.verdict))
-    };
     if let Some(noise) = deciding().find(|it| it.own.as_ref().is_some_and(|it| differs(it.verdict)))
     {
         let text = format!(
@@ -281,24 +313,41 @@ fn slowness(found: &IsolationFindings) -> (Decision, String) {
         );
         return (Decision::Open, text);
     }
-    if let Some(worse) = verdict_is(|it| it == Verdict::Worse) {
+    if let Some(worse) = deciding().find(|it| it.result.verdict == Verdict::Worse) {
         let text = format!(
             "{variant} lets failing requests slow others down in {scenario}: {kept}. {}",
             worse.text
         );
         return (Decision::Worse, text);
     }
-    if let Some(open) = verdict_is(is_open) {
-        let text = format!("In {scenario}, {kept}. {}", open.text);
-        return (Decision::Open, text);
-    }
-    if found.measures.is_empty() {
-        let text = format!(
-            "In {scenario}, {kept}; a verdict on their latency needs {MIN_BLOCKS} valid blocks."
-        );
-        return (Decision::Open, text);
+    if let Some(why) = unsettled(found, spoiled) {
+        return (Decision::Open, format!("In {scenario}, {kept}{why}"));
     }
     let texts = joined(deciding().map(|it| &it.text), " ");
     let text = format!("{variant} isolates errors in {scenario}: {kept}. {texts}");
     (Decision::Fine, text)
+}
+
+/// The end of the sentence that there is no verdict on a deciding figure; none if each of them has
+/// a verdict.
+fn unsettled(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> Option<String> {
+    if let Some((title, blocks)) = spoiled {
+        return Some(format!(
+            ", but there is no verdict on their {title}: {} itself spoiled, or may have spoiled, {} next to failing \
+             requests.",
+            found.variant,
+            counted(blocks as u64, "block")
+        ));
+    }
+    let deciding = || found.measures.iter().filter(|it| it.decides);
+    if let Some(open) = deciding().find(|it| is_open(it.result.verdict)) {
+        return Some(format!(". {}", open.text));
+    }
+    let has_verdict = |title: &str| deciding().any(|it| it.title == title);
+    let mut subjects = SUBJECTS.iter().filter(|it| it.decides);
+    let without = subjects.find(|it| !has_verdict(it.title))?;
+    Some(format!(
+        "; a verdict on their {} needs {MIN_BLOCKS} valid blocks.",
+        without.title
+    ))
 }

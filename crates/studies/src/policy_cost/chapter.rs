@@ -20,10 +20,10 @@ use crate::common::joined;
 const TITLE: &str = "What policies cost";
 
 const EXPLANATION: &str = "Each policy is listed below the plain proxy of the same requests on the \
-     same gateway. Its figure is what it adds to the plain proxy, paired by block: the mean with \
-     its interval or, with fewer than ten blocks, the median with the range. With ten or more \
-     blocks, gateways are ranked: #1 adds the least, and gateways that neither a verdict nor an \
-     interval separates share a rank.";
+     same gateway. Its figure compares it with the plain proxy, paired by block: the mean with its \
+     interval or, with fewer than ten blocks, the median with the range. With ten or more blocks, \
+     gateways are ranked: #1 adds the least, and gateways that neither a verdict nor an interval \
+     separates share a rank.";
 
 /// Gateways whose largest values differ by more than this factor are drawn on separate axes.
 const SHARED_AXIS_MAX: f64 = 4.0;

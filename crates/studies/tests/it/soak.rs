@@ -300,6 +300,26 @@ fn isolation_of(findings: &Findings) -> &IsolationFindings {
 
 /// Like [`isolated`], for a run that ends with trial number `last`.
 fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> Findings {
+    isolated_with(blocks, last, good, |_| ())
+}
+
+/// Like [`isolated`], with a change to each trial of the failing scenario.
+fn isolated_but(blocks: u32, change: impl Fn(&mut Made)) -> IsolationFindings {
+    let of_failing = |made: &mut Made| {
+        if made.record.trial.scenario == SCENARIOS[0] {
+            change(made);
+        }
+    };
+    let findings = isolated_with(blocks, u32::MAX, |_| (80_000, 0), of_failing);
+    isolation_of(&findings).clone()
+}
+
+fn isolated_with(
+    blocks: u32,
+    last: u32,
+    good: impl Fn(&str) -> (u64, u64),
+    change: impl Fn(&mut Made),
+) -> Findings {
     let group = |name: &str, p50_ns: u64, failing_checks: u64| GroupRecord {
         name: name.into(),
         shape: Shape::Open(Open::new(2_500.0)),
@@ -336,6 +356,7 @@ fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> 
             group("good", p50_ns + wobble, failing),
             group("failing", 50_000, 0),
         ];
+        change(&mut made);
         Some(made)
     };
     analysed_run(isolation(blocks), changed).1
@@ -400,6 +421,45 @@ fn one_wrong_response_breaks_isolation() {
         "the good group also fails next to healthy groups: {}",
         both.text
     );
+}
+
+#[test]
+fn failures_in_the_second_healthy_run_prevent_a_verdict() {
+    let found = isolated(10, |scenario| (80_000, u64::from(scenario != SCENARIOS[1])));
+    assert_eq!(found.decision, Decision::Open, "{}", found.text);
+    assert!(
+        found
+            .text
+            .contains("10 of 500,000 requests of 'good' failed"),
+        "{}",
+        found.text
+    );
+}
+
+#[test]
+fn blocks_that_the_gateway_spoiled_next_to_failing_requests_prevent_a_verdict() {
+    for (last, blocks) in [(12, "12 blocks"), (1, "1 block")] {
+        let found = isolated_but(12, |made| {
+            if made.record.trial.block <= last {
+                let values = [(1_000, 49_000), (900_000_000, 1_000)];
+                made.record_values("steady", "lateness", &values);
+                made.open().counts.queued_max = 4_961;
+            }
+        });
+        assert_eq!(found.decision, Decision::Open, "{}", found.text);
+        let expected = format!(
+            "no verdict on their median response time: nginx itself spoiled, or may have spoiled, {blocks} next to"
+        );
+        assert!(found.text.contains(&expected), "{}", found.text);
+    }
+}
+
+#[test]
+fn isolation_needs_a_verdict_on_every_deciding_figure() {
+    let found = isolated_but(10, |made| made.open().groups[0].response.p50_ns = None);
+    assert_eq!(found.decision, Decision::Open, "{}", found.text);
+    let expected = "a verdict on their median response time needs 10 valid blocks.";
+    assert!(found.text.ends_with(expected), "{}", found.text);
 }
 
 #[test]

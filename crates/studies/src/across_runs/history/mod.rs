@@ -179,12 +179,13 @@ fn read(folder: &Path, found: &Found) -> RunEntry {
 /// Returns the history of a folder of runs. The entries must be sorted, oldest first.
 pub fn history(entries: &[RunEntry]) -> HistoryFindings {
     let mut series = collect(entries);
-    let long = |it: &SeriesFindings| usable(it).len() >= RUNS_MIN;
-    let count = series.iter().filter(|it| long(it)).count();
+    let shares = shares(&series);
     let dirs: Vec<&str> = entries.iter().map(|it| it.dir.as_str()).collect();
-    for found in series.iter_mut().filter(|it| long(it)) {
-        found.searched = true;
-        found.changes = search(found, count, &dirs);
+    for (found, share) in series.iter_mut().zip(shares) {
+        if let Some(share) = share {
+            found.searched = true;
+            found.changes = search(found, share, &dirs);
+        }
     }
     HistoryFindings {
         headlines: headlines(entries, &series),
@@ -258,6 +259,30 @@ fn usable(series: &SeriesFindings) -> Vec<usize> {
         .collect()
 }
 
+/// The share of false alarms of each series; none for a series that is too short. The series that
+/// became long enough with the same run form a batch. Batch number b has [`FALSE_ALARMS`] ÷
+/// (b(b + 1)) in equal shares; these parts sum to at most [`FALSE_ALARMS`]. The shares do not
+/// depend on later batches, so a reported change remains reported when series are added.
+fn shares(series: &[SeriesFindings]) -> Vec<Option<f64>> {
+    let batch = |it: &SeriesFindings| {
+        let places = usable(it);
+        let last = places.get(RUNS_MIN - 1)?;
+        Some(it.points[*last].run)
+    };
+    let batches: Vec<Option<usize>> = series.iter().map(batch).collect();
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for run in batches.iter().flatten() {
+        *counts.entry(*run).or_default() += 1;
+    }
+    let share = |(number, (run, count)): (u32, (&usize, &usize))| {
+        let parts = f64::from(number) * (f64::from(number) + 1.0);
+        (*run, FALSE_ALARMS / parts / *count as f64)
+    };
+    let shares: BTreeMap<usize, f64> = (1_u32..).zip(&counts).map(share).collect();
+    let of = |run: Option<usize>| shares.get(&run?).copied();
+    batches.into_iter().map(of).collect()
+}
+
 struct Searched<'a> {
     series: &'a SeriesFindings,
     places: Vec<usize>,
@@ -267,9 +292,9 @@ struct Searched<'a> {
 }
 
 /// Finds the changes in the logarithms of a series, in which a rise and a fall by the same factor
-/// have the same size. The more series are searched, the stronger the evidence for a reported
-/// change must be.
-fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
+/// have the same size. The smaller the series' share of the false alarms, the stronger the evidence
+/// for a reported change must be.
+fn search(series: &SeriesFindings, share: f64, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
     let values: Vec<f64> = points().map(|it| it.value).collect();
@@ -283,7 +308,6 @@ fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<Series
         places,
     };
     let control = of.control.as_deref().map(logs);
-    let share = FALSE_ALARMS / searched as f64;
     let found = watch(&logs(&of.values), control.as_deref(), share).unwrap_or_default();
     let starts = [0].into_iter().chain(found.iter().map(|it| it.at));
     let ends = found.iter().skip(1).map(|it| it.at);
@@ -423,4 +447,49 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
         Some(Sentence::new(Tone::Caution, text, scenario, gateway))
     };
     seen.into_iter().filter_map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+
+    /// A series with a point in each of these runs.
+    fn series(runs: Range<usize>) -> SeriesFindings {
+        let point = |run| SeriesPoint {
+            run,
+            version: "1".into(),
+            value: 1.0,
+            min: 1.0,
+            max: 1.0,
+            blocks: 1,
+            limited: false,
+            control: None,
+            spoiled: 0,
+        };
+        SeriesFindings {
+            scenario: "proxy-json".into(),
+            gateway: "nginx".into(),
+            load: "64 connections".into(),
+            metric: Metric::GatewayCpuPerRequest,
+            unit: Unit::Nanoseconds,
+            direction: Direction::LowerIsBetter,
+            conditions: String::new(),
+            points: runs.map(point).collect(),
+            searched: false,
+            changes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn added_series_do_not_change_the_shares_of_earlier_ones() {
+        let first = Some(FALSE_ALARMS / 2.0 / 2.0);
+        let early = [series(0..20), series(0..20)];
+        assert_eq!(shares(&early), [first; 2]);
+        // The third series reached its thirteenth run later; the fourth has not reached it.
+        let all = [early, [series(5..20), series(8..20)]].concat();
+        let second = Some(FALSE_ALARMS / 6.0);
+        assert_eq!(shares(&all), [first, first, second, None]);
+    }
 }

@@ -37,6 +37,13 @@ fn judged(decision: Decision, caution: Option<String>) -> Findings {
     findings
 }
 
+/// Makes the candidate worse on the deciding metric of the first scenario.
+fn make_worse(findings: &mut Findings) {
+    let cells = findings.scenarios[0].comparisons.iter_mut();
+    let deciding = cells.filter(|it| it.primary && it.candidate == "nginx");
+    deciding.for_each(|it| it.result.verdict = Verdict::Worse);
+}
+
 #[test]
 fn junit_has_a_suite_for_each_scenario_and_a_case_for_each_metric() {
     let mut findings = judged(Decision::Fine, None);
@@ -55,12 +62,24 @@ fn junit_has_a_suite_for_each_scenario_and_a_case_for_each_metric() {
         "a metric that does not decide cannot fail"
     );
 
-    let cells = findings.scenarios[0].comparisons.iter_mut();
-    let deciding = cells.filter(|it| it.primary && it.candidate == "nginx");
-    deciding.for_each(|it| it.result.verdict = Verdict::Worse);
+    findings = judged(Decision::Worse, None);
+    make_worse(&mut findings);
     let text = junit::render(&findings);
     assert_eq!(text.matches("<failure message=\"").count(), 1);
     assert!(text.contains("tests=\"3\" failures=\"1\""));
+}
+
+#[test]
+fn junit_has_no_failure_and_a_skipped_case_if_there_is_no_decision() {
+    let mut findings = judged(Decision::Open, None);
+    let cases = junit::render(&findings).matches("<skipped ").count();
+    assert_eq!(cases, findings.scenarios.len() + 1);
+    make_worse(&mut findings);
+    let text = junit::render(&findings);
+    assert_eq!(text.matches("<failure ").count(), 0, "{text}");
+    assert_eq!(text.matches("<skipped ").count(), cases + 1, "{text}");
+    let decision = "name=\"decision\">\n      <skipped message=\"nginx is &lt;better&gt; than";
+    assert!(text.contains(decision), "{text}");
 }
 
 #[test]
