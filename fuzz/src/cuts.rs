@@ -7,7 +7,7 @@ pub const BYTES: usize = 5;
 /// The directions in the first bytes of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions {
-    /// One bit for each choice of a target.
+    /// The yes-or-no choices that the fuzz target makes, one per bit; see [`Directions::flag`].
     pub flags: u8,
     /// The lengths of the pieces minus 1, used cyclically.
     lengths: [u8; BYTES - 1],

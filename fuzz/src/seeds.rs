@@ -115,7 +115,7 @@ const XML_BODIES: &[&str] = &[
     "<s:Body><s:Fault><faultcode>s:Client</faultcode><faultstring>b</faultstring></s:Fault></s:Body>",
 ];
 
-/// Prefixes each input with each of several directions.
+/// Returns each input several times, each time after different [`Directions`](cuts::Directions).
 fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     let starts: [[u8; cuts::BYTES]; 5] = [
         [0, 255, 255, 255, 255],

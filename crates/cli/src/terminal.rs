@@ -47,6 +47,15 @@ pub fn say_json(value: &Value) -> Result<(), Failure> {
     say_data(&format!("{value:#}"))
 }
 
+/// Ignores that the reader of standard output has closed it. Commands whose exit code is a verdict,
+/// or that do more after they print, use this: the text is lost, but nothing else.
+pub fn unless_closed(printed: Result<(), Failure>) -> Result<(), Failure> {
+    match printed {
+        Err(Failure::PipeClosed) => Ok(()),
+        printed => printed,
+    }
+}
+
 fn write_out(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {

@@ -72,11 +72,10 @@ impl Audit {
         if audited.tables == 0 {
             return Err(nothing_to_judge(&name, &audited));
         }
-        if self.json {
-            terminal::say_json(&serde_json::json!(audited))?;
-        } else {
-            terminal::say(&summary(&audited))?;
-        }
+        terminal::unless_closed(match self.json {
+            true => terminal::say_json(&serde_json::json!(audited)),
+            false => terminal::say(&summary(&audited)),
+        })?;
         let is_bad = |it: &Finding| it.severity != Severity::Missing;
         Ok(if audited.findings.iter().any(is_bad) {
             Exit::CheckFailed

@@ -82,7 +82,10 @@ pub struct Capacity {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Continue the interrupted search in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "dir"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "slo", "max_rate", "arrivals", "step", "repeat", "connections", "size_for", "seed",
+        "dry_run", "dir",
+    ])]
     resume: Option<PathBuf>,
     #[command(flatten)]
     measuring: Measuring,

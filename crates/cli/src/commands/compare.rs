@@ -69,7 +69,7 @@ impl Compare {
         let found = self.findings()?;
         let format = if self.json { Format::Json } else { self.format };
         let text = format.render(&found, || json::render(&found));
-        terminal::say_data(text.trim_end())?;
+        terminal::unless_closed(terminal::say_data(text.trim_end()))?;
         Ok(Exit::of_decision(found.decision))
     }
 

@@ -38,9 +38,9 @@ impl Doctor {
             false => self.outputs()?,
         };
         let able = checks.iter().all(|check| check.state != State::Missing);
-        if self.json {
+        let printed = if self.json {
             let entries: Vec<_> = checks.iter().map(as_json).collect();
-            terminal::say_json(&json!({ "able": able, "checks": entries }))?;
+            terminal::say_json(&json!({ "able": able, "checks": entries }))
         } else {
             let mut lines: Vec<String> = checks.iter().map(line).collect();
             if self.outs.is_empty() {
@@ -51,8 +51,9 @@ impl Doctor {
                 };
                 lines.push(format!("\nthe tour {state}"));
             }
-            terminal::say(&lines.join("\n"))?;
-        }
+            terminal::say(&lines.join("\n"))
+        };
+        terminal::unless_closed(printed)?;
         Ok(if able { Exit::Fine } else { Exit::Environment })
     }
 

@@ -25,6 +25,25 @@ fn audit(text: &str, words: &[&str]) -> Output {
 }
 
 #[test]
+fn a_closed_standard_output_does_not_change_the_exit_code() {
+    for format in ["--form=markdown", "--json"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+            .args(["audit", "-", format])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The command prints after it has read its input, when its output is closed already.
+        drop(child.stdout.take());
+        let text = format!("{HEAD}|a|64|16000|3.98|9.76|8.77|0|10|\n");
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(text.as_bytes()).unwrap();
+        drop(input);
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{format}");
+    }
+}
+
+#[test]
 fn a_clean_table_is_fine() {
     let output = audit(&format!("{HEAD}|a|64|16000|3.98|6.12|8.30|0|10|\n"), &[]);
     assert_eq!(output.status.code(), Some(0));

@@ -170,3 +170,24 @@ fn invalid_values_are_reported_with_their_option() {
         assert!(said.contains(expected), "{said}");
     }
 }
+
+#[test]
+fn a_resumed_search_refuses_options_of_its_plan() {
+    let folder = TempDir::new().unwrap();
+    for words in [
+        ["--slo", "p99<2ms"],
+        ["--max-rate", "20k"],
+        ["--arrivals", "uniform"],
+        ["--step", "10s"],
+        ["--repeat", "7"],
+        ["--connections", "8"],
+        ["--for", "20k"],
+        ["--seed", "7"],
+    ] {
+        let resume = ["capacity", "--resume", "run"];
+        let output = gatebench(folder.path(), &[&resume[..], &words].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("cannot be used with"), "{said}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Arguments and printed text. These tests start no gateway.
 
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::bench::Bench;
 use crate::serving::Serving;
@@ -48,6 +48,25 @@ fn every_command_has_help_within_100_columns() {
 }
 
 #[test]
+fn the_help_states_the_cores_of_agents() {
+    let bench = Bench::new();
+    let help = |command: &str| {
+        let help = bench.gatebench(command).assert_code(0).stdout.clone();
+        help.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let run = help("run --help");
+    for words in [
+        "a comma-separated list of `here` and ssh destinations",
+        "Each host uses all of its cores; this machine uses the cores of the load generator",
+    ] {
+        assert!(run.contains(words), "{run}");
+    }
+    let load = help("load --help");
+    let words = "Without --cores, each machine uses all of its cores";
+    assert!(load.contains(words), "{load}");
+}
+
+#[test]
 fn invalid_arguments_are_reported_with_a_remedy() {
     let bench = Bench::new();
     bench
@@ -82,6 +101,10 @@ fn invalid_arguments_are_reported_with_a_remedy() {
         .gatebench("run suite.yaml --blocks 0")
         .assert_code(2)
         .assert_says(&["at least one block", "  → "]);
+    bench
+        .gatebench("run --resume run --upstream-address 10.0.0.7")
+        .assert_code(2)
+        .assert_says(&["--upstream-address", "cannot be used with"]);
     bench
         .gatebench("report .")
         .assert_code(2)
@@ -295,19 +318,60 @@ fn schemas_are_json_schemas() {
     }
 }
 
-#[test]
-fn a_closed_standard_output_is_not_an_error() {
-    let bench = Bench::new();
-    let mut command = bench.command();
-    command.args(["schema", "gateway-input"]);
-    let mut child = command
+/// Runs `gatebench` with a standard output that the reader closes at once.
+fn unread(bench: &Bench, words: &[&str]) -> Output {
+    let mut child = bench
+        .command()
+        .args(words)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_closed_standard_output_is_not_an_error() {
+    let bench = Bench::new();
+    let output = unread(&bench, &["schema", "gateway-input"]);
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+#[test]
+fn a_closed_standard_output_does_not_hide_a_missed_threshold() {
+    let bench = Bench::new();
+    let upstream = Serving::start(&bench, &["upstream", "ping"]);
+    let url = format!("http://{}/ping", upstream.address());
+    let words = ["load", "-d", "200ms", "--threshold", "max<1us", &url];
+    assert_eq!(unread(&bench, &words).status.code(), Some(1));
+}
+
+#[test]
+fn a_closed_standard_output_does_not_hide_a_failed_check() {
+    let bench = Bench::new();
+    let wrong = bench
+        .read("ping.yaml")
+        .replace("status: 200", "status: 404");
+    bench.write("ping.yaml", &wrong);
+    let words = ["check", "gateway", "reference", "--scenario", "./ping.yaml"];
+    let output = unread(&bench, &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+}
+
+#[test]
+fn a_closed_standard_output_loses_neither_files_nor_the_exit_code() {
+    let bench = Bench::new();
+    let words = "ab reference reference --load smoke --budget 1s --dir run --junit ab.xml \
+                 --comment ab.md";
+    let words: Vec<&str> = words.split(' ').collect();
+    let output = unread(&bench, &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    for file in ["run/report.html", "ab.xml", "ab.md"] {
+        assert!(bench.path(file).is_file(), "{file} is missing");
+    }
 }
 
 #[test]

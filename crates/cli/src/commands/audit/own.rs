@@ -16,15 +16,16 @@ use crate::{reports, terminal};
 pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
     let findings = reports::findings(dir)?;
     let defects: Vec<(&TrialFindings, &Reason)> = defects(&findings).collect();
-    if as_json {
+    let printed = if as_json {
         let entries: Vec<_> = defects
             .iter()
             .map(|(trial, reason)| json!({ "trial": trial.number, "folder": trial.folder, "reason": reason }))
             .collect();
-        terminal::say_json(&json!({ "trials": findings.trials.len(), "findings": entries }))?;
+        terminal::say_json(&json!({ "trials": findings.trials.len(), "findings": entries }))
     } else {
-        terminal::say(&summary(&findings, &defects))?;
-    }
+        terminal::say(&summary(&findings, &defects))
+    };
+    terminal::unless_closed(printed)?;
     Ok(if defects.is_empty() {
         Exit::Fine
     } else {

@@ -82,7 +82,7 @@ impl CheckGateway {
         let unproven = gateway.folder.unproven(version);
         let unproven = unproven.map_or(String::new(), |what| format!("{what}\n"));
         let title = format!("{} {version} ({place})\n{unproven}", spec.title);
-        bar.suspend(|| terminal::say(&title))?;
+        terminal::unless_closed(bar.suspend(|| terminal::say(&title)))?;
         let interrupt = Arc::new(Interrupt::new());
         let raised = Arc::clone(&interrupt);
         signals::on_signal(move || raised.raise())?;
@@ -97,7 +97,7 @@ impl CheckGateway {
             testbed: &testbed,
             interrupt: &interrupt,
         };
-        let mut closed = None;
+        let mut unable = None;
         let mut printer = printer::Printer::default();
         let mut number = 0;
         let all = check_gateway(&request, |step| match step {
@@ -107,14 +107,15 @@ impl CheckGateway {
             }
             CheckStep::Ended(checked) => {
                 let text = printer.text(checked);
-                if let Err(failure) = bar.suspend(|| terminal::say(&text)) {
+                let said = bar.suspend(|| terminal::say(&text));
+                if let Err(failure) = terminal::unless_closed(said) {
                     interrupt.raise();
-                    closed = Some(failure);
+                    unable = Some(failure);
                 }
             }
         })?;
         bar.finish_and_clear();
-        closed.map_or(Ok(()), Err)?;
+        unable.map_or(Ok(()), Err)?;
         summary(&spec.gateway, &all)
     }
 
@@ -151,13 +152,15 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
         count => format!("; {count} not tested, because the folder does not claim their features"),
     };
     let Some(first) = failing.first() else {
-        terminal::say(&format!("\n{gateway} passes all {asked}{untested}"))?;
+        let said = terminal::say(&format!("\n{gateway} passes all {asked}{untested}"));
+        terminal::unless_closed(said)?;
         return Ok(Exit::Fine);
     };
-    terminal::say(&format!(
+    let said = terminal::say(&format!(
         "\n{gateway} fails {} of {asked}{untested}\n  → correct its templates; the rendered files are in {}",
         failing.len(),
         first.work.join("gateway").display()
-    ))?;
+    ));
+    terminal::unless_closed(said)?;
     Ok(Exit::CheckFailed)
 }

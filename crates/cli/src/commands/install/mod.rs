@@ -70,7 +70,7 @@ impl Install {
         let failed = perform(&taken)?;
         printed.iter().try_for_each(say_plan)?;
         if !printed.is_empty() {
-            terminal::say("none of these steps was run; `--yes` runs them")?;
+            say("none of these steps was run; `--yes` runs them")?;
         }
         let launcher = launcher()?;
         for folder in &missing {
@@ -90,7 +90,7 @@ impl Install {
         }
         if is_asked {
             let version = FoundRedis::find()?.version;
-            terminal::say(&format!("Redis {version} is installed"))?;
+            say(&format!("Redis {version} is installed"))?;
         }
         Ok(Exit::Fine)
     }
@@ -133,7 +133,7 @@ impl Install {
 fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     let mut failed = None;
     for step in steps {
-        terminal::say(&format!("installing {}", step.title()))?;
+        say(&format!("installing {}", step.title()))?;
         match step.perform() {
             Ok(()) => {}
             Err(error) if matches!(step, InstallStep::Debian(_)) => return Err(error.into()),
@@ -147,18 +147,23 @@ fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     Ok(failed)
 }
 
+/// Prints on standard output. The installation continues if its reader has closed it.
+fn say(text: &str) -> Result<(), Failure> {
+    terminal::unless_closed(terminal::say(text))
+}
+
 fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
     let unproven = folder.unproven(version);
     let unproven = unproven.map_or(String::new(), |what| format!("; {what}"));
     let title = &folder.spec.title;
-    terminal::say(&format!("{title} {version} is installed{unproven}"))
+    say(&format!("{title} {version} is installed{unproven}"))
 }
 
 fn say_plan(step: &InstallStep) -> Result<(), Failure> {
     let root = if step.needs_root() { " (as root)" } else { "" };
-    terminal::say(&format!("would install {}{root}", step.title()))?;
+    say(&format!("would install {}{root}", step.title()))?;
     for command in step.commands() {
-        terminal::say(&format!("  {command}"))?;
+        say(&format!("  {command}"))?;
     }
     Ok(())
 }

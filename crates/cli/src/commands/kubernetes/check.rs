@@ -73,9 +73,9 @@ impl Check {
             findings.extend(self.pod(image)?);
         }
         let is_able = is_able(&findings);
-        if self.json {
+        let printed = if self.json {
             let entries: Vec<_> = findings.iter().map(as_json).collect();
-            terminal::say_json(&json!({ "able": is_able, "checks": entries, "role": role }))?;
+            terminal::say_json(&json!({ "able": is_able, "checks": entries, "role": role }))
         } else {
             let mut lines: Vec<String> = findings.iter().map(line).collect();
             if survey.rights.iter().any(|right| !right.is_granted) {
@@ -88,8 +88,9 @@ impl Check {
             }
             let can = if is_able { "can" } else { "cannot" };
             lines.push(format!("\nruns in {} {can} start", self.namespace));
-            terminal::say(&lines.join("\n"))?;
-        }
+            terminal::say(&lines.join("\n"))
+        };
+        terminal::unless_closed(printed)?;
         Ok(if is_able {
             Exit::Fine
         } else {

@@ -256,8 +256,8 @@ pub struct EngineFlags {
     /// Seed for all random choices
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
-    /// Send the load from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
-    /// without --cores, each machine uses all of its cores
+    /// Send the load from these machines, a comma-separated list of `here` and ssh destinations
+    /// such as me@a. Without --cores, each machine uses all of its cores
     #[arg(long, value_name = "PLACES", value_delimiter = ',')]
     pub agents: Vec<Place>,
 }

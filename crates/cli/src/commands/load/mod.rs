@@ -144,7 +144,7 @@ impl Load {
         let conducted = conducted.inspect_err(|_| self.remove_empty_reports())?;
         let results = self.results(&asked, &timing, &conducted, &load.cores);
         self.write(&results);
-        self.print(&results)?;
+        terminal::unless_closed(self.print(&results))?;
         let failed = conducted.agents.as_ref().and_then(|it| it.failure());
         failed.map_or(Ok(results.exit()), Err)
     }

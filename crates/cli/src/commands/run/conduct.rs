@@ -32,7 +32,7 @@ impl Conducted {
             return Ok(self.exit);
         };
         for words in facts.decided().iter().filter(|_| !is_json) {
-            terminal::say(&format!("\n{words}"))?;
+            terminal::unless_closed(terminal::say(&format!("\n{words}")))?;
         }
         Ok(match (self.exit, facts.decision()) {
             // The verdict can rest on failed requests, which count even if all latencies are
@@ -85,18 +85,17 @@ pub fn to_its_end(
 fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     let findings = reports::findings(dir)?;
     // The report is printed before it is written, because the disk may be full.
-    match output {
-        Output::Json => {
-            terminal::say_data(gatebench_report::json::render(&findings).trim_end())?;
-        }
+    let printed = match output {
+        Output::Json => terminal::say_data(gatebench_report::json::render(&findings).trim_end()),
         Output::Brief | Output::Full => {
             let text = reports::for_terminal(&findings, output == Output::Brief);
-            terminal::say(&format!("\n{text}\n"))?;
+            terminal::say(&format!("\n{text}\n"))
         }
-    }
+    };
+    terminal::unless_closed(printed)?;
     let page = reports::write(dir, &findings, false)?;
     if output != Output::Json {
-        terminal::say(&page.display().to_string())?;
+        terminal::unless_closed(terminal::say(&page.display().to_string()))?;
     }
     let (exit, complaints) = verdict::of(dir, &findings)?;
     complaints.iter().for_each(Failure::print);

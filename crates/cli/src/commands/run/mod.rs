@@ -133,8 +133,9 @@ pub struct Run {
     /// generator and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
-    /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
-    /// each uses all of its cores. With --kubernetes, send them from N pods on N nodes [default: 1]
+    /// Send the loads from these machines, a comma-separated list of `here` and ssh destinations
+    /// such as me@a. Each host uses all of its cores; this machine uses the cores of the load
+    /// generator. With --kubernetes, send them from N pods on N nodes [default: 1]
     #[arg(long, value_name = "PLACES|N")]
     agents: Option<AgentsAt>,
     /// Run the upstream on this host over ssh; with several hosts, the targets of a scenario are
@@ -172,7 +173,8 @@ pub struct Run {
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
         "no_direct", "null", "keep_awake",
-        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "agents", "upstream_on", "redis_on", "configs", "engine", "script",
+        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "agents",
+        "upstream_on", "redis_on", "upstream_address", "configs", "engine", "script",
         "dir", "kubernetes", "hosts",
     ])]
     resume: Option<PathBuf>,
@@ -290,7 +292,7 @@ impl Run {
                 return Err(Failure::words(
                     "--agents",
                     format!("a number of pods ({number}) requires --kubernetes"),
-                    "name the places: `here`, or hosts as for ssh",
+                    "name the machines: `here` or ssh destinations such as me@a",
                 ));
             }
         };

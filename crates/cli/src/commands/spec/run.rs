@@ -144,7 +144,8 @@ impl RunSpecifications {
     fn conduct(&self, prepared: Prepared, several: bool) -> Result<Exit, Failure> {
         let name = prepared.plan.suite.clone();
         if several && !self.measuring.json && !self.measuring.dry_run {
-            terminal::say(&format!("\n── {name}: {}", prepared.plan.title))?;
+            let said = terminal::say(&format!("\n── {name}: {}", prepared.plan.title));
+            terminal::unless_closed(said)?;
         }
         let mut request = self.measuring.request(prepared, None)?;
         if several && self.measuring.dir()?.is_some() {
