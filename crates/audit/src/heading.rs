@@ -70,9 +70,13 @@ const WORDS: [(Meaning, &str); 15] = [
     // These precede the rates, because some of their words contain `rate`.
     (
         Meaning::Errors,
-        "errors, error rate, failure rate, failed, failures, timeouts, non-2xx",
+        "errors, error rate, error_rate, failure rate, failure_rate, failed, failures, timeouts, \
+         non-2xx",
     ),
-    (Meaning::Other, "success rate, hit rate"),
+    (
+        Meaning::Other,
+        "success rate, success_rate, hit rate, hit_rate",
+    ),
     (
         Meaning::Rate,
         "requests per second, request rate, transaction rate, req/s, reqs/s, requests/s, requests/sec, \
@@ -176,6 +180,8 @@ mod tests {
             ("rate_per_second", Meaning::Rate),
             ("Requests", Meaning::Requests),
             ("Error rate", Meaning::Errors),
+            ("error_rate", Meaning::Errors),
+            ("success_rate", Meaning::Other),
             ("Success rate", Meaning::Other),
             ("Cache hit rate", Meaning::Other),
             ("95 % CI", Meaning::Repetition),

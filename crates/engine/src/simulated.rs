@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use gatebench_model::load::{Change, Closed, Open, RateStage, Think};
+use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Think};
 use gatebench_model::{Check, HumanDuration, Order, Request, Shape};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
@@ -398,6 +398,38 @@ fn a_user_whose_idle_connection_is_closed_goes_on_thinking() {
     let times: Vec<u64> = sent.borrow().iter().map(|(at, _)| *at).collect();
     assert_eq!(times, [10, 1_011, 2_012, 3_013, 4_014].map(|ms| ms * MS));
     assert_eq!((sum.counts.intended, sum.counts.completed), (5, 5));
+}
+
+#[test]
+fn a_user_whose_connection_ends_with_the_response_thinks() {
+    let shape = Shape::Closed(Closed {
+        think: Some(Think::Constant(HumanDuration::from_millis(1_000))),
+        requests_per_connection: Some(1),
+        ..Closed::new(1)
+    });
+    let machine = Simulated::new(|_, _, _| Reaction::Response(MS, OK));
+    let sent = Rc::clone(&machine.sent);
+    simulate_on(&load(shape, 0, 5_000), machine);
+    let times: Vec<u64> = sent.borrow().iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [10, 1_011, 2_012, 3_013, 4_014].map(|ms| ms * MS));
+}
+
+#[test]
+fn users_that_leave_during_their_think_time_do_not_return() {
+    let shape = Shape::Closed(Closed {
+        think: Some(Think::Constant(HumanDuration::from_millis(1_000))),
+        stages: vec![ConnectionStage {
+            connections: 1,
+            over: HumanDuration::from_millis(800),
+        }],
+        ..Closed::new(2)
+    });
+    let machine = Simulated::new(|_, _, _| Reaction::ResponseAndClose(MS, OK, 100 * MS));
+    let sent = Rc::clone(&machine.sent);
+    simulate_on(&load(shape, 0, 5_000), machine);
+    let sent = sent.borrow();
+    let late = sent.iter().filter(|(at, _)| *at > 900 * MS).count();
+    assert!((4..=5).contains(&late), "{sent:?}");
 }
 
 #[test]

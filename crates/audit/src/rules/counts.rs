@@ -69,10 +69,15 @@ fn failures(judge: &mut Judge<'_>, row: &Row) {
     let Some((column, errors)) = errors.filter(|it| it.1.value > 0.0) else {
         return;
     };
-    let of = requests(table, row).filter(|_| errors.unit != Unit::Share);
+    // Without a unit, a rate may be a fraction or a percentage, but it is not a count.
+    let heading = table.columns[column].heading.to_lowercase();
+    let is_rate = errors.unit == Unit::None && heading.contains("rate");
+    let is_count = errors.unit != Unit::Share && !is_rate;
+    let of = requests(table, row).filter(|_| is_count);
     let columns: Vec<usize> = [column].into_iter().chain(of.map(|it| it.0)).collect();
     let says = match (errors.unit, of) {
         (Unit::Share, _) => format!("{} % of the requests failed", digits(100.0 * errors.value)),
+        _ if is_rate => format!("the error rate is {}", digits(errors.value)),
         (_, Some((_, requests))) => format!(
             "{} of {} requests failed ({} %)",
             digits(errors.value),

@@ -103,6 +103,15 @@ fn responses_with_other_statuses_are_errors_of_wrk() {
 }
 
 #[test]
+fn an_error_rate_without_a_unit_is_not_a_count() {
+    let audit =
+        found("|x|rps|p99 ms|Requests|Error rate|\n|-|-|-|-|-|\n|a|100|9.50|100000|0.02|\n");
+    let errors = only(&audit, "errors");
+    let says = &errors[0].says;
+    assert!(says.starts_with("the error rate is 0.02; "), "{says}");
+}
+
+#[test]
 fn more_in_flight_than_connections_is_reported() {
     // 16,000/s × 4.98 ms = 79.7 on 64 connections.
     let table = CLEAN.replace("3.98", "4.98");

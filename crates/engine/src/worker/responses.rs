@@ -138,8 +138,27 @@ impl<I: Io> Worker<'_, I> {
             connection.state = State::Idle;
             self.release(conn, now)
         } else {
+            self.think(conn, now);
             self.lost(conn, now)
         }
+    }
+
+    /// Lets the user of a connection that ends with its response think until it continues on
+    /// another one.
+    fn think(&mut self, conn: ConnId, now: u64) {
+        let Some(group) = self.conns.get(conn).map(|it| it.group) else {
+            return;
+        };
+        let continues = self.has_begun(now) && now < self.end_ns && !self.interrupted;
+        let state = &mut self.groups[group];
+        if continues && let Some(thinks) = &mut state.thinks {
+            let until = now + thinks.draw_ns();
+            state.thinking.push(Reverse((until, conn)));
+        }
+    }
+
+    fn has_begun(&self, now: u64) -> bool {
+        self.start_ns != 0 && now >= self.start_ns
     }
 
     /// Gives the connection its next request if the last one has been sent completely.
@@ -159,7 +178,7 @@ impl<I: Io> Worker<'_, I> {
         let Some(group) = self.conns.get(conn).map(|it| it.group) else {
             return;
         };
-        let begun = self.start_ns != 0 && now >= self.start_ns;
+        let begun = self.has_begun(now);
         let state = &mut self.groups[group];
         if state.has_too_many() {
             self.retire(conn, now);
@@ -249,9 +268,14 @@ impl<I: Io> Worker<'_, I> {
             return;
         }
         if group.have + group.connects.len() as u32 >= group.wanted {
+            // Its users leave with it.
+            group.thinking.retain(|it| it.0.1 != conn);
             return;
         }
-        group.orphan(conn);
+        // A connection that could not be made has no users yet.
+        if connection.requests > 0 {
+            group.orphan(conn);
+        }
         // Keep the due times in order: a connection that is due now comes before one that must
         // wait. After a connection that carried no request, such as a failed attempt, the next
         // attempt waits, to avoid a tight loop.

@@ -132,18 +132,35 @@ impl<I: Io> Worker<'_, I> {
         for _ in planned..state.wanted {
             state.connects.push_back(now);
         }
+        let mut surplus = 0;
         for _ in state.wanted..planned {
-            state.connects.pop_back();
-            state.orphans = state.orphans.saturating_sub(1);
+            surplus += usize::from(state.connects.pop_back().is_some());
         }
         while self.groups[group].has_too_many()
             && let Some(conn) = self.groups[group].idle.pop_front()
         {
-            let state = &mut self.groups[group];
-            state.orphans = state.orphans.saturating_sub(1);
+            // Over HTTP/2, a connection occurs once for each of its free streams.
+            let idle = self.groups[group].idle.iter();
+            surplus += 1 + idle.filter(|it| **it == conn).count();
             self.retire(conn, now);
         }
+        self.remove_orphans(group, surplus);
         self.reconnect(group, now);
+    }
+
+    /// Removes users that think without a connection, at most as many as there are surplus places.
+    fn remove_orphans(&mut self, group: usize, surplus: usize) {
+        let (conns, state) = (&self.conns, &mut self.groups[group]);
+        let mut leaving = surplus.min(state.orphans);
+        if leaving == 0 {
+            return;
+        }
+        state.orphans -= leaving;
+        state.thinking.retain(|it| {
+            let leaves = leaving > 0 && conns.get(it.0.1).is_none();
+            leaving -= usize::from(leaves);
+            !leaves
+        });
     }
 
     /// Fails every request that has been in flight for at least its group's timeout.

@@ -4,9 +4,8 @@
 //! The start of the measurement is decided before it is reached, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
 //! 0.1 ms late, or a few milliseconds late on a busy core. A change to the gateway during the load
-//! delays the samples until it is made, possibly by seconds. Each usage of the whole measurement
-//! covers the time between its own samples, so the only error is a shift of the window by these
-//! delays. The usage of a single second is omitted if its samples are not about a second apart.
+//! delays the samples until it is made, possibly by seconds. Each usage covers the time between its
+//! own samples, so the only error is a shift of the window by this delay.
 
 use gatebench_net::clock;
 use gatebench_store::{
@@ -21,10 +20,6 @@ use gatebench_testbed::{GatewaySampler, Running};
 use super::bins::Glance;
 use crate::context::TrialCores;
 use crate::numbers::count;
-
-const SECOND_NS: u64 = 1_000_000_000;
-/// The maximum difference between a second and the time between its samples.
-const LATE_MAX_NS: u64 = SECOND_NS / 10;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moment {
@@ -172,31 +167,8 @@ fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     }
 }
 
-/// Returns the usage of the gateway, the load generator and the upstream in a second of a
-/// measurement that lasts `measure_ns`. If a sample was late, the CPU time between the samples is
-/// that of a longer or shorter time, so the usage of the gateway and the upstream is omitted. The
-/// load generator's workers themselves count their CPU time.
-pub(crate) fn usage_in_second(
-    moments: &[Moment],
-    second: u32,
-    measure_ns: u64,
-) -> [Option<SeriesUsage>; 3] {
-    let at = second as usize;
-    let Some((from, to)) = moments.get(at).zip(moments.get(at + 1)) else {
-        return [None; 3];
-    };
-    let [gateway, engine, upstream] = steps(from, to);
-    // The last second may be shorter.
-    let left_ns = measure_ns.saturating_sub(u64::from(second) * SECOND_NS);
-    let covered_ns = to.own.at_ns.saturating_sub(from.own.at_ns);
-    match covered_ns.abs_diff(left_ns.min(SECOND_NS)) <= LATE_MAX_NS {
-        true => [gateway, engine, upstream],
-        false => [None, engine, None],
-    }
-}
-
 /// Returns the usage of the gateway, the load generator and the upstream between two moments.
-fn steps(from: &Moment, to: &Moment) -> [Option<SeriesUsage>; 3] {
+pub(crate) fn steps(from: &Moment, to: &Moment) -> [Option<SeriesUsage>; 3] {
     let part = |of: fn(&Moment) -> Option<Sample>| Some(step(&of(from)?, &of(to)?));
     [
         part(|it| it.gateway),

@@ -3,7 +3,7 @@
 use gatebench_engine::Interval;
 use gatebench_studies::common::facts::Reason;
 
-use super::samples::{Moment, usage_in_second};
+use super::samples::{Moment, steps};
 use super::watch::Shared;
 use crate::numbers::count;
 use crate::outputs::{LoadFeed, Window};
@@ -41,10 +41,9 @@ impl<'a> Tap<'a> {
     }
 
     pub(crate) fn usage(&self, moments: &[Moment]) {
-        let second = moments.len().checked_sub(2).map(count);
-        if let Some((window, second)) = self.window().zip(second) {
-            let usage = usage_in_second(moments, second, self.measure_ns);
-            self.feed.usage(window, second, usage);
+        if let Some((window, [.., from, to])) = self.window().zip(Some(moments)) {
+            let second = count(moments.len() - 2);
+            self.feed.usage(window, second, steps(from, to));
         }
     }
 

