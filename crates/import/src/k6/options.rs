@@ -111,9 +111,11 @@ pub(super) fn loads(
             (false, true) => "ramping-vus",
             (false, false) => "constant-vus",
         };
-        let found = shape(executor, options, iteration(DEFAULT));
+        let mut found = shape(executor, options, iteration(DEFAULT));
         if found.is_none() {
-            let words = "`stages`: their values exist only while k6 runs, so 1 user runs for 10 s";
+            found = shape("constant-vus", options, iteration(DEFAULT));
+            let words =
+                "`stages`: their values exist only while k6 runs, so the users are constant";
             not_understood.push(words.to_owned());
         }
         loads.extend(found.map(|(shape, length)| Load {

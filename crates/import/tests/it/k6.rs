@@ -95,6 +95,9 @@ fn computed_options_are_noted() {
         let notes = &folder.notes;
         assert!(has_note(&folder, expected), "{options}: {notes:?}");
     }
+    let folder = script("export const options = { vus: 20, stages: [make()] }; http.get('/a')");
+    let known = text(&folder, "load.yaml");
+    assert!(known.contains("connections: 20"), "{known}");
     let folder = script("export const options = { vus: 2 }; http.get('/a')");
     assert!(folder.notes.is_empty(), "{:?}", folder.notes);
 }
