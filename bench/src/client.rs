@@ -74,7 +74,7 @@ fn printed(output: &Output, limit: u32) -> Result<String, String> {
         return Err(format!("did not end within {limit} s"));
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    let last = errors.trim().lines().last().unwrap_or("it printed nothing");
+    let last = errors.trim().lines().last().unwrap_or("no error message");
     Err(format!("ended with {}: {last}", output.status))
 }
 

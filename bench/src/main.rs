@@ -1,5 +1,5 @@
-//! The benchmarks of the project: `cargo xtask bench NAME`. Some compare the load generator with
-//! external ones, or the reference gateway with other gateways. The others measure properties of
+//! The benchmarks of the project: `cargo xtask bench NAME`. Some compare the load generator, the
+//! reference gateway or the upstream with other programs. The others measure properties of
 //! gatebench, such as its accuracy and its use of memory.
 //!
 //! The speed of a shared machine changes from minute to minute. Programs that are compared
@@ -57,9 +57,9 @@ enum Benchmark {
     /// Measures the cost of the engine's second worker, compared with two processes that share
     /// nothing
     Scaling(Settings),
-    /// Measures the reference gateway's CPU per request: as a plain proxy and with policies,
-    /// compared with other gateways, and with SOAP/XML, compared with the bare work of the
-    /// libraries; all cells take about 12 minutes
+    /// Measures the reference gateway's CPU per request: as a plain proxy and with policies
+    /// (compared with other gateways), and with SOAP/XML (compared with the bare work of the
+    /// libraries); all cells take about 12 minutes
     Gateway(Settings),
     /// Runs `gatebench soak` of scenario soap-5 on 100 different routes, recompiled every minute;
     /// fails if a response is wrong, the gateway ends, or memory leaks or might leak
@@ -69,8 +69,8 @@ enum Benchmark {
     /// might do so
     Recompile(Settings),
     /// Counts the correct verdicts of `gatebench ab` on the reference gateway against itself and
-    /// against itself slowed by 5 %; run it again to resume it, or with a higher `--comparisons` to
-    /// add more
+    /// against itself slowed by 5 %; repeat the command to resume an interrupted benchmark, or use
+    /// a higher `--comparisons` to add comparisons
     KnownTruth(known_truth::Plan),
     /// Measures the server CPU per request of `upstream ping`, compared with nginx `return 200`
     Upstream(Settings),

@@ -18,8 +18,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }
 
-/// Returns the output of a git command; none if it fails, for example because there is no git or no
-/// repository, or if it prints nothing.
+/// Returns the output of a git command; `None` if it fails, for example because there is no git or
+/// no repository, or if it prints nothing.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -7,7 +7,7 @@ pub const BYTES: usize = 5;
 /// The directions in the first bytes of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions {
-    /// The yes-or-no choices that the fuzz target makes, one per bit; see [`Directions::flag`].
+    /// Yes-or-no choices for the fuzz target, one per bit; see [`Directions::flag`].
     pub flags: u8,
     /// The lengths of the pieces minus 1, used cyclically.
     lengths: [u8; BYTES - 1],
@@ -21,7 +21,7 @@ impl Directions {
         Some((Self { flags, lengths }, rest))
     }
 
-    /// Reports whether the choice with this number, from 0 to 7, is set.
+    /// Reports whether the choice with this number, from 0 to 7, is yes.
     pub fn flag(&self, number: u8) -> bool {
         self.flags >> number & 1 == 1
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cuts::Directions;
 
-/// Parses text as a configuration. Every mistake must point to a part of a line of the text.
+/// Parses text as a configuration. Every mistake must point to text within a single line.
 pub fn configurations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

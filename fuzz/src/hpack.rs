@@ -29,7 +29,7 @@ pub fn blocks(data: &[u8]) {
 }
 
 /// Returns the events of a server that reads up to 200 blocks, and the error that ended the
-/// connection, if any. The first frame of each block has at most `first` bytes of it.
+/// connection, if any. The first frame of each block contains at most `first` bytes of the block.
 fn read(blocks: &[&[u8]], first: usize) -> (Vec<String>, Option<ProtocolError>) {
     let mut server = greeted();
     let (mut said, mut out) = (Vec::new(), Vec::new());

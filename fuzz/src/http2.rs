@@ -1,5 +1,5 @@
 //! HTTP/2: however the bytes are split, a connection must report the same events and send the same
-//! bytes. A client must not send more than its requests and the received bytes can cause.
+//! bytes. A client must not send more bytes than its requests and the received bytes can cause.
 
 use gatebench_net::http2::{
     Block, Client, Event, Limits, ProtocolError, Server, Settings, StreamId,

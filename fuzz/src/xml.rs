@@ -1,6 +1,7 @@
 //! The input of the SOAP/XML policies: bodies, definitions, stylesheets and gzip bodies. The
-//! policies must return a result for any input. Except for stylesheets alone, the same input must
-//! produce the same result, and a body that is forwarded must be XML.
+//! policies must return a result for any input. Every target except [`stylesheets`] checks that
+//! processing a request twice produces the same result; [`bodies`] and [`envelopes`] also check
+//! that a forwarded body is XML.
 
 use std::sync::{Arc, LazyLock};
 
@@ -111,7 +112,7 @@ pub fn bodies(data: &[u8]) {
     }
 }
 
-/// Processes the content of an envelope, in either version.
+/// Wraps the input in an envelope of each SOAP version, and processes both envelopes.
 pub fn envelopes(data: &[u8]) {
     let inside = String::from_utf8_lossy(data);
     for namespace in [

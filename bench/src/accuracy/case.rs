@@ -33,8 +33,8 @@ pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;
 
-/// Chosen so that p50, p90 and p99 do not lie at the edge of a step, where a single request would
-/// decide their values.
+/// The cases, chosen so that p50, p90 and p99 do not lie at the edge of a step of the response
+/// times, where a single request would decide their values.
 pub const CASES: [Case; 7] = [
     Case {
         name: "stall",

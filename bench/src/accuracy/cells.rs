@@ -20,8 +20,8 @@ pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
 /// The highest permitted ratio of gatebench's median response time on one connection to that of a
 /// client that polls.
 const ONE_CONNECTION_MAX: f64 = 1.05;
-/// The maximum share of evenly spaced requests that may arrive back to back: within a tenth of the
-/// interval after the previous request.
+/// The maximum share of evenly spaced requests that may arrive back to back, that is, within a
+/// tenth of the interval after the previous request.
 const BACK_TO_BACK_MAX: f64 = 0.15;
 
 type Found = (&'static str, Verdict);

@@ -16,8 +16,8 @@ const TOLERANCE_NS: f64 = 100_000.0;
 /// If the examined quantile of the lateness of requests or responses exceeds this, the machine
 /// stalled.
 const STOOD_STILL_NS: f64 = 1_000_000.0;
-/// A longer wait for a core, as a share of the time, shows that the engine did not have its core to
-/// itself.
+/// If the engine waited for its core for a larger share of the time than this, other programs used
+/// the core.
 const WAITED_SHARE: f64 = 0.01;
 
 /// The verdict on a cell.
@@ -27,8 +27,8 @@ pub enum Verdict {
     /// The machine stalled, and every judged quantile that the engine printed agrees with the truth
     /// or the ledger. Contains the evidence of the stall.
     ByLedger(String),
-    /// Figures are wrong, and noise on the machine does not explain them. Contains a description of
-    /// each.
+    /// Figures are wrong, and noise on the machine does not explain the deviations. Contains a
+    /// description of each wrong figure.
     Wrong(Vec<String>),
     /// Figures deviate, but the machine was too noisy for a verdict. Contains the evidence and, for
     /// a case, the names of the quantiles that agree with neither the truth nor the ledger.
@@ -302,7 +302,7 @@ mod tests {
     use super::super::case::CASES;
     use super::*;
 
-    /// The figures of an engine that reports exactly the truth about the case `stall`.
+    /// The figures of an engine that reports the exact truth for the case `stall`.
     fn honest() -> (Said, Account, Truth) {
         let truth = CASES[0].job(false).truth().unwrap();
         let at = |q: f64| Some(truth.quantile_ns(q) as f64);

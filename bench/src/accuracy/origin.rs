@@ -37,7 +37,7 @@ impl Origin {
     pub fn account(&self) -> Result<Account, String> {
         let body = self.ask(&format!("GET {ACCOUNT_PATH}"))?;
         serde_json::from_str(&body)
-            .map_err(|error| format!("cannot parse the upstream's account: {error}"))
+            .map_err(|error| format!("cannot parse the upstream's ledger: {error}"))
     }
 
     fn ask(&self, line: &str) -> Result<String, String> {

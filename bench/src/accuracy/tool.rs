@@ -8,7 +8,8 @@ use super::case::{Job, WARM_UP_SECONDS};
 use crate::CLIENT_CORE;
 use crate::programs::Programs;
 
-/// Quantiles of a time that a tool prints, in nanoseconds; `None` for one that it does not print.
+/// Quantiles of a time that a tool prints, in nanoseconds; `None` for a quantile that the tool does
+/// not print.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     pub p50: Option<f64>,
@@ -31,7 +32,7 @@ pub struct Said {
     pub dropped: u64,
     /// The largest number of arrivals that waited for a connection at the same time.
     pub queued_max: u64,
-    /// The share of the time during which the engine was ready but had no core.
+    /// The share of the time during which the engine was ready to run but had no core.
     pub waited_share: f64,
 }
 

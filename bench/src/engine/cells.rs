@@ -7,7 +7,7 @@ use crate::tools::oha::OHA;
 use crate::tools::ours::OURS;
 use crate::tools::{Method, Protocol, Tool, Work};
 
-/// One kind of load and the tools that support it, beginning with gatebench.
+/// One kind of load and the tools that are compared under it, beginning with gatebench.
 pub struct Cell {
     pub name: &'static str,
     pub title: String,
@@ -19,8 +19,7 @@ pub struct Cell {
     pub seconds_min: u32,
 }
 
-/// The requirement for the engine, as the minimum ratio of a peer's CPU time per request to
-/// gatebench's.
+/// A requirement for the engine: the minimum ratio of a peer's CPU time per request to gatebench's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     pub peer: &'static str,

@@ -36,7 +36,7 @@ pub struct Sample {
     pub run: Run,
     /// CPU time of the upstream as a share of the run's duration.
     pub upstream_busy: f64,
-    /// Share of the two cores that other processes used.
+    /// Share of the two cores' time that other processes or the hypervisor used.
     pub foreign: f64,
 }
 
@@ -105,7 +105,7 @@ fn sample(tool: &Tool, job: &Job<'_>, server: &Server) -> Result<Sample, String>
 }
 
 /// Returns the busy and stolen time of both cores so far, in seconds. Interrupts are excluded,
-/// because no process is charged for them.
+/// because a kernel with IRQ_TIME_ACCOUNTING charges no process for them.
 fn busy_seconds(machine: &MachineSample) -> f64 {
     let charged_ns = machine.busy_ns(&CORES) + machine.steal_ns(&CORES);
     let interrupts_ns = machine.irq_ns(&CORES) + machine.softirq_ns(&CORES);

@@ -24,8 +24,8 @@ pub enum Counter {
     Strace,
 }
 
-/// The minimum number of requests. With fewer, the calls of the tool's start would distort the
-/// number per request.
+/// The minimum number of requests. With fewer, the system calls that the tool makes when it starts
+/// would distort the number per request.
 const REQUESTS_MIN: u64 = 1000;
 
 const CALLS: &str = "calls";

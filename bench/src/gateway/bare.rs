@@ -77,7 +77,7 @@ impl<'a> Bare<'a> {
             if neighbor.is_none() {
                 neighbor = Some(Busy::start(self.programs)?);
             }
-            // saxon runs first, because libxml2 validates its results.
+            // Saxon runs first, because libxml2 validates its results.
             let mut cost = 0.0;
             if let Some(words) = chain.by_saxon(&between(scenario, &chain.folder))? {
                 cost += least(&words, trials)?;
@@ -102,7 +102,7 @@ fn least(words: &[String], trials: usize) -> Result<f64, String> {
     Ok(least)
 }
 
-/// Returns the argument of bare_saxon.py that stands for the upstream's response: httpbin sends the
+/// Returns the argument of bare_saxon.py that selects the upstream's response: httpbin sends the
 /// message back, and the calculator sends a sum.
 fn between(scenario: &Value, folder: &Path) -> String {
     match scenario["upstream"].as_str() {
@@ -149,8 +149,8 @@ impl Chain {
         }))
     }
 
-    /// Returns the steps for bare.c. They read a result of saxon from a file, and do not parse text
-    /// that only saxon reads.
+    /// Returns the steps for bare.c. A result of Saxon is read from a file, and text that only
+    /// Saxon reads is not parsed.
     fn of_libxml2(&self) -> Vec<Vec<String>> {
         let mut steps: Vec<Vec<String>> = Vec::new();
         let mut made = 0;
@@ -172,7 +172,7 @@ impl Chain {
         steps
     }
 
-    /// Returns the command for the part of the chain that uses saxon, if there is one. With two
+    /// Returns the command for the part of the chain that uses Saxon, if there is one. With two
     /// stylesheets, `between` is the upstream's response to the result of the first.
     fn by_saxon(&self, between: &str) -> Result<Option<Vec<String>>, String> {
         let of_saxon = self.steps.iter().filter(|step| step[0] == "saxon");

@@ -1,8 +1,9 @@
 //! Keeps the core of the load generator and the upstream busy while bare work is measured.
 //!
-//! Cores share a cache and the path to memory, and some are hardware threads of one core. The same
-//! work costs more next to a busy neighbor than next to an idle one, especially if it allocates a
-//! lot. A gateway is never measured next to an idle neighbor, so neither is its bare work.
+//! The two cores share a cache and the path to memory, and may be hardware threads of one physical
+//! core. The same work costs more while the other core is busy, especially if the work allocates a
+//! lot. The other core is busy while a gateway is measured, so it must also be busy while bare work
+//! is measured.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

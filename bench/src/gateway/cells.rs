@@ -1,5 +1,5 @@
-//! The cells. Each measures a plain scenario and scenarios with policies, with the reference
-//! gateway and the gateways that it is compared with.
+//! The cells. Each measures a plain scenario and, except for `proxy`, scenarios with policies, with
+//! the reference gateway and the gateways that it is compared with.
 
 /// Scenarios that are measured with the same gateways.
 pub struct Cell {
@@ -28,7 +28,7 @@ pub enum Peers {
 /// A ratio and its highest permitted value.
 #[derive(Clone, Copy)]
 pub enum Asked {
-    /// Our CPU time relative to each peer's.
+    /// The CPU time of the reference gateway relative to each peer's.
     OfPeers(f64),
     /// The cost of a chain relative to its bare work.
     OfBareWork(f64),
@@ -37,8 +37,8 @@ pub enum Asked {
 impl std::fmt::Display for Asked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::OfPeers(1.0) => f.write_str("less than each of the others"),
-            Self::OfPeers(most) => write!(f, "at most {most} times each of the others"),
+            Self::OfPeers(1.0) => f.write_str("less than each of the other gateways"),
+            Self::OfPeers(most) => write!(f, "at most {most} times each of the other gateways"),
             Self::OfBareWork(most) => {
                 write!(f, "at most {most} times the bare work for a chain")
             }
@@ -46,7 +46,7 @@ impl std::fmt::Display for Asked {
     }
 }
 
-/// The name of our gateway, which is in all cells.
+/// The name of the reference gateway, which is in all cells.
 pub const OURS: &str = "reference";
 
 pub const CELLS: &[Cell] = &[
@@ -61,7 +61,7 @@ pub const CELLS: &[Cell] = &[
     },
     Cell {
         name: "policies",
-        title: "Policies that the others have, natively or by a script",
+        title: "Policies that other gateways have, natively or by a script",
         plain: "proxy-json",
         scenarios: &[
             "api-key",

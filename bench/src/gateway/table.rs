@@ -7,7 +7,7 @@ use crate::table::Table;
 
 const NONE: &str = "–";
 
-/// Marks a ratio to a gateway that implements the policy by a script instead of natively.
+/// Marks a ratio to a gateway that implements at least one of the scenario's policies by a script.
 const BY_SCRIPT: &str = "(script)";
 
 /// Returns the title and table of a cell, with the requirement and the reasons for missing figures.
@@ -32,10 +32,10 @@ pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     out
 }
 
-/// A column, with the index of its gateway.
+/// A column of the table. The number in `Cost` and `Ratio` is the index of a gateway.
 enum Column {
     Cost(usize),
-    /// Our CPU time relative to a peer's.
+    /// The CPU time of the reference gateway relative to a peer's.
     Ratio(usize),
     Added,
     Bare,
@@ -102,7 +102,8 @@ impl Column {
     }
 }
 
-/// Returns the ratios of our cost to a peer's, for the rounds with both figures.
+/// Returns the ratios of the reference gateway's cost to a peer's, for the rounds with both
+/// figures.
 pub(super) fn over_peer(measured: &Measured, scenario: &str, gateway: &str) -> Vec<f64> {
     let ours = of_rounds(measured, scenario, OURS);
     quotients(&ours, &of_rounds(measured, scenario, gateway))

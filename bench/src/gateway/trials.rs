@@ -101,7 +101,7 @@ pub fn cost(record: &Value) -> Result<f64, String> {
     let cpu_ns = phase["usage"]["gateway"]["cpu_ns"].as_f64();
     match cpu_ns {
         Some(cpu_ns) if responses > 0.0 => Ok(cpu_ns / 1e3 / responses),
-        _ => Err("its record has no CPU time".into()),
+        _ => Err("the trial's record has no CPU time or no responses".into()),
     }
 }
 

@@ -56,8 +56,8 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
 }
 
 /// Returns each required ratio: its name, its value in each round, and its highest permitted value.
-/// If a cell limits only the ratio to the bare work, our gateway must still cost no more than any
-/// peer.
+/// If a cell limits only the ratio to the bare work, the reference gateway must still cost no more
+/// than any peer.
 fn ratios_asked(cell: &Cell, measured: &Measured) -> Vec<(String, Vec<f64>, f64)> {
     let (of_peers, of_bare_work) = match cell.asked {
         Asked::OfPeers(most) => (most, None),

@@ -95,8 +95,8 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     first.iter().filter_map(block).collect()
 }
 
-/// Returns how many comparisons end with the verdict better, with the verdict worse, and because
-/// the baseline differs from itself.
+/// Returns the numbers of comparisons that end with the verdict better, with the verdict worse, and
+/// because the baseline differs from itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
     let mut random = Random::seeded(1);
     let mut counts = [0; 3];
@@ -130,7 +130,7 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
     counts
 }
 
-/// Returns the end of a comparison: 0 for better, 1 for worse, 2 for refused, and none for any
+/// Returns the end of a comparison: 0 for better, 1 for worse, 2 for refused, and `None` for any
 /// other end.
 fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     let cut = |pair: &Pair, blocks: usize| Pair {

@@ -16,7 +16,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results of a folder; there are none before its first comparison.
+    /// Reads the results file of a folder. Before the first comparison, the file is missing and
+    /// there are no results.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let file = folder.join("results.jsonl");
         let text = match fs::read_to_string(&file) {
@@ -39,8 +40,8 @@ impl Results {
         Ok(Self { file, all })
     }
 
-    /// The truth of the next comparison: the one with the fewest comparisons, until each has the
-    /// requested number.
+    /// Returns the truth for the next comparison: the one with the fewest comparisons so far;
+    /// `None` once each has the requested number.
     pub fn next(&self, asked: usize) -> Option<Truth> {
         let fewest = Truth::ALL.into_iter().min_by_key(|it| self.count(*it))?;
         (self.count(fewest) < asked).then_some(fewest)

@@ -1,7 +1,8 @@
-//! Measures the effect of watching a run. During a run with its page in three tabs and with two
-//! outputs, these observers are stopped and continued every few seconds, and the seconds with them
-//! are compared with those without. Both then have the same processes and almost the same time, so
-//! the result does not depend on how much whole runs differ. The gateway is the reference gateway.
+//! Measures the effect of watching a run. During a run whose page is open in three tabs and that
+//! writes to two outputs, these observers are stopped and resumed every few seconds, and the
+//! seconds with observers are compared with those without. Both kinds of seconds then come from the
+//! same processes at almost the same time, so the result does not depend on how much whole runs
+//! differ. The gateway is the reference gateway.
 
 mod observers;
 mod pairs;

@@ -1,5 +1,4 @@
-//! Stops and continues the observers of a run: the server of its page and the threads of its
-//! outputs.
+//! Stops and resumes the observers of a run: the server of its page and the threads of its outputs.
 
 use std::fs;
 
@@ -12,7 +11,8 @@ use nix::unistd::Pid;
 /// The number of `SCHED_IDLE`, the policy of the outputs' threads (sched(7)).
 const SCHED_IDLE: &str = "5";
 
-/// Observers that are stopped until this value is dropped, on the thread that created it.
+/// Stopped observers. They are resumed when this value is dropped, which must happen on the thread
+/// that created it.
 ///
 /// A signal can stop only whole processes, and the outputs are threads of the measuring process.
 /// The bench therefore stops them as a debugger does, which affects no other thread.
@@ -22,8 +22,8 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// Stops the observers of process `run`. An error means that some of them have ended or have
-    /// not started yet; none stays stopped.
+    /// Stops the observers of process `run` that are running. Returns an error if the page's server
+    /// is not among them, or if a thread ends meanwhile; in that case, no observer remains stopped.
     pub fn of(run: u32) -> Result<Self, Errno> {
         let mut stopped = Self {
             page: page_of(run).ok_or(Errno::ESRCH)?,
@@ -47,7 +47,7 @@ impl Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // An observer that has ended needs nothing.
+        // Resuming an observer fails if it has already ended, which is not an error here.
         for thread in &self.outputs {
             let _ = ptrace::detach(*thread, None);
         }

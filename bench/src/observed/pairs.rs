@@ -1,12 +1,13 @@
-//! Pairs each block of seconds with observers with the adjacent block without them.
+//! Pairs each block in which the observers ran with the adjacent block in which they were stopped.
 
 use super::seconds::Second;
 
-/// The time after the begin of a block that is not counted, in seconds. Within it, observers that
-/// continue catch up on the block in which they were stopped.
+/// The time at the beginning of a block that is not counted, in seconds. During it, resumed
+/// observers catch up on the block in which they were stopped.
 const SETTLING_S: f64 = 0.25;
 
-/// A figure of the seconds of a block; `None` if they do not have it.
+/// Computes a figure from the seconds of a block; returns `None` if the seconds lack the values for
+/// it.
 pub type Figure = fn(&[&Second]) -> Option<f64>;
 
 /// The compared figures: the load, the name, and how to compute it.
@@ -27,25 +28,25 @@ pub const FIGURES: [(&str, &str, Figure); 6] = [
     }),
 ];
 
-/// A time in which the observers ran, or in which they were stopped.
+/// A period in which the observers ran, or in which they were stopped.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The number of the pair, shared with an adjacent block of the other kind.
     pub pair: u32,
     pub is_observed: bool,
-    /// When it began and ended, in seconds since 1970.
+    /// The beginning and the end of the period, in seconds since 1970.
     pub from_s: f64,
     pub to_s: f64,
 }
 
 impl Block {
-    /// Returns the length of a block that holds at least this number of whole seconds of a load,
-    /// whenever it begins.
+    /// Returns the length, in seconds, of a block that contains at least this number of whole
+    /// seconds of a load, regardless of when the block begins.
     pub fn length_s(seconds: u32) -> f64 {
         f64::from(seconds) + 1.0 + SETTLING_S
     }
 
-    /// Returns whether the observers run in the first block of a pair. The order is a Thue-Morse
+    /// Reports whether the observers run in the first block of a pair. The order is a Thue-Morse
     /// sequence, which is balanced and never periodic, so neither a drift nor a periodic
     /// disturbance favors one kind of block.
     pub fn is_observed_first(pair: u32) -> bool {
@@ -72,7 +73,7 @@ impl Pair {
     }
 }
 
-/// Returns the pairs whose two blocks hold whole seconds of the same load.
+/// Returns the pairs whose two blocks contain whole seconds of the same load.
 pub fn of(blocks: &[Block], seconds: &[Second]) -> Vec<Pair> {
     let held = |block: &Block| -> Vec<Second> {
         seconds
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_seconds_that_lie_within_a_block_count() {
-        // The blocks are 3.25 s long. Of the first, 0.25 s do not count.
+        // The blocks are 3.25 s long. The first 0.25 s of a block do not count.
         let blocks = [block(0, true, 10.0), block(0, false, 13.25)];
         let seconds: Vec<Second> = (0..8)
             .map(|it| second("a", 9.9 + f64::from(it), 100.0 + f64::from(it)))

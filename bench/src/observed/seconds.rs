@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Second {
     pub phase: String,
-    /// When it began and ended, in seconds since 1970.
+    /// The beginning and the end of the second, as seconds since 1970.
     pub from_s: f64,
     pub to_s: f64,
-    /// Its figures by their column in `series.csv`.
+    /// The figures of the second, by their column in `series.csv`.
     pub figures: BTreeMap<String, f64>,
 }
 
@@ -31,8 +31,8 @@ pub fn read(run: &Path) -> Result<Vec<Second>, String> {
     series(&trial.join("series.csv"), &begins)
 }
 
-/// Returns when each phase began, in seconds since 1970, from an interval log: its base time plus
-/// the first start of an interval of the phase.
+/// Reads the start of each phase from an interval log, in seconds since 1970: the log's base time
+/// plus the start of the phase's first interval.
 fn phases(log: &str) -> Option<BTreeMap<String, f64>> {
     let base = log
         .lines()

@@ -16,7 +16,7 @@ use super::observers::{Stopped, page_of};
 use super::pairs::Block;
 
 pub const TABS: usize = 3;
-/// The threads of the outputs: one encodes, and one for each output sends.
+/// The number of the outputs' threads: one that encodes, and one per output that sends.
 const OUTPUT_THREADS: usize = 3;
 
 /// A run that is watched.
@@ -87,7 +87,7 @@ impl Run<'_> {
             let blocks = blocks.and_then(|blocks| blocks.join().ok());
             let share = |used_s: f64| used_s / ran_s * 100.0;
             Ok(Seen {
-                blocks: blocks.ok_or("the run printed no page")??,
+                blocks: blocks.ok_or("the run printed no URL of a page")??,
                 page: page.and_then(|page| page.join().ok()).map(share),
                 outputs: outputs.into_iter().map(share).collect(),
             })
@@ -95,8 +95,8 @@ impl Run<'_> {
     }
 }
 
-/// Lets the observers of process `run` run in one block of each pair and stops them in the other,
-/// until the run is over.
+/// Keeps the observers of process `run` active in one block of each pair and stops them in the
+/// other, until the run is over.
 fn alternate(run: u32, block_s: f64, is_over: &AtomicBool) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
     for pair in 0.. {
@@ -168,8 +168,8 @@ fn tab(url: &str) -> Option<()> {
     ask(&format!("{page}events"), &cookie).map(drop)
 }
 
-/// Returns the CPU time in seconds of the server of the page of process `run`, as last read before
-/// the run was over.
+/// Returns the CPU time, in seconds, of the page's server, a child of process `run`, as last read
+/// before the run was over.
 fn page_cpu_s(run: u32, is_over: &AtomicBool) -> f64 {
     let mut used_s = 0.0;
     while !is_over.load(Ordering::Relaxed) {

@@ -36,7 +36,7 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
     if job.work.protocol == Protocol::Tls {
         let version: String = after(output, "SSL/TLS Protocol:")?;
         if !version.starts_with("TLSv1.3,") {
-            return Err(format!("spoke {version}, not TLSv1.3"));
+            return Err(format!("used {version}, not TLSv1.3"));
         }
     }
     parse(output, job.work.keep_alive)

@@ -33,11 +33,13 @@ fn read(_: &Job<'_>, output: &str) -> Result<Made, String> {
 
 fn parse(output: &str) -> Result<Made, String> {
     let value: serde_json::Value =
-        serde_json::from_str(output).map_err(|error| format!("its output is not JSON: {error}"))?;
+        serde_json::from_str(output).map_err(|error| format!("the output is not JSON: {error}"))?;
     let requests = value["requests"]
         .as_u64()
-        .ok_or("its JSON has no requests")?;
-    let seconds = value["seconds"].as_f64().ok_or("its JSON has no seconds")?;
+        .ok_or("the JSON output has no `requests`")?;
+    let seconds = value["seconds"]
+        .as_f64()
+        .ok_or("the JSON output has no `seconds`")?;
     Ok(Made { requests, seconds })
 }
 

@@ -156,7 +156,7 @@ fn read_h2load(protocol: Protocol, output: &str) -> Result<Made, String> {
     for (label, expected) in expectations {
         let spoken: String = after(output, label)?;
         if spoken != expected {
-            return Err(format!("spoke {spoken}, not {expected}"));
+            return Err(format!("used {spoken}, not {expected}"));
         }
     }
     made(&figures(Generator::H2load, output)?)
@@ -212,8 +212,8 @@ mod tests {
             Protocol::Http2 { streams: 10 },
             include_str!("samples/h2load-h2c.txt"),
         );
-        // This is one response more than h2load counts as succeeded, because its last bytes arrived
-        // after the end.
+        // This is one response more than h2load counts as succeeded, because the last bytes of that
+        // response arrived after the end.
         assert!(http2.is_ok_and(|made| made.requests == 65_363));
     }
 
@@ -239,7 +239,7 @@ mod tests {
     fn other_protocols_do_not_count() {
         let clean = include_str!("samples/h2load.txt");
         let http2 = read_h2load(Protocol::Http2 { streams: 1 }, clean);
-        assert_eq!(http2, Err("spoke http/1.1, not h2c".into()));
+        assert_eq!(http2, Err("used http/1.1, not h2c".into()));
         let tls = read_h2load(Protocol::Tls, clean);
         assert!(tls.is_err_and(|error| error.contains("TLS Protocol")));
     }

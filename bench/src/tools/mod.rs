@@ -68,7 +68,7 @@ pub enum Method {
     Post,
 }
 
-/// The responses that a tool counted, and the time in which it did so.
+/// The number of responses that a tool counted, and the time during which it counted them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Made {
     pub requests: u64,
@@ -126,7 +126,7 @@ fn after<T: std::str::FromStr>(output: &str, label: &str) -> Result<T, String> {
         .filter_map(|line| line.trim_start().strip_prefix(label));
     let word = lines.next().and_then(|rest| rest.split_whitespace().next());
     let value = word.and_then(|word| word.parse().ok());
-    value.ok_or_else(|| format!("its output has no value after '{label}'"))
+    value.ok_or_else(|| format!("the output has no value after '{label}'"))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn figures(output: &str) -> Result<Figures, String> {
         .map_err(|error| format!("oha printed no JSON ({error}): {output}"))?;
     let counts = |field: &str| -> Result<BTreeMap<String, u64>, String> {
         serde_json::from_value(value[field].clone())
-            .map_err(|error| format!("its JSON has no {field}: {error}"))
+            .map_err(|error| format!("oha's JSON has no {field}: {error}"))
     };
     let ns = |seconds: &Value| seconds.as_f64().map(|it| (it * 1e9).round() as u64);
     let summary = &value["summary"];
@@ -82,7 +82,7 @@ pub fn figures(output: &str) -> Result<Figures, String> {
         Some((name.to_owned(), ns(seconds)?))
     });
     Ok(Figures {
-        duration_ns: ns(&summary["total"]).ok_or("its JSON has no summary.total")?,
+        duration_ns: ns(&summary["total"]).ok_or("oha's JSON has no summary.total")?,
         sent: completed + errors.values().sum::<u64>(),
         completed,
         by_class,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Job, Made, Method, Protocol, Tool, split};
 
-/// Does the work of a real load: it records latency and checks the status of each response.
+/// Measures latency and checks the status of each response, as in a real load.
 pub static OURS: Tool = Tool {
     name: "gatebench",
     words,
@@ -49,10 +49,10 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
 
 fn parse(output: &str, backend: &str) -> Result<Made, String> {
     let value: Value =
-        serde_json::from_str(output).map_err(|error| format!("its output is not JSON: {error}"))?;
+        serde_json::from_str(output).map_err(|error| format!("the output is not JSON: {error}"))?;
     let number = |pointer: &str| {
         let number = value.pointer(pointer).and_then(Value::as_u64);
-        number.ok_or_else(|| format!("its JSON has no number at {pointer}"))
+        number.ok_or_else(|| format!("the JSON output has no number at {pointer}"))
     };
     for bad in ["/failed", "/dropped", "/checks/failed"] {
         let count = number(bad)?;

@@ -43,8 +43,8 @@ pub(crate) struct Assignment {
 
 impl Agents {
     /// Connects to all places, which may be pods of the run, and copies the agent's program to
-    /// those that lack it. Unless `here` is empty, an agent on this machine may use only these
-    /// cores, because other parts of a trial use the other cores.
+    /// those that lack it. Unless `here` is empty, an agent on this machine may use only the cores
+    /// in `here`, because other parts of a trial use the other cores.
     ///
     /// # Errors
     /// Fails if a place cannot be reached, or if the program cannot run there.
@@ -78,7 +78,7 @@ impl Agents {
     }
 
     /// This machine's address as seen by the first agent on another host; `None` if all agents are
-    /// here or in pods.
+    /// on this machine or in pods.
     pub fn here(&self) -> Option<IpAddr> {
         let is_host = |it: &&Connected| matches!(it.place, Place::Ssh(_));
         let mut elsewhere = self.all.iter().filter(is_host);

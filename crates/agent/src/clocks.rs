@@ -40,12 +40,12 @@ impl Offset {
         })
     }
 
-    /// Converts a time of this machine to the agent's clock.
+    /// Converts a time on this machine's clock to the agent's clock.
     pub(crate) fn there(&self, here_ns: u64) -> u64 {
         here_ns.saturating_add_signed(self.ahead_ns)
     }
 
-    /// Converts a time of the agent to this machine's clock.
+    /// Converts a time on the agent's clock to this machine's clock.
     pub(crate) fn here(&self, there_ns: u64) -> u64 {
         there_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }

@@ -145,7 +145,7 @@ fn run(load: &Load, shared: &Shared) -> Result<Outcome, EngineError> {
     let mut merge = Merge::new(load.cores.len());
     let keep = |second: &Interval| {
         let record = serde_json::to_string(&Record::of(second));
-        let record = record.expect("a record has no maps with keys that JSON refuses");
+        let record = record.expect("a record has no maps whose keys JSON cannot represent");
         if !shared.outbox().push(record) {
             shared.control.stop();
         }
@@ -188,7 +188,8 @@ impl Running {
     }
 
     fn progress(&self, after: u64) -> Progress {
-        // This is read first: once the thread has ended, it adds no more records.
+        // The thread may add records until it has ended, so its end is checked before the records
+        // are read.
         let is_over = self.is_over();
         let (first, records) = self.shared.outbox().after(after);
         let live = self.shared.control.live();

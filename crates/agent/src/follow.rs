@@ -17,7 +17,7 @@ use crate::record::Record;
 
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
-/// News from an agent, whose number is the first field.
+/// News from an agent. The first field of each variant is the agent's number.
 pub(crate) enum News {
     Second(usize, Box<Interval>),
     /// The numbers of responses and of requests without a response so far, and the current number

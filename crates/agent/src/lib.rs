@@ -10,7 +10,7 @@
 //! consecutively, so together they send exactly the requests that one load generator with as many
 //! workers would send. All agents begin at the same moment, which each of them receives as a time
 //! on its own clock. Each agent writes one record per second, and keeps the record until the
-//! coordinator acknowledges it. Histograms are added; percentiles are never averaged. If an agent
+//! coordinator acknowledges it. Histograms are merged; percentiles are never averaged. If an agent
 //! is lost, the others are stopped.
 //!
 //! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a

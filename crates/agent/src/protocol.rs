@@ -9,8 +9,8 @@ use crate::totals::WireOutcome;
 pub(crate) enum Ask {
     /// Asks for the agent's [`Facts`].
     Introduce,
-    /// Prepares a load and opens its connections. The response is empty, and does not wait for the
-    /// connections.
+    /// Prepares a load and opens its connections. The agent sends an empty response at once, before
+    /// the connections are up.
     Prepare(Box<Order>),
     /// The response is true once all connections are up.
     IsReady,
@@ -25,7 +25,7 @@ pub(crate) enum Ask {
     /// Acknowledges the first `after` records, which the agent then forgets. Returns all later
     /// records as [`Progress`]; a repeated request returns them again.
     Records { after: u64 },
-    /// Ends the load early. The response is empty, and does not wait for the end.
+    /// Ends the load early. The agent sends an empty response at once, before the load has ended.
     Stop,
     /// Ends the load, and returns its [`Totals`].
     Finish,

@@ -95,7 +95,7 @@ impl Agents {
     /// failure and everything that was measured before it.
     ///
     /// # Errors
-    /// Fails if the load could not start; then nothing was measured.
+    /// Fails if the load could not start; in that case, nothing was measured.
     pub fn run(
         &self,
         load: &Load,
@@ -184,7 +184,7 @@ impl Course<'_> {
             }
             News::Ended(number, Ok(ended)) => {
                 self.ended[number] = Some(ended);
-                // The totals contain the same histograms.
+                // The outcome in `ended` contains the same histograms.
                 self.partial[number].recordings.clear();
             }
             News::Ended(number, Err(error)) => {
@@ -236,7 +236,7 @@ impl Course<'_> {
 }
 
 /// Returns the combined outcome of all agents. Only complete outcomes have groups and routes, so
-/// they come first.
+/// these outcomes come first.
 fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
     let mut outcomes: Vec<&Outcome> = agents.iter().map(|it| &it.outcome).collect();
     outcomes.sort_by_key(|outcome| outcome.groups.is_empty());

@@ -28,8 +28,8 @@ impl Agents {
     ///
     /// # Errors
     /// Fails if an agent cannot be reached, cannot send the load, or does not acknowledge the start
-    /// in time; then no agent starts. Also fails if an agent does not accept the confirmation in
-    /// time; then all agents are stopped.
+    /// in time; in these cases, no agent starts. Also fails if an agent does not accept the
+    /// confirmation in time; in this case, all agents are stopped.
     pub(crate) fn begin(
         &self,
         load: &Load,

@@ -58,8 +58,9 @@ impl Mean {
                  the table does not state how many",
             ),
             Self::Unknown => Some(
-                "the table does not name the load tool: wrk's mean includes samples that wrk adds for slow \
-                 requests, and over HTTP/2, a connection can have several requests in flight",
+                "the table does not name the load tool, or names one whose mean is unknown: wrk's mean includes \
+                 samples that wrk adds for slow requests, and over HTTP/2, a connection can have several \
+                 requests in flight",
             ),
         }
     }

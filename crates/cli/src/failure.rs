@@ -23,8 +23,8 @@ pub enum Failure {
     },
     /// Mistakes in input files, grouped by file.
     Mistakes(Vec<Diagnostics>),
-    /// The reader of standard output has closed it, which ends a command that only prints; other
-    /// commands ignore it with [`unless_closed`](crate::terminal::unless_closed).
+    /// The reader of standard output has closed it. This failure ends commands that only print;
+    /// other commands ignore it with [`unless_closed`](crate::terminal::unless_closed).
     PipeClosed,
 }
 

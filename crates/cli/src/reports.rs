@@ -98,7 +98,7 @@ impl ReportFile {
     }
 }
 
-/// Returns the findings of the run in `dir`, finished or not, without the secrets of its scenarios.
+/// Returns the findings of the run in `dir`, finished or not, with its scenarios' secrets masked.
 pub fn findings(dir: &Path) -> Result<Findings, Failure> {
     Ok(analyse_masked(&Run::open(dir)?)?)
 }

@@ -1,6 +1,6 @@
 //! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic. All
-//! text for a terminal passes through this module, which removes escape sequences that gateways,
-//! upstreams and files may contain.
+//! text for a terminal, except help and clap's errors, passes through this module, which removes
+//! escape sequences that gateways, upstreams and files may contain.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
@@ -24,7 +24,8 @@ pub fn reserve_stdout_for_data() {
     IS_FOR_DATA.store(true, Ordering::Relaxed);
 }
 
-/// Prints human-readable text and a newline on standard output, unless that is reserved for data.
+/// Prints human-readable text and a newline on standard output or, if standard output is reserved
+/// for data, on standard error.
 pub fn say(text: &str) -> Result<(), Failure> {
     if IS_FOR_DATA.load(Ordering::Relaxed) {
         complain(text);
@@ -47,8 +48,8 @@ pub fn say_json(value: &Value) -> Result<(), Failure> {
     say_data(&format!("{value:#}"))
 }
 
-/// Ignores that the reader of standard output has closed it. Commands whose exit code is a verdict,
-/// or that do more after they print, use this: the text is lost, but nothing else.
+/// Ignores the failure [`Failure::PipeClosed`]. Commands whose exit code is a verdict, or that do
+/// more after they print, use this: the text is lost, but nothing else.
 pub fn unless_closed(printed: Result<(), Failure>) -> Result<(), Failure> {
     match printed {
         Err(Failure::PipeClosed) => Ok(()),

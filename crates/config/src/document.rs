@@ -89,8 +89,8 @@ pub enum ReadError {
 /// Reads a YAML file that describes one document.
 ///
 /// # Errors
-/// The file cannot be read, or it has mistakes. All of them are returned, unless one of them, such
-/// as a YAML syntax error, prevents building a tree and ends the check.
+/// Fails if the file cannot be read or has mistakes. The error contains all mistakes, unless one of
+/// them, such as a YAML syntax error, prevents building a tree and ends the check.
 pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -100,7 +100,7 @@ pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
 /// Reads a YAML file and returns the documents that it describes.
 ///
 /// # Errors
-/// The file cannot be read, or it has mistakes. They are those that [`parse_all`] returns.
+/// Fails if the file cannot be read. Otherwise, returns the mistakes that [`parse_all`] returns.
 pub fn read_all<T: Document>(path: &Path) -> Result<Vec<T>, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();
@@ -125,8 +125,8 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
 /// reports of mistakes.
 ///
 /// # Errors
-/// The duplicate keys in the text and the first mistake that prevents building a tree, each with
-/// its place and its remedy.
+/// Returns the duplicate keys in the text and the first mistake that prevents building a tree, each
+/// with its place and its remedy.
 pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
     tree_or(file, text, "name another file")
 }
@@ -150,7 +150,7 @@ pub fn tree(text: &str) -> Option<Node> {
 /// Every read of a file that the text names fails with [`io::ErrorKind::NotFound`].
 ///
 /// # Errors
-/// The mistakes in the text, as in [`parse_all`], each with its place and its remedy.
+/// Returns the mistakes in the text, as [`parse_all`] does, each with its place and its remedy.
 pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
     parse_with_files(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
@@ -158,8 +158,8 @@ pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
 /// Parses YAML text that contains one document. `read_file` reads the files that the text names.
 ///
 /// # Errors
-/// The mistakes in the text and in these files, as in [`parse_all`], each with its place in the
-/// text and its remedy.
+/// Returns the mistakes in the text and in these files, as [`parse_all`] does, each with its place
+/// in the text and its remedy.
 pub fn parse_with_files<T: Document>(
     file: &str,
     text: &str,
@@ -180,8 +180,8 @@ pub fn parse_with_files<T: Document>(
 /// the files that the text names.
 ///
 /// # Errors
-/// If the text cannot be parsed, the reason and the duplicate keys before it. Otherwise, all
-/// mistakes in the text and in the first document that has any.
+/// If the text cannot be parsed, returns the mistake that prevents this and the duplicate keys
+/// before it. Otherwise, returns all mistakes in the text and in the first document that has any.
 pub fn parse_all<T: Document>(
     file: &str,
     text: &str,

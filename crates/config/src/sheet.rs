@@ -39,7 +39,7 @@ impl Sheet {
     /// mistakes.
     ///
     /// # Errors
-    /// No tree can be built from the text, for example because it is empty or not YAML.
+    /// Fails if no tree can be built from the text, for example because it is empty or not YAML.
     pub fn open(file: &str, text: &str, kind: SheetKind<'_>) -> Result<Self, Diagnostics> {
         let (mut root, mut problems) = yaml::root(file, text, described(kind.word))?;
         problems.extend(conform::conform(&mut root, kind.schema, kind.title, text));
@@ -89,7 +89,7 @@ impl Sheet {
     }
 
     /// # Errors
-    /// All mistakes in the file.
+    /// Returns all mistakes in the file.
     pub fn finish(&self) -> Result<(), Diagnostics> {
         if self.problems.is_empty() {
             return Ok(());
@@ -107,7 +107,7 @@ pub struct YamlError(Diagnostic);
 /// Converts a YAML document to JSON.
 ///
 /// # Errors
-/// The first mistake in the document.
+/// Returns the first mistake in the document.
 pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
     match tree_or("", text, "write a document") {
         Ok(root) => Ok(root.to_json()),

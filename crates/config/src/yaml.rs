@@ -24,7 +24,7 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 /// duplicate key, are returned together with the tree. `help` is the remedy for an empty text.
 ///
 /// # Errors
-/// The first mistake that prevents building a tree, and the duplicate keys before it.
+/// Returns the first mistake that prevents building a tree, and the duplicate keys before it.
 pub(crate) fn root(
     file: &str,
     text: &str,

@@ -5,7 +5,7 @@ use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// Returns the checks that fail for a single response that is not part of a load, as the strings in
+/// Returns the checks that a single response, outside a load, fails. The strings are those of
 /// [`crate::Outcome::checks`]. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],
@@ -45,7 +45,7 @@ enum BodyCheck {
 }
 
 impl Checks {
-    /// `first` is the index of the first check in the load's counts.
+    /// `first` is the index of the first of these checks in the load's counts.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
         let mut compiled = Self::default();
         for (number, check) in (first..).zip(checks) {
@@ -142,7 +142,8 @@ impl Checks {
 /// The numbers 60 and 60.0 are equal, because RFC 8259 has only one kind of number.
 fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        // As floating-point numbers, large integers that differ could be equal.
+        // Two integers are compared exactly, because large ones that differ may have the same
+        // floating-point value.
         (Value::Number(a), Value::Number(b)) => {
             a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64()
         }

@@ -30,8 +30,8 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
-    /// The request in the form that ends its connection; `None` unless connections end after a
-    /// number of requests.
+    /// The request in the form that ends its connection; `None` if the load does not limit the
+    /// number of requests per connection.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
 }

@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     /// True if the response is complete but the request has not been sent completely; the
     /// connection is not idle until then.
     pub(crate) waits_to_send: bool,
-    /// True if the connection gets no further request because there are too many connections.
+    /// True if the connection is surplus, so it gets no further request.
     pub(crate) leaving: bool,
     /// The local address of the connection, if one was configured.
     pub(crate) source: Option<IpAddr>,
@@ -53,7 +53,7 @@ pub(crate) struct Connection {
 pub(crate) enum Progress {
     Incomplete,
     Complete,
-    /// The response is complete, but bytes follow that belong to no request.
+    /// The response is complete, but it is followed by bytes that no request asked for.
     Excess,
 }
 
@@ -116,7 +116,7 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// Returns `Complete` if the response ends with the connection.
+    /// Handles the peer's FIN. Returns `Complete` if it marks the end of a response.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);

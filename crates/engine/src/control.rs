@@ -27,8 +27,8 @@ pub struct Live {
 }
 
 impl Control {
-    /// Creates a control for a load with this number of workers. 0 means one worker, as does an
-    /// empty [`crate::Load::cores`].
+    /// Creates a control for a load with this number of workers. 0 is treated as 1, because a load
+    /// with an empty list of [cores](crate::Load::cores) has one worker.
     pub fn new(workers: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),

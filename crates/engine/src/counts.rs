@@ -28,11 +28,11 @@ pub struct Counts {
     pub checks_failed: Vec<u64>,
     /// Responses that failed at least one check.
     pub responses_failing_checks: u64,
-    /// Connections that were established, even those made before the measurement.
+    /// Connections that were established, including those made before the measurement.
     pub connections_opened: u64,
     /// Attempts to connect that failed within the window, by [`ErrorKind`]. They are not failed
-    /// requests, because a connection is made before it gets a request. In a load of connections,
-    /// attempts are the requests, and failed ones are in `errors`.
+    /// requests, because a connection is made before it gets a request. In a connection-only load,
+    /// each attempt counts as a request, so failed attempts are in `errors`.
     pub connections_failed: [u64; ErrorKind::ALL.len()],
     /// Bytes of the requests in `sent`, including heads but not the overhead of TLS.
     pub bytes_sent: u64,

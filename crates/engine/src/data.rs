@@ -32,8 +32,8 @@ pub enum DataError {
         reason: String,
     },
     Template(#[from] gatebench_model::template::TemplateError),
-    /// A value of a source contains a byte that is not allowed in its place, such as a line feed in
-    /// a header.
+    /// A value of a source contains a byte that is not allowed in the part of the request where the
+    /// value is used, such as a line feed in a header.
     Unsafe {
         name: String,
         place: &'static str,

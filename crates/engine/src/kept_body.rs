@@ -6,7 +6,7 @@ use std::rc::Rc;
 /// The maximum length of a kept body, as received or decoded.
 pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The number of bytes that every response may keep, whatever the others keep.
+/// The number of bytes that every response may keep, regardless of the other responses.
 const SPARED_BYTES: usize = 16 * 1024;
 
 /// The total number of bytes that a worker's responses in flight may keep, in addition to

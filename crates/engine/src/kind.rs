@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A metric of a request.
+/// A duration that is recorded for requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Metric {
     /// From the intended send to the last byte of the response.
@@ -65,7 +65,7 @@ pub enum Class {
     /// 500 to 599.
     ServerError,
     /// No complete response, for the reason in [`ErrorKind`], or a status of no other class. The
-    /// recorded time of a request without a response ends when the failure became known.
+    /// recorded time of a request without a response ends when the failure is detected.
     Failed,
 }
 

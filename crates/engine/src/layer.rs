@@ -70,7 +70,8 @@ impl Layer {
         }
     }
 
-    /// Returns an error if the last bytes may be missing.
+    /// Handles the peer's FIN. Returns an error if TLS ended without close_notify, because the last
+    /// bytes may then be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }

@@ -1,7 +1,7 @@
 //! The load engine: sends requests on an absolute schedule or whenever a response arrives, and
 //! records the responses and their times.
 //!
-//! The engine knows nothing about gateways, policies, files or terminals. [`run`] takes a [`Load`],
+//! The engine is independent of gateways, policies, files and terminals. [`run`] takes a [`Load`],
 //! and before the start renders its requests to bytes and splits its schedule. From then on, every
 //! worker owns its loop, its connections and its record. Each second, a worker passes on the
 //! finished record through a queue, so a load that lasts a day needs no more memory than one that

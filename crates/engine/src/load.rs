@@ -20,8 +20,8 @@ pub enum Protocol {
     /// allows fewer. Over TLS, the context must offer `h2` (ALPN); without TLS, the server must
     /// expect HTTP/2 (RFC 9113 3.3).
     Http2 { streams: u32 },
-    /// No requests: each unit of the load is a connection that is made, including TLS, and closed
-    /// again.
+    /// No requests (a connection-only load): each unit of the load is a connection that is made,
+    /// including TLS, and closed again.
     Handshakes,
 }
 
@@ -39,7 +39,7 @@ pub struct Target {
     /// does not report the true port.
     pub proxy: Option<ProxyProtocol>,
     /// The local addresses of connections, used in turn. If empty, the kernel chooses one address,
-    /// which has about 28,000 ports.
+    /// which has about 28,000 ports by default.
     pub sources: Vec<IpAddr>,
 }
 
@@ -95,14 +95,14 @@ pub struct Load {
     /// shorter if [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
     pub measure: Duration,
-    /// The maximum wait for the last responses, in addition to the time during which a worker did
-    /// not run.
+    /// The maximum wait for the last responses. Time during which a worker did not run does not
+    /// count.
     pub drain: Duration,
     /// The cores of the workers, one each. If empty, one unpinned worker runs.
     pub cores: Vec<usize>,
     /// True if workers may poll for imminent events instead of sleeping. Polling sends requests on
-    /// time and, while few requests are in flight, notices responses at once. Set this only if each
-    /// worker has a core that nothing else needs.
+    /// time and, while few requests are in flight, notices responses immediately. Set this only if
+    /// each worker has a core that nothing else needs.
     pub spin: bool,
     /// `None` selects the best kernel interface available.
     pub backend: Option<Backend>,

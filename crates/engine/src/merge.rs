@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::record::Interval;
 
-/// The maximum number of seconds that wait for a worker. Older ones are overdue.
+/// The maximum number of seconds whose records are held back until every worker has delivered. The
+/// oldest seconds beyond this number are overdue.
 const OPEN_MAX: usize = 8;
 
 /// The seconds that some workers have not delivered yet.

@@ -21,8 +21,8 @@ const STATUSES: Range<u16> = 100..600;
 /// The record of one worker for one second, or of one group for the whole measurement.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// The number of whole seconds since the measurement began. The interval after the last second
-    /// contains the drain.
+    /// The number of the second, counted from 0 at the start of the measurement. The interval after
+    /// the last second contains the drain.
     pub second: u32,
     pub counts: Counts,
     /// The number of requests in flight at the end of the second.

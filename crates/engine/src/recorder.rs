@@ -70,7 +70,7 @@ impl Kept {
         }
     }
 
-    /// Records a request due outside the measurement. Its times serve to check the gateway's own
+    /// Records a request due outside the measurement. Its times are used to check the gateway's own
     /// metrics, which cover the whole load.
     #[cold]
     fn unmeasured(&mut self, class: Class, clocks: Option<Clocks>, exchange: &Exchange, now: u64) {
@@ -78,7 +78,7 @@ impl Kept {
         let times = exchange.times.filter(|it| it.nonce == exchange.nonce);
         let times = times.filter(|_| clocks.is_some());
         let added = times.map(|it| (Metric::Added, service_ns.saturating_sub(it.service_ns)));
-        // If the upstream has a different clock, the half is not recorded.
+        // If the upstream has a different clock, the request half is not recorded.
         let half = times.filter(|_| clocks == Some(Clocks::Shared)).map(|it| {
             let half_ns = it.received_ns.saturating_sub(exchange.sent_ns);
             (Metric::RequestHalf, half_ns)
@@ -155,8 +155,8 @@ impl Recorder {
     }
 
     /// Narrows the bounds on the upstream's clock with the times of a request, and returns what is
-    /// known about the clocks at that request. Requests of the warm-up also narrow the bounds, so
-    /// the clock is bounded when the measurement begins.
+    /// known about the clocks at that request. Requests of the warm-up narrow the bounds as well,
+    /// so that the bounds of its last second are known when the measurement begins.
     fn compare_clocks(&mut self, exchange: &Exchange, now: u64) -> Option<Clocks> {
         let Some(clock) = &mut self.upstream_clock else {
             return Some(Clocks::Shared);

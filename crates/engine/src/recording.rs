@@ -54,7 +54,7 @@ impl Recording {
 }
 
 impl Recording<u32> {
-    /// Creates an empty recording of the smaller form for routes.
+    /// Creates an empty recording for a route, which needs less memory.
     pub(crate) fn of_route() -> Self {
         Self::with_bounds(ROUTE_LOWEST_NS, ROUTE_SIGNIFICANT_DIGITS)
     }

@@ -1,5 +1,5 @@
-//! Renders requests before the start. Constant requests become bytes; others become pieces of
-//! bytes, and values are written between them as requests are sent.
+//! Renders requests before the start. Constant requests become bytes. Others become pieces of
+//! bytes, between which values are written when a request is sent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) struct Parts {
     /// The user's header fields, as written in the scenario.
     pub(crate) fields: Vec<(String, Text)>,
     pub(crate) body: Text,
-    /// True if the head contains the length of the body, even if that is 0.
+    /// True if the head contains the length of the body, even if the length is 0.
     pub(crate) says_length: bool,
 }
 
@@ -146,7 +146,7 @@ impl Rendered {
     ///
     /// # Errors
     /// Fails if a template of the request is invalid, names a source or column that `data` lacks,
-    /// or names a source whose values are not allowed there.
+    /// or names a source with values that are not allowed in that part of the request.
     pub(crate) fn new(
         request: &Request,
         host: &str,
@@ -234,8 +234,8 @@ impl Rendered {
 /// for use outside a load.
 ///
 /// # Errors
-/// Fails, as a load does, if a template is invalid or names a source or column that `data` lacks,
-/// or if a value is not allowed in its place.
+/// Fails, as a load does, if a template is invalid, names a source or column that `data` lacks, or
+/// names a source with values that are not allowed in that part of the request.
 pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
     let rendered = Rendered::new(request, "", false, data)?;
     let mut sampler = Sampler::new(Arc::clone(data), 0, 0, 1);

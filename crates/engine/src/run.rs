@@ -35,9 +35,9 @@ struct Inlet {
 /// thread.
 ///
 /// # Errors
-/// [`EngineError::Unreachable`] if one of the first connections cannot be made;
-/// [`EngineError::Data`] if a request's template cannot be filled; [`EngineError::Environment`] if
-/// the kernel refuses a thread, a core, a socket or the event loop.
+/// Returns [`EngineError::Unreachable`] if one of the first connections cannot be made,
+/// [`EngineError::Data`] if a request's template cannot be filled, and
+/// [`EngineError::Environment`] if the kernel refuses a thread, a core, a socket or the event loop.
 pub fn run(
     load: &Load,
     control: &Control,
@@ -110,7 +110,7 @@ fn collect(inlets: &mut [Inlet], outcome: &mut Outcome, sink: &mut impl FnMut(us
             outcome.add(worker, &interval);
             sink(worker, &interval);
             interval.clear();
-            // A full queue of empty records only means that there are enough of them.
+            // If the queue is full, the worker has enough empty records, so this one is dropped.
             let _ = inlet.empty.push(interval);
         }
     }

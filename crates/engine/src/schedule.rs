@@ -117,7 +117,7 @@ impl Segment {
         if self.slope_per_ns2 == 0.0 {
             return self.begin_ns + n / r;
         }
-        // At the end of a fall to zero, rounding may make the square negative.
+        // At the end of a fall to zero, rounding may make the square of the rate negative.
         let square = r.mul_add(r, 2.0 * self.slope_per_ns2 * n).max(0.0);
         // For n = 0, x is 0 even at a rate of zero.
         let from_begin = if n > 0.0 {
@@ -242,7 +242,7 @@ mod tests {
             slope_per_ns2: -2e-16,
             before: 0.0,
         };
-        // The area is 62,500, so the square is slightly below zero.
+        // The area is 62,500, so the square of the rate is slightly below zero.
         assert_eq!(segment.reached_ns(62_500.000_001).round(), 25e9);
     }
 }

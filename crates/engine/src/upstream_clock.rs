@@ -47,8 +47,8 @@ pub struct Halves {
 }
 
 impl Halves {
-    /// Notes the accuracy of a request's halves, and returns the difference between the two clocks
-    /// if it is known.
+    /// Records the accuracy of a request's halves, and returns the difference between the two
+    /// clocks if it is known.
     pub(crate) fn ahead_ns(&mut self, clocks: Clocks) -> Option<i64> {
         match clocks {
             Clocks::Shared => Some(0),
@@ -130,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the four times of a request that takes `ways_ns` on the way to the upstream, at the
-    /// upstream, and on the way back.
+    /// Returns the four times of a request that spends the times `ways_ns` on the way to the
+    /// upstream, at the upstream, and on the way back.
     fn request(at_ns: u64, ahead_ns: i64, ways_ns: [u64; 3]) -> [u64; 4] {
         let [there, inside, back] = ways_ns;
         let upstream = |here: u64| here.wrapping_add_signed(ahead_ns);
@@ -157,7 +157,7 @@ mod tests {
         else {
             panic!("no bounds");
         };
-        // The way to the upstream takes at least 200 ns, and the way back at least 100 ns.
+        // The shortest trip to the upstream takes 200 ns, and the shortest trip back 100 ns.
         assert_eq!((found.ahead_ns, found.uncertainty_ns), (ahead_ns + 50, 150));
     }
 

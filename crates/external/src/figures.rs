@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 pub struct Figures {
     pub duration_ns: u64,
     pub sent: u64,
-    /// Requests with a complete response: those sent minus `errors` if the classes are unknown.
+    /// Requests with a complete response. If the classes are unknown, this is the number of
+    /// requests sent minus `errors`.
     pub completed: u64,
     /// Responses by status class, such as `2xx`.
     pub by_class: BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! A job for a load generator, and the order that carries it out.
+//! A job for a load generator, and the order into which the job is translated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -175,7 +175,7 @@ impl<'a> Job<'a> {
             format!(
                 "{generator} cannot send at a fixed rate, but phase '{name}' requires {rate} requests/s"
             ),
-            "choose a load that has only closed phases, as in --load closed, or use --engine k6 or \
+            "choose a load that has only closed phases, such as --load closed, or use --engine k6 or \
              the built-in load generator",
         )
     }

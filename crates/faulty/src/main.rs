@@ -135,11 +135,11 @@ fn announce(bound: &[SocketAddr]) {
     }
 }
 
-/// Parses a percentage from 0% to 1000% and returns it as a share, in which 1 is 100%.
+/// Parses a percentage from 0% to 1000% and returns it as a fraction: 100% is 1.
 fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
-    let percent: f64 = percent
-        .ok_or("this is not a share: write a percentage from 0% to 1000%, for example 3%")?;
+    let percent: f64 =
+        percent.ok_or("this is not a percentage from 0% to 1000%; write for example 3%")?;
     Ok(percent / 100.0)
 }

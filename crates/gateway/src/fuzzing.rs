@@ -44,7 +44,7 @@ impl Routes {
     }
 
     /// Returns the number of a target's route, if there is one, and the path and query that are
-    /// forwarded. Returns none if the target is refused.
+    /// forwarded. Returns `None` if the target is refused.
     pub fn find(&self, target: &str) -> Option<(Option<usize>, String)> {
         let mut memory = String::new();
         let found = self.0.find(target, &mut memory).ok()?;

@@ -10,10 +10,10 @@
 //! the connection. `100 Continue` is passed on; other 1xx responses are not.
 //!
 //! The gateway converts paths to their normal form and refuses ambiguous ones, so the path that
-//! selects the route is also the one that the upstream gets (without a stripped prefix). A route
-//! may instead pass its paths on as the client wrote them. Fields that CGI and similar interfaces
-//! confuse with a field that the gateway sets or relies on (`X_Consumer` for `X-Consumer`) are
-//! removed.
+//! selects the route is also the one that the upstream gets (without the prefix, if the route
+//! strips it). A route may instead pass its paths on as the client wrote them. Fields that CGI and
+//! similar interfaces confuse with a field that the gateway sets or relies on (`X_Consumer` for
+//! `X-Consumer`) are removed.
 //!
 //! # Policies
 //! Policies that may refuse a request, or respond to it, act in the order of the route's list, and
@@ -129,8 +129,8 @@ pub enum GatewayError {
 /// addresses once every worker accepts connections on them.
 ///
 /// # Errors
-/// The configuration is invalid, the kernel refuses `backend`, a worker cannot be pinned to its
-/// core or cannot listen on an address, or an event loop fails.
+/// Fails if the configuration is invalid, if the kernel refuses `backend`, if a worker cannot be
+/// pinned to its core or cannot listen on an address, or if an event loop fails.
 pub fn serve(
     config: &GatewayConfig,
     cores: &[usize],
@@ -153,7 +153,7 @@ impl Gateway {
     /// Compiles a configuration for serving.
     ///
     /// # Errors
-    /// The mistakes that validation finds or, if it finds none, those that compiling finds.
+    /// Returns the mistakes that validation finds or, if it finds none, those that compiling finds.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let tls = config
@@ -185,8 +185,8 @@ impl Gateway {
     /// Serves as [`serve`] does.
     ///
     /// # Errors
-    /// The kernel refuses `backend`, a worker cannot be pinned to its core or cannot listen on an
-    /// address, or an event loop fails.
+    /// Fails if the kernel refuses `backend`, if a worker cannot be pinned to its core or cannot
+    /// listen on an address, or if an event loop fails.
     pub fn serve(
         &self,
         cores: &[usize],
@@ -229,8 +229,8 @@ impl Gateway {
     /// consumers stay the same.
     ///
     /// # Errors
-    /// The mistakes in the new configuration, as in [`Self::new`], or the settings that cannot
-    /// change without a restart. The old configuration then stays in use.
+    /// Returns the mistakes in the new configuration, as in [`Self::new`], or the settings that
+    /// cannot change without a restart. The old configuration then stays in use.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
         let before = self.inner.compiled();
@@ -271,7 +271,7 @@ impl Gateway {
     /// responds with faults to requests that need these definitions.
     ///
     /// # Errors
-    /// All mistakes, without duplicates.
+    /// Returns all mistakes, without duplicates.
     pub fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
         compiled::check(config)
     }

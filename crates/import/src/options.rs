@@ -11,7 +11,7 @@ use crate::time;
 /// The settings of an import.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The name of the input in messages.
+    /// The name by which messages refer to the input.
     pub file: String,
     /// The name of the scenario and the suite.
     pub name: String,

@@ -26,8 +26,8 @@ pub(crate) fn sample(expression: &str) -> Option<String> {
     parser.chars.next().is_none().then_some(text)
 }
 
-/// Returns a path that an expression matches, like [`sample`]. If none is known, notes that the
-/// path `text` gets no request.
+/// Returns a path that an expression matches, like [`sample`]. If no such path is found, adds a
+/// note that the path `text` gets no request.
 pub(crate) fn sample_of(
     expression: &str,
     text: &str,
@@ -71,7 +71,7 @@ pub(crate) fn literal_prefix(expression: &str) -> String {
     }
 }
 
-/// Reports whether an expression has alternatives outside of groups.
+/// Reports whether an expression has alternatives outside groups.
 fn has_alternatives(expression: &str) -> bool {
     let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
     for c in expression.chars() {
@@ -200,7 +200,7 @@ impl Parser<'_> {
         others.find(|c| !members.contains(c))
     }
 
-    /// Returns the minimum number of repetitions, so an optional part is omitted.
+    /// Returns the minimum number of repetitions, which is 0 for an optional part.
     fn quantifier(&mut self) -> Option<usize> {
         let least = match self.chars.next_if(|c| "*?+{".contains(*c)) {
             None => return Some(1),

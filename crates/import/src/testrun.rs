@@ -32,7 +32,7 @@ const CLOUD_KIND: &str = "PrivateLoadZone";
 /// A file with TestRuns and possibly the ConfigMaps of their scripts.
 #[derive(Clone, Debug)]
 pub struct TestRunFile<'a> {
-    /// The name of the file in messages.
+    /// The name by which messages refer to the file.
     pub name: &'a str,
     pub text: &'a str,
 }

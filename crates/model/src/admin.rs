@@ -43,8 +43,8 @@ impl AdminRounds {
 }
 
 /// A gateway's admin interface, which accepts HTTP requests on a Unix socket. Paths and bodies are
-/// templates with the same input as the folder's files, plus `route`, the route that the call is
-/// about.
+/// templates with the same input as the folder's files, plus `route`, the route that the call
+/// concerns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Admin {

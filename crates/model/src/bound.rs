@@ -41,9 +41,9 @@ pub enum Quantity {
 /// A time that is measured for each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From when the request was due until the response.
+    /// From when the request was due until the end of the response.
     Response,
-    /// From when the request was sent until the response.
+    /// From when the request was sent until the end of the response.
     Service,
     /// From when the request was due until it was sent.
     Lateness,
@@ -55,7 +55,7 @@ pub enum Statistic {
     Mean,
     Min,
     Max,
-    /// A percentile between 0 and 100, exclusive.
+    /// A percentile, greater than 0 and less than 100.
     Percentile(f64),
 }
 

@@ -47,7 +47,7 @@ pub struct Cluster {
     pub seccomp_profile: Option<String>,
     /// The time that a pod may wait for a node, in seconds.
     pub schedule_seconds: u32,
-    /// The time after which a pod in which nothing runs ends itself, in seconds.
+    /// The time, in seconds, after which a pod terminates itself if nothing runs in it.
     pub alone_seconds: u32,
 }
 

@@ -90,10 +90,10 @@ pub enum Pick {
     InTurn,
     /// All rows are equally likely.
     Uniform,
-    /// The middle rows most often: normally distributed, with a standard deviation of one sixth of
-    /// the rows.
+    /// Rows near the middle are the most likely: normally distributed, with a standard deviation of
+    /// one sixth of the rows.
     Normal,
-    /// The first rows most often (Zipf's law).
+    /// The first rows are the most likely (Zipf's law).
     Zipf,
 }
 

@@ -199,7 +199,8 @@ impl Files<'_> {
                 (message, "name a smaller file")
             }
             Err(error) => {
-                let help = "check the path, which is relative to this file, and its permissions";
+                let help = "check that the file exists and is readable; its path is relative to \
+                            the scenario's file";
                 (format!("{name} cannot be read: {error}"), help)
             }
         };

@@ -15,8 +15,8 @@ pub use crate::input::{
     UpstreamTls,
 };
 
-/// A `gateway.yaml`. Every string of `check`, `start` and the commands in `actions` is a template
-/// with the same input as the files.
+/// The contents of a `gateway.yaml`. Every string of `check`, `start` and the commands in `actions`
+/// is a template with the same input as the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayFolder {
@@ -69,7 +69,7 @@ pub struct GatewayFolder {
     /// The conditions under which the gateway counts as ready.
     #[serde(default)]
     pub ready: Ready,
-    /// The warm-up before each load, if the gateway needs a longer one than usual.
+    /// The warm-up before loads, for a gateway that needs more than the default of 2s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
     /// How to stop the gateway.
@@ -77,7 +77,8 @@ pub struct GatewayFolder {
     pub stop: Stop,
     /// The features: policies, transports and everything else that a scenario may need. A feature
     /// that is neither listed here nor has a separate section (`access_log`, `metrics`, `admin`,
-    /// `actions`) is *not supported*.
+    /// `actions`) is *not supported*, except `upstream_keepalive`, which every gateway is assumed
+    /// to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub features: BTreeMap<String, Feature>,
     /// The destination of the access log, whose lines are counted: a file in the working folder, or
@@ -104,7 +105,7 @@ pub struct GatewayFolder {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
     /// The control plane, if the gateway can get its configuration from one. The feature
-    /// `control_plane` states how.
+    /// `control_plane` explains how this works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
     /// Notes for readers who compare the gateway with others.
@@ -242,8 +243,8 @@ pub struct MavenProject {
     pub libraries_sha256: Option<String>,
     /// The version that the program prints.
     pub version: String,
-    /// The earliest version of Java that builds and runs the program, searched for in `JAVA_HOME`,
-    /// on PATH and in `/usr/lib/jvm` [default: `java` on PATH].
+    /// The earliest version of Java that builds and runs the program. Such a version is searched
+    /// for in `JAVA_HOME`, on PATH and in `/usr/lib/jvm` [default: `java` on PATH].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 99))]
     pub java: Option<u16>,
@@ -292,8 +293,8 @@ pub struct Ready {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
-    /// How long the gateway must respond without failure before it counts as ready [default: 0s].
-    /// This is for a gateway whose policies take effect only after its port is open.
+    /// The time for which the gateway must respond without failure before it counts as ready
+    /// [default: 0s]. This is for a gateway whose policies take effect only after its port is open.
     #[serde(skip_serializing_if = "HumanDuration::is_zero")]
     pub settle: HumanDuration,
 }
@@ -320,8 +321,9 @@ impl Default for Ready {
     }
 }
 
-/// The warm-up before each load. It lasts at least as long as the load states. If `max` is longer,
-/// the warm-up continues until the CPU time per request has settled, but for at most `max`.
+/// The warm-up before a load. It lasts at least as long as the load requires. If `max` is longer,
+/// the warm-up of most loads continues until the CPU time per request has settled, but for at most
+/// `max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {

@@ -50,8 +50,8 @@ pub struct GatewayInput {
     pub upstreams: Vec<Upstream>,
     /// True if each request is logged.
     pub access_log: bool,
-    /// True if the gateway sends a request to another target when its target fails, and then
-    /// excludes the failed target for a while.
+    /// True if the gateway, when a target fails, must send the target's requests to another target
+    /// and exclude the failed target for a while.
     pub failover: bool,
     /// True if the action `configure` changes routes, or the action `weights` changes weights,
     /// while the gateway runs.

@@ -1,4 +1,4 @@
-//! The lengths of a run, and how each changes loads and scenarios.
+//! The lengths of a run, and the changes that each makes to loads and scenarios.
 
 use gatebench_config::HumanDuration;
 use schemars::JsonSchema;

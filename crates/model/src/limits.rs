@@ -10,10 +10,10 @@ pub const MILLIS_PER_CPU: u32 = 1_000;
 /// The resource limits of a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// CPU time per wall time, in thousandths of a CPU: 500 is half a CPU.
+    /// The CPU limit, in thousandths of a CPU: 500 is half a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_millis: Option<u32>,
-    /// Memory, including the page cache that the processes fill.
+    /// The memory limit, which includes the page cache that the processes fill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }
@@ -35,7 +35,7 @@ impl Limits {
     }
 }
 
-/// Writes `0.5 CPU and 256 MiB`.
+/// Writes the limits, as in `0.5 CPU and 256 MiB`.
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cpu = self.cpus().map(|cpus| format!("{cpus} CPU"));

@@ -33,7 +33,7 @@ pub struct Phase {
     /// The phase's name, unique in the profile.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// When requests are sent.
+    /// The load model, `closed` or `open`.
     #[serde(flatten)]
     pub shape: Shape,
     /// Connection counts or rates that replace the number in `closed` or `open`. The plan has a
@@ -48,7 +48,7 @@ pub struct Phase {
     pub warm_up: HumanDuration,
     /// The length of the measurement.
     pub measure: HumanDuration,
-    /// How long to wait for responses after the last request.
+    /// The maximum time to wait for responses after the last request.
     #[serde(default = "drain")]
     pub drain: HumanDuration,
     /// The time after which a request without a response has failed.
@@ -64,8 +64,8 @@ pub struct Phase {
     pub failure: Option<PartFailure>,
     /// True if all gateways of a block receive this load at the same time, on the same cores, so
     /// that their CPU times per request cover the same seconds. The phase's throughput and response
-    /// times are not reported, because the gateways wait for each other. In other phases, each
-    /// gateway is loaded while the others wait.
+    /// times are not reported, because the gateways wait for each other. In the profile's other
+    /// phases, each gateway is loaded while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
     /// True if a lowest-priority thread on each of the gateway's cores keeps the core from idling.
@@ -98,9 +98,9 @@ pub struct PartFailure {
     /// The delay of responses, for `how: slow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<HumanDuration>,
-    /// When the failure begins, counted from the start of the measurement.
+    /// The time at which the failure begins, counted from the start of the measurement.
     pub from: HumanDuration,
-    /// When the failure ends, counted from the start of the measurement.
+    /// The time at which the failure ends, counted from the start of the measurement.
     pub until: HumanDuration,
 }
 
@@ -152,7 +152,7 @@ pub struct GatewayChange {
     /// scenario's `later`; or `weights`, which gives the targets the next list of `weights`.
     #[schemars(schema_with = "schema_fragments::name")]
     pub action: String,
-    /// When the change occurs, counted from the start of the measurement.
+    /// The time at which the change occurs, counted from the start of the measurement.
     pub at: HumanDuration,
     /// The interval at which the change is repeated, until 1 s before the end [default: no
     /// repetition].
@@ -461,7 +461,7 @@ impl Spread {
     }
 }
 
-/// How quiet the machine must be before a load.
+/// The wait for a quiet machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settle {

@@ -59,12 +59,12 @@ const SEVERAL_LIMITS: &str = "rate_limit.several";
 /// The part of `soap` that processes compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
 pub(crate) const ACCESS_LOG: &str = "access_log";
-/// The gateway sends a request to another target when its target fails.
+/// When a target fails, the gateway sends the target's requests to another target.
 const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";
-/// The gateway keeps connections to the upstream open between requests. Unlike other features, this
-/// feature is assumed to be present unless the gateway's folder states that it is missing.
+/// The gateway keeps connections to the upstream open between requests. A gateway is assumed to
+/// have this feature unless its folder states otherwise.
 pub const UPSTREAM_KEEPALIVE: &str = "upstream_keepalive";
 /// The gateway gets its configuration from a separate process.
 pub(crate) const CONTROL_PLANE: &str = "control_plane";
@@ -202,7 +202,8 @@ impl GatewayFolder {
 }
 
 impl Policy {
-    /// The parts of the policy that are used here and that some gateways lack.
+    /// Returns those of [`PARTS`] that this policy uses, except the parts that depend on the rest
+    /// of the scenario.
     fn parts(&self) -> impl Iterator<Item = &'static str> {
         PARTS.into_iter().filter(|name| {
             let parts = name.split_once('.');

@@ -110,7 +110,7 @@ fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     }
 }
 
-/// Writes `p99<10ms, errors<0.1%`.
+/// Writes the bounds, as in `p99<10ms, errors<0.1%`.
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (_, bound) in &self.percentiles {

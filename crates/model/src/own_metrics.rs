@@ -48,9 +48,9 @@ pub struct OwnSeries {
     pub name: String,
     /// The counter.
     pub metric: String,
-    /// The counter whose growth divides the growth of `metric`, such as `…_count` for `…_sum`. The
-    /// quotient must be in milliseconds [default: no division; the figure is the growth per
-    /// second].
+    /// The counter by whose growth the growth of `metric` is divided, such as `…_count` for
+    /// `…_sum`. The quotient must be in milliseconds [default: no division; the figure is the
+    /// growth per second].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
     /// The labels whose combinations are separate lines.
@@ -169,7 +169,7 @@ pub struct Pool {
     /// Labels that a sample must have to be counted. The samples are summed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// A label, such as a worker's process ID, whose values are separate pools.
+    /// A label, such as a worker's process ID. Each of its values is a separate pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     pub unit: PoolUnit,

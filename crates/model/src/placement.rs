@@ -24,7 +24,7 @@ pub struct Placement {
     /// True if the gateway's cores are on another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gateway_is_elsewhere: bool,
-    /// The CPUs of each multi-threaded core of this machine that contains one of the CPUs above.
+    /// The CPUs of each multi-threaded core of this machine that contains a pinned CPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Vec<usize>>,
 }

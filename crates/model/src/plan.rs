@@ -33,10 +33,10 @@ pub struct Plan {
     /// The number of times that a failed trial is retried; use [`Plan::retries`] to read it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// How quiet the machine must be before each load; use [`Plan::settle`] to read it.
+    /// The wait for a quiet machine before each load; use [`Plan::settle`] to read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
-    /// The scenarios, resolved.
+    /// The resolved scenarios.
     pub scenarios: Vec<Scenario>,
     /// The resolved load of scenarios without a separate load.
     pub load: LoadProfile,
@@ -215,7 +215,7 @@ impl Plan {
         earlier.unwrap_or(self.retries)
     }
 
-    /// Returns how quiet the machine must be before each load, or `None` if loads do not wait.
+    /// Returns the wait for a quiet machine before each load, or `None` if loads do not wait.
     /// Earlier versions stored it in the specification.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.study.versions().and_then(|it| it.settle);
@@ -317,7 +317,8 @@ impl Plan {
         all.fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The expected duration of a trial. It assumes the longest permitted wait for a quiet machine.
+    /// The expected duration of a trial, with the longest permitted wait for a quiet machine before
+    /// each load.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let quiet = self.settle().map_or(Duration::ZERO, |it| it.at_most.0);
         let phases = self.phases_of(trial).map(|phase| match &*phase.name {

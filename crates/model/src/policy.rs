@@ -159,7 +159,7 @@ pub struct JwtPolicy {
     pub leeway: HumanDuration,
 }
 
-/// A key by its algorithm (RFC 7518 section 3.1).
+/// A key that verifies tokens, by signature algorithm (RFC 7518 section 3.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum JwtKey {
@@ -236,7 +236,7 @@ pub struct RedisRateLimitPolicy {
     /// The password for AUTH.
     #[serde(default)]
     pub password: Option<String>,
-    /// When Redis counts a request.
+    /// The point at which Redis counts a request.
     #[serde(default)]
     pub counting: RedisCounting,
     /// With `asynchronous`: the interval at which counts are exchanged with Redis.
@@ -254,7 +254,7 @@ fn hundred_ms() -> HumanDuration {
     HumanDuration::from_millis(100)
 }
 
-/// When Redis counts a request.
+/// The point at which Redis counts a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisCounting {
@@ -325,14 +325,14 @@ fn yes() -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HeaderEdits {
-    /// Headers that are removed.
+    /// The names of headers to remove.
     #[schemars(schema_with = "schema_fragments::header_names")]
     pub remove: Vec<String>,
-    /// Headers that are renamed.
+    /// The names of headers to rename, each with the new name.
     pub rename: BTreeMap<String, String>,
-    /// Headers that are set to these values.
+    /// Headers to set, each with its value. Existing headers with the same name are replaced.
     pub set: BTreeMap<String, String>,
-    /// Headers that are added to existing ones.
+    /// Headers to add, each with its value. Existing headers with the same name are kept.
     pub add: BTreeMap<String, String>,
 }
 
@@ -341,15 +341,16 @@ pub struct HeaderEdits {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JsonEdits {
-    /// Members and items that are removed.
+    /// The positions of members and items to remove.
     #[schemars(schema_with = "schema_fragments::json_pointers")]
     pub remove: Vec<String>,
-    /// Members that are renamed. An existing member with the new name is replaced.
+    /// The positions of members to rename, each with the new name. An existing member with that
+    /// name is replaced.
     pub rename: BTreeMap<String, String>,
-    /// Values that are added. An existing member is replaced; an item is inserted before the
+    /// Values to add, by position. An existing member is replaced; an item is inserted before the
     /// existing one (RFC 6902 section 4.1).
     pub add: BTreeMap<String, Value>,
-    /// Values that are added where none exists.
+    /// Values to add at positions where no value exists.
     pub default: BTreeMap<String, Value>,
 }
 

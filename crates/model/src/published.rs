@@ -61,8 +61,8 @@ pub struct PublishedTable {
     pub suite: Option<String>,
     /// The subject of a row.
     pub row: RowKind,
-    /// True if figures were published for several numbers of CPUs. The table shows those for the
-    /// number whose ratio to the gateway's is nearest to 1.
+    /// True if figures were published for several numbers of CPUs. The table shows the figures for
+    /// the number that is nearest, by ratio, to the gateway's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
     /// True if the table shows rows that the run lacks. Otherwise, a note lists them.
@@ -121,8 +121,8 @@ pub enum LoadChoice {
     Rate,
     /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The first load at a rate with a ramp or stages. If there is no such load, it is the first
-    /// load with users, or otherwise the first load at a rate.
+    /// The first load whose rate has a ramp or stages; if there is none, the first load with users,
+    /// or otherwise the first load at a rate.
     Rising,
     /// All loads with a constant number of connections.
     Connections,
@@ -333,9 +333,9 @@ pub struct StatedCorrection {
     pub title: String,
     /// How the figures of the document were measured, and what they mean as a result.
     pub published: String,
-    /// How gatebench measures.
+    /// How gatebench measures the same figures.
     pub here: String,
-    /// The reason why a run may show no effect, instead of the usual reason.
+    /// The reason why a run may show no effect [default: a reason that depends on `effect`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
     /// The precision of the document's times in milliseconds, for `rounded`.

@@ -35,7 +35,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 /// with CR LF or LF. Empty lines are skipped.
 ///
 /// # Errors
-/// The first malformed line, or a file without rows.
+/// Returns the first malformed line. Also fails if the file has no rows.
 pub fn csv(text: &str) -> Result<List, RowsError> {
     // A CR that does not end a line is part of its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
@@ -138,7 +138,7 @@ fn line_at(text: &str, byte: usize) -> usize {
 /// line must have. Strings are used unchanged, other values as JSON.
 ///
 /// # Errors
-/// The first malformed line, or a file without rows.
+/// Returns the first malformed line. Also fails if the file has no rows.
 pub fn json_lines(text: &str) -> Result<List, RowsError> {
     let mut table: Option<List> = None;
     for (index, text) in text.lines().enumerate() {

@@ -42,11 +42,11 @@ pub struct Scenario {
     /// The routes of the gateway, with their policies.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The policies that the chain of every route begins with. When a scenario is read, they are
+    /// The policies at the beginning of every route's chain. When a scenario is read, they are
     /// copied into its routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub global_policies: Vec<Policy>,
-    /// The clients that may send requests, with their keys.
+    /// The clients that may send requests, with their credentials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<Consumer>,
     /// The sources of the values in templates, by name.
@@ -92,7 +92,7 @@ pub struct Scenario {
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
     /// True if the gateway may send a request to another target when its target fails, and may stop
-    /// using the failed target for a while. If false, no gateway retries a request.
+    /// using the failed target for a while. If false, gateways must not retry requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
     /// The calls to the gateway's admin interface, during and after the loads.
@@ -137,7 +137,7 @@ fn one_target() -> u32 {
     1
 }
 
-// serde passes a reference.
+// serde calls this function with a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_one(count: &u32) -> bool {
     *count == 1
@@ -220,10 +220,10 @@ impl Scenario {
         self.requests.iter().chain(grouped)
     }
 
-    /// Reports whether the gateway itself must respond to this request, so the request never
-    /// reaches the upstream. A parity case with the same request decides. Otherwise, the gateway
-    /// must respond on a route with a mock, and on a route with policies if a check requires or
-    /// permits a refusal (a status from 400 to 499).
+    /// Reports whether the gateway itself must respond to this request, so that the request never
+    /// reaches the upstream. If a parity case has the same request, that case decides. Otherwise,
+    /// the gateway must respond on a route with a mock, and on a route with policies if a check
+    /// requires or permits a refusal (a status from 400 to 499).
     pub fn gateway_responds_to(&self, request: &Request) -> bool {
         let same = |case: &&ParityCase| case.request.asks_the_same(request);
         if let Some(case) = self.parity.iter().find(same) {
@@ -236,23 +236,23 @@ impl Scenario {
 
     /// Returns the reason why a gateway's added latency in this scenario is not comparable with
     /// that of a program that only copies bytes. Returns `None` if it is comparable: HTTP/1.1
-    /// without TLS, one target, routes that have no policies and never change, and no duties such
-    /// as an access log.
+    /// without TLS, a single upstream with one target, routes that match every request, have no
+    /// policies and never change, and no duties such as an access log.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
         let has_duties =
             self.access_log || self.metrics.is_some() || self.admin.is_some() || self.control_plane;
         let is_shared = self.targets > 1 || !self.more_upstreams.is_empty() || self.later.is_some();
         if has_policies {
-            Some("its routes have policies")
+            Some("the routes have policies")
         } else if !self.has_direct() {
-            Some("the gateway responds by itself")
+            Some("the gateway itself responds to some requests")
         } else if self.transport.needs().next().is_some() {
-            Some("it does not use plain HTTP/1.1 on both sides")
+            Some("the scenario does not use plain HTTP/1.1 on both sides")
         } else if has_duties {
             Some("the gateway does more than forward requests")
         } else if is_shared {
-            Some("there are several targets, or the routes change")
+            Some("there are several targets or upstreams, or the routes change")
         } else {
             None
         }
@@ -273,9 +273,9 @@ impl Scenario {
 pub enum UpstreamKind {
     /// `GET /ping` returns `ok`.
     Ping,
-    /// Serves small JSON and XML, bodies of a given size, delays and echoes.
+    /// Serves small JSON and XML documents, bodies of a given size, delayed responses and echoes.
     GoBench,
-    /// Serves a part of httpbin: `/anything`, which echoes the request as JSON, and others.
+    /// Serves some of httpbin's paths, such as `/anything`, which echoes the request as JSON.
     Httpbin,
     /// A SOAP service with four operations; its responses have `X-Soap-Region: soap1`.
     Calculator,
@@ -330,7 +330,7 @@ pub struct ParityCase {
     /// only with `when: before`, because requests may still be in flight after the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
-    /// When the case is tested.
+    /// The times at which the case is tested.
     #[serde(default, skip_serializing_if = "When::is_both")]
     pub when: When,
 }
@@ -347,14 +347,14 @@ impl ParityCase {
     }
 }
 
-/// When a parity case is tested.
+/// The times at which a parity case is tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
     /// Before the load and again after it.
     #[default]
     Both,
-    /// Only before the load. This is for a case that uses up a resource, such as a rate limit.
+    /// Only before the load, for a case that uses up a resource, such as a rate limit.
     Before,
 }
 

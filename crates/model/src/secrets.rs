@@ -66,7 +66,7 @@ impl Scenario {
     }
 }
 
-/// The headers and query parameters where the scenario's policies expect credentials.
+/// The headers and query parameters where the scenario's policies expect API keys.
 #[derive(Default)]
 struct Carriers<'a> {
     headers: BTreeSet<String>,

@@ -32,10 +32,10 @@ pub struct Setup {
 /// The place of a gateway that does not run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
-    /// The host, or the pods of gateways, one for each gateway and size.
+    /// The host, or the pods of the gateways (one pod for each gateway and size).
     pub host: Place,
-    /// The address at which that host reaches this machine, if it differs from the source of the
-    /// SSH connection.
+    /// The address at which the gateway's host reaches this machine, if it differs from the source
+    /// of the SSH connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_address: Option<IpAddr>,
 }
@@ -58,7 +58,7 @@ impl Setup {
         *self == Self::default()
     }
 
-    /// Returns the cores that the gateway runs on: the last of those that are placed for gateways.
+    /// Returns the cores that the gateway runs on: the last ones of the placement's gateway cores.
     pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
         let all = &placement.gateway;
         let count = self.cores.unwrap_or(all.len()).min(all.len());

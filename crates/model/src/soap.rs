@@ -37,7 +37,7 @@ impl SoapPolicy {
 /// schema of the body's content, SOAPAction, second stylesheet, route by XPath. All but the second
 /// are optional.
 ///
-/// A definition is the text of a document, or the path of its file relative to this file.
+/// A definition is the text of a document, or the path of its file relative to the scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SoapChain {
@@ -72,7 +72,7 @@ pub struct SoapChain {
     pub cache_ttl: HumanDuration,
     /// True if faults contain details.
     pub verbose: bool,
-    /// How the SOAPAction of requests is compared with the WSDL.
+    /// The way in which the SOAPAction of requests is compared with the WSDL.
     pub soap_action: SoapAction,
     /// The upstreams and paths of requests, depending on their content. The first match wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -85,7 +85,7 @@ pub struct SoapChain {
 }
 
 impl SoapChain {
-    /// The settings that contain a single definition.
+    /// The keys of the settings that each contain one definition.
     pub(crate) const DEFINITIONS: [&'static str; 5] = [
         "xslt_transform_before",
         "xslt_transform_after",
@@ -128,7 +128,7 @@ pub enum XsltLibrary {
     Saxon,
 }
 
-/// How a request's SOAPAction is compared with the WSDL.
+/// The ways of comparing a request's SOAPAction with the WSDL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoapAction {

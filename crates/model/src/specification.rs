@@ -1,9 +1,10 @@
-//! A specification: a benchmark in the steps of Kong's testing framework, which contain the same
-//! information as a suite and a load.
+//! A specification: a benchmark written as the steps of Kong's testing framework, which contain the
+//! same information as a suite and a load.
 //!
-//! The order of the steps is fixed, so a specification states only which steps it has, and the
-//! settings of `setup` and `start_load`. `setup` names the scenarios, and `start_load` is the load.
-//! The versions for `start_gateway`, which are the variants, come from the command line.
+//! The order of the steps is fixed, except that `combine_results` and `save_error_log` may be
+//! swapped. A specification therefore states only which steps it has, and the settings of `setup`
+//! and `start_load`. `setup` names the scenarios, and `start_load` is the load. The versions for
+//! `start_gateway`, which are the variants, come from the command line.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -29,7 +30,7 @@ pub struct Specification {
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// How quiet the machine must be before each load.
+    /// The wait for a quiet machine before each load.
     #[serde(default)]
     pub settle: Settle,
     /// The steps, in order.
@@ -112,8 +113,8 @@ pub enum StepWithSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupStep {
-    /// Scenarios by name, or paths of files next to this one. Each is measured with each version.
-    /// Scenarios that vary a number (of routes or consumers) result in a trend.
+    /// Scenarios by name, or paths of files next to this one. Each scenario is measured with each
+    /// version. Scenarios that vary a number (of routes or consumers) result in a trend.
     #[schemars(length(min = 1))]
     pub scenarios: Vec<String>,
 }

@@ -33,14 +33,15 @@ pub struct Suite {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// How quiet the machine must be before each load [default: no wait].
+    /// The wait for a quiet machine before each load [default: no wait].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
     /// True if the load is also sent directly to the upstream.
     #[serde(default = "yes", alias = "floor")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: bool,
-    /// True if the null gateway, which only copies bytes, is also measured in comparable scenarios.
+    /// True if the null gateway, which only copies bytes, is measured in the scenarios where it is
+    /// comparable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
     /// True if the bare network is measured before each closed direct load with a constant number
@@ -53,7 +54,7 @@ pub struct Suite {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(min = 0.01, max = 4_096.0)))]
     pub cpus: Vec<f64>,
-    /// The settings of the document that the suite repeats, for `--as-published`.
+    /// The settings for `--as-published`, from the document that the suite repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_published: Option<AsPublished>,
     /// The study of the run, if any.
@@ -84,7 +85,7 @@ fn yes() -> bool {
     true
 }
 
-// serde passes a reference.
+// serde calls this function with a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// cores are only a few percent faster than the others, but efficiency cores are much slower.
 const SAME_KIND_MIN: f64 = 0.85;
 
-/// A logical CPU, with its core, socket and NUMA node. Facts that cannot be read are absent.
+/// A logical CPU, with its core, socket and NUMA node. Values that cannot be read are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// The kernel's number for the CPU.
@@ -155,8 +155,8 @@ fn place(cpu: &Cpu) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the slowest kind that is at least as fast as the CPU, or the fastest kind if the CPU's
-/// speed is unknown.
+/// Returns the index of the slowest kind that is at least as fast as the CPU, or that of the
+/// fastest kind if the CPU's speed is unknown.
 fn kind_of(cpu: &Cpu, kinds: &[u64]) -> usize {
     let speed = cpu.speed.unwrap_or(u64::MAX);
     let slower = kinds.iter().rposition(|fastest| speed <= *fastest);

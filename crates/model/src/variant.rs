@@ -7,8 +7,9 @@ use gatebench_config::{Data, Node, Problem, ReadFile, tree};
 
 use crate::contract::upgrade;
 
-/// Upgrades a gateway folder to the current contract, and completes it from the folder that it
-/// extends. Returns nothing if that folder cannot be read or itself extends another.
+/// Upgrades a gateway folder to the current contract, completes it from the folder that it extends,
+/// and returns it as a list of one tree. If the extended folder cannot be read or itself extends
+/// another, reports a problem and returns an empty list.
 pub(crate) fn expand(
     mut root: Node,
     read_file: ReadFile<'_>,
@@ -20,8 +21,8 @@ pub(crate) fn expand(
         match base_of(name, &place.span, read_file) {
             Ok(mut base) => {
                 if let Some(Data::Map(features)) = base.get_mut("features").map(|it| &mut it.data) {
-                    // A section of the variant replaces the statement of its base about the same
-                    // feature.
+                    // A section of the variant replaces what the base states about the feature of
+                    // the same name.
                     features.retain(|it| root.get(&it.key).is_none());
                 }
                 add_missing(&mut root, base, true);
@@ -36,8 +37,8 @@ pub(crate) fn expand(
     vec![root]
 }
 
-/// Returns the tree of a base, in which every position is `place`, so that mistakes in the base are
-/// reported at its name.
+/// Returns the tree of a base. Every position in it is `place`, so that mistakes in the base are
+/// reported where the variant names the base.
 fn base_of(
     name: &str,
     place: &Range<usize>,
@@ -67,7 +68,8 @@ fn base_of(
     Ok(base)
 }
 
-/// Adds the entries that a mapping lacks; with `inside`, also the entries that its mappings lack.
+/// Adds the entries of `base` that `own` lacks. If `inside` is true, also completes the mappings
+/// that both have.
 fn add_missing(own: &mut Node, base: Node, inside: bool) {
     let (Data::Map(entries), Data::Map(others)) = (&mut own.data, base.data) else {
         return;

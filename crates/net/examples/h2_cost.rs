@@ -1,7 +1,7 @@
 //! Measures the CPU time that a client needs for an HTTP/2 request: it encodes the request and
 //! decodes a response of 202 bytes, all in memory and without a system call. In one case, the heads
 //! of all responses are the same, as nginx sends them within a second. In the other case, each head
-//! differs from the previous one, like those with the times of an embedded upstream.
+//! differs from the previous one, as when an embedded upstream writes its times into the heads.
 //!
 //! `cargo run --release -p gatebench-net --example h2_cost`
 

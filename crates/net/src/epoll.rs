@@ -44,8 +44,8 @@ struct Conn {
     /// True if the connection is in `readable`.
     listed: bool,
     may_read: bool,
-    /// The peer has shut down its side or the socket has failed: reading continues until a receive
-    /// returns the end of the stream or the error.
+    /// True if the peer has shut down its side or the socket has failed. Reading continues until a
+    /// receive returns the end of the stream or the error.
     hung_up: bool,
     paused: bool,
     finished: bool,
@@ -115,13 +115,13 @@ impl Epoll {
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(error) if Resting::is_due(error) => return self.rest(index),
-                // This is usually AGAIN: all pending connections have been accepted.
+                // The error is usually AGAIN: all pending connections have been accepted.
                 Err(_) => return,
             }
         }
     }
 
-    /// Ignores a listener for a while, because it cannot accept a connection now. The listener is
+    /// Ignores a listener for a while, because no connection can be accepted now. The listener is
     /// level-triggered, so it would otherwise end every wait.
     fn rest(&mut self, index: usize) {
         if self.watch(index, EventFlags::empty()).is_ok() {
@@ -228,8 +228,8 @@ impl Epoll {
             // SAFETY: the caller took the piece, and the kernel has filled `got` bytes of it.
             let bytes = unsafe { self.pool.filled(piece, got as usize) };
             events.push(Event::Received { conn, bytes });
-            // A receive that did not fill the piece has taken all bytes: later bytes raise a new
-            // edge. This saves a second receive per message.
+            // A receive that did not fill the piece has taken all bytes, and later bytes raise a
+            // new edge, so a second receive per message is unnecessary.
             entry.may_read = got as usize == size || entry.hung_up;
             if entry.may_read {
                 self.list(conn);

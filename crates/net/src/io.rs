@@ -7,8 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 use crate::tls::Session;
 use crate::{Buffer, ConnId, ListenerId, Peer};
 
-/// No event follows a send of at most this number of bytes that completes at once. An event follows
-/// every larger send, so that a caller can stream by sending the next piece after each event.
+/// No event follows a send of at most this number of bytes that completes at once. Unless the
+/// connection fails, an event follows every larger send, so that a caller can stream by sending the
+/// next piece after each event.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
 /// A change in the state of a connection. Events also return the buffers that were lent to the

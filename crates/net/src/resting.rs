@@ -1,7 +1,7 @@
 //! Listeners that rest because no descriptor or no memory was left for the next connection.
 //!
-//! Accepting fails until a descriptor or memory is released, and trying again at once would use all
-//! of a core. Meanwhile, the peers wait in the backlog.
+//! Accepting fails until a descriptor or memory is released, and retrying immediately would keep a
+//! core busy. Meanwhile, the peers wait in the backlog.
 
 use rustix::io::Errno;
 

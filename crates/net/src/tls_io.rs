@@ -13,14 +13,15 @@ use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_
 /// The maximum number of plaintext bytes in one record (RFC 8446 5.1).
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// The number of pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB in total. Short messages use
-/// little of it.
+/// The number of pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB in total. Short messages
+/// touch little of this memory.
 const PIECES: u16 = 256;
 
-/// A service over TLS: it receives and sends plaintext, and its clients see ciphertext.
+/// A service over TLS: the service receives and sends plaintext, and its clients see ciphertext.
 pub struct TlsService<'a, S> {
     pub service: &'a S,
-    /// The TLS configuration of its connections, which [`ServerContext::replace`] can change.
+    /// The TLS configuration of the service's connections, which [`ServerContext::replace`] can
+    /// change.
     pub context: ServerContext,
 }
 

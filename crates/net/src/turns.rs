@@ -4,9 +4,9 @@
 
 use std::io;
 
-/// Sets whether the calling thread may preempt the thread on its core when it wakes (the default).
-/// Otherwise it waits for its turn, usually for a few milliseconds at most (`SCHED_BATCH`,
-/// sched(7)). On a free core this makes no difference.
+/// Sets whether the calling thread, when it wakes up, may preempt the thread that is running on the
+/// core (the default). Otherwise, the calling thread waits for a turn, usually for a few
+/// milliseconds at most (`SCHED_BATCH`, sched(7)). On a free core, the setting makes no difference.
 ///
 /// A thread under another policy, such as real time, keeps that policy.
 ///

@@ -109,7 +109,8 @@ impl Workers<'_> {
     }
 }
 
-/// The reason that a server ended by itself; the environment is the cause.
+/// The reason why a server ended without being stopped. Each of these errors is attributed to the
+/// environment.
 #[derive(Debug, thiserror::Error)]
 #[error("environment: {}; {}", self.what(), self.remedy())]
 pub enum WorkersError {
@@ -132,7 +133,7 @@ impl WorkersError {
             Self::Core { core, source } => {
                 format!("cannot pin a worker to core {core}: {source}")
             }
-            Self::Backend(source) => format!("the kernel refuses this event loop: {source}"),
+            Self::Backend(source) => format!("the kernel refuses the chosen backend: {source}"),
             Self::Listen { address, source } => format!("cannot listen on {address}: {source}"),
             Self::Loop(source) => format!("the event loop failed: {source}"),
         }

@@ -51,8 +51,8 @@ pub struct Second {
     /// The index of the second in the measurement.
     pub number: u32,
     pub statuses: BTreeMap<u16, u64>,
-    /// The number of responses whose status is unknown, by class. Only runs of earlier versions
-    /// have such responses.
+    /// The number of responses whose status is unknown, by class. Only runs that earlier versions
+    /// recorded have such responses.
     pub classes: BTreeMap<Class, u64>,
     /// The number of requests without a response, by the kind of error, such as `timeout`.
     pub errors: BTreeMap<String, u64>,

@@ -16,7 +16,7 @@ use crate::points::{Point, Value};
 /// The unit of durations: milliseconds, as in k6.
 const UNIT_NS: f64 = 1e6;
 /// The target number of points per second and measurement. At lower rates, each request has a
-/// separate point. The number is small because a request contributes to many measurements, and
+/// separate point. The target is low because a request contributes to many measurements, and
 /// InfluxDB often shares the machine with the run.
 const POINTS_PER_SECOND: u64 = 500;
 /// The number of requests per point is raised if a second would have more than this multiple of the
@@ -76,8 +76,9 @@ impl Influx {
         std::mem::take(&mut self.text).into_bytes()
     }
 
-    /// Writes values at equally spaced ranks, with the maximum as the last value. They are spread
-    /// over the second, because points of a series that have the same time replace each other.
+    /// Writes values at equally spaced ranks, with the maximum as the last value. The points are
+    /// spread over the second, because points of a series with the same timestamp overwrite each
+    /// other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
         let wanted = match gained.max_ns {
             // All values are 0, so one point suffices.

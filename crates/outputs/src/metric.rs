@@ -81,7 +81,8 @@ metrics! {
     HTTP_REQ_TLS_HANDSHAKING = K6 "http_req_tls_handshaking" Trend
         "Always 0: requests are sent on connections whose handshake is complete.";
     HTTP_REQ_SENDING = K6 "http_req_sending" Trend
-        "Always 0: each request is handed to the kernel in one piece, after which the wait begins.";
+        "Always 0: each request is handed to the kernel in one piece, so all of the time counts as \
+         waiting.";
     HTTP_REQ_WAITING = K6 "http_req_waiting" Trend
         "Time from sending the request to the first byte of the response.";
     HTTP_REQ_RECEIVING = K6 "http_req_receiving" Trend

@@ -38,7 +38,8 @@ impl OpenMetrics {
         self.totals.take(fact, &mut |point| {
             let name = name_of(point.metric);
             let mut add = |name: &str, kind, value, at_ms| {
-                // The name of a counter's family has no suffix `_total`.
+                // In OpenMetrics, the name of a counter's family does not include the suffix
+                // `_total`.
                 let family = name.strip_suffix("_total").unwrap_or(name);
                 let family = self
                     .families

@@ -70,7 +70,7 @@ pub(crate) enum Value<'a> {
     StaleTrend(&'a Distribution),
 }
 
-/// The number of all cases, and the number of cases that have a property.
+/// The total number of cases, and the number of cases that have a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cases {
     pub(crate) with: u64,

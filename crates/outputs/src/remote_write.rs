@@ -30,8 +30,8 @@ pub(crate) struct RemoteWrite {
     request: WriteRequest,
 }
 
-/// Returns the name of the series of a counter, a gauge or a rate, or the beginning of the names of
-/// a trend's series.
+/// Returns the name of the series of a counter, a gauge or a rate, or the common prefix of the
+/// names of a trend's series.
 pub(crate) fn name_of(metric: &Metric) -> String {
     let suffix = match metric.kind {
         Kind::Counter => "_total",
@@ -94,7 +94,8 @@ impl RemoteWrite {
         }
     }
 
-    /// Adds a sample. If the series of a counter begins, adds a sample of 0 before it.
+    /// Adds a sample. If the sample is the first of a counter that was 0 before, adds a sample of 0
+    /// before it.
     fn sample(&mut self, point: &Point<'_>, name: String, now: f64) {
         let sample = |value, timestamp| Sample { value, timestamp };
         let (from, to) = (point.at.start_ms(), point.at.end_ms());

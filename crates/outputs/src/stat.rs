@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::distribution::Distribution;
 
-/// A percentile is sent only if at least this number of values is beyond it.
+/// A percentile is sent only if at least this many values are beyond it.
 const BEYOND_MIN: f64 = 10.0;
 
 /// A statistic of a trend.

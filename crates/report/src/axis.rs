@@ -101,9 +101,9 @@ impl Axis {
         Self::new(Kind::Narrow { step }, domain)
     }
 
-    /// Returns the narrowest logarithmic axis in [`RATIOS`] that covers all finite values, and its
-    /// ticks. The ratio 1 is at or near the middle of the axis. Values below 0.01 or above 100 are
-    /// drawn at the ends.
+    /// Returns the narrowest logarithmic axis in [`RATIOS`] that covers all finite values, or the
+    /// widest if none does, and its ticks. The ratio 1 is at or near the middle of the axis. Values
+    /// below 0.01 or above 100 are drawn at the ends.
     pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));

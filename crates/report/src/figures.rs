@@ -22,7 +22,7 @@ pub struct FigureTable {
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureGroup {
     pub title: String,
-    /// A text that distinguishes the group, such as its variant; may be empty.
+    /// Text that distinguishes the group, such as its variant; may be empty.
     pub label: String,
     pub columns: Vec<FigureColumn>,
 }

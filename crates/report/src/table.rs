@@ -20,7 +20,7 @@ pub struct Table {
 pub struct Group {
     /// The name of the phase, or of another property that the columns share.
     pub phase: String,
-    /// A text that distinguishes the group, such as its load; may be empty.
+    /// Text that distinguishes the group, such as its load; may be empty.
     pub label: String,
     /// At least one column.
     pub columns: Vec<Column>,
@@ -29,8 +29,7 @@ pub struct Group {
 /// A quantity that each row shows, with its unit.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The two lines of the header: the name, and a text that distinguishes columns of the same
-    /// name.
+    /// The two lines of the header: the name, and text that distinguishes columns of the same name.
     pub head: [String; 2],
     pub scale: UnitScale,
 }
@@ -45,7 +44,7 @@ pub struct Lane {
 pub struct Lanes {
     /// The name of the phase, or of another property that the columns share.
     pub phase: String,
-    /// A text that distinguishes the group, such as its load; may be empty.
+    /// Text that distinguishes the group, such as its load; may be empty.
     pub label: String,
     pub lanes: Vec<Lane>,
 }
@@ -270,7 +269,8 @@ impl Table {
         }
     }
 
-    /// Returns a separate table for each phase, because phases side by side would be too wide.
+    /// Returns a separate table for each group of columns, because the groups side by side would be
+    /// too wide.
     pub fn by_phase(self) -> Vec<Self> {
         let Self { groups, rows } = self;
         let of_phase = |(index, group): (usize, Group)| {

@@ -8,7 +8,7 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_store::Outcome;
 use gatebench_testbed::{DriverError, Interrupted, Running};
 
-pub(crate) const READ_LOGS: &str = "read its logs in the trial's folder";
+pub(crate) const READ_LOGS: &str = "read the logs in the trial's folder";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
@@ -89,12 +89,12 @@ impl Failure {
             EngineError::Unreachable { .. } => Self::new(
                 target,
                 reason,
-                "read its logs in the trial's folder, and check its connection limits",
+                "read the logs in the trial's folder, and check the connection limits",
             ),
             EngineError::Data(_) => Self::new(
                 Culprit::Engine,
                 reason,
-                "correct the scenario's `data`, or the template that names it",
+                "correct the scenario's `data`, or the template that uses the data",
             ),
             EngineError::Environment(_) => Self::environment(
                 reason,

@@ -31,7 +31,7 @@ use crate::phase::admin;
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
 
-/// The scenario that every gateway must pass, regardless of its policies.
+/// The scenario that every gateway must pass, regardless of the policies that its folder supports.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
 /// The name of the gateway's folder in a scenario's folder, and the prefix of the upstreams'
@@ -42,7 +42,7 @@ const UPSTREAM_FOLDER: &str = "upstream";
 /// The number of requests that show whether the gateway reuses its connections to the upstream.
 /// Each is sent on a new connection, after the response to the previous request.
 const REUSE_REQUESTS: u64 = 20;
-/// The maximum number of connections to each upstream target for these requests. It is above 1,
+/// The maximum number of connections to each upstream target for [`REUSE_REQUESTS`]. It is above 1,
 /// because each of several workers may open one.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
@@ -57,7 +57,7 @@ const WEIGHED_TOLERANCE: f64 = 0.1;
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum numbers of routes and consumers of a scenario that is checked by default. Larger
-/// scenarios prove nothing new.
+/// scenarios take longer, but prove nothing new.
 const CHECKED_ROUTES_MAX: usize = 100;
 const CHECKED_CONSUMERS_MAX: usize = 1_000;
 
@@ -89,7 +89,7 @@ pub struct Checked {
 /// The outcome of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckOutcome {
-    /// The gateway does not support these policies or changes.
+    /// The gateway does not support the listed policies or changes.
     NotSupported(Vec<String>),
     /// The cases were sent; some may have failed.
     Asked(ParityRecord),
@@ -392,7 +392,7 @@ fn prove_weights(
                         "the targets with weight {heaviest} get {:.0} % of the requests",
                         wanted * 100.0
                     ),
-                    format!("they got {:.0} %", got * 100.0),
+                    format!("the heaviest targets got {:.0} %", got * 100.0),
                 ]
             });
             let name = "new weights change the share of each target";
@@ -451,7 +451,7 @@ fn reuse(
     let failure = (opened > connections_max).then(|| {
         let request = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
         [
-            format!("{REUSE_REQUESTS} times, one after the other:\n{request}"),
+            format!("{REUSE_REQUESTS} times, one after another:\n{request}"),
             format!("at most {connections_max} connections to the upstream are opened"),
             format!("{opened} were opened"),
         ]

@@ -88,7 +88,8 @@ pub(crate) fn send(
 /// [`io::ErrorKind::UnexpectedEof`] if the connection is closed before the response begins,
 /// [`io::ErrorKind::InvalidData`] if the response is truncated or violates the protocol,
 /// [`io::ErrorKind::FileTooLarge`] if its body is too large, [`io::ErrorKind::Interrupted`] if the
-/// run was interrupted, [`io::ErrorKind::Other`] if the process printed why it does not respond.
+/// run was interrupted, or [`io::ErrorKind::Other`] if the process printed the reason why it does
+/// not respond.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],

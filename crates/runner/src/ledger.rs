@@ -38,7 +38,7 @@ pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result
     let what = format!("cannot set the upstream's health to '{health}'");
     match ask(target, &request, &what, interrupt)?.status {
         200 => Ok(()),
-        status => Err(failed(&what, format!("it returns {status}"))),
+        status => Err(failed(&what, format!("the response has status {status}"))),
     }
 }
 

@@ -2,7 +2,7 @@
 //! interrupted.
 //!
 //! This module decides which trial comes next, which trials run together, and when the run is over.
-//! It must depend only on the record of a trial, not on how the trial proceeds.
+//! It may depend on the record of a trial, but not on how the trial proceeds.
 
 mod early_stop;
 mod eta;
@@ -66,14 +66,14 @@ pub struct RunRequest {
     pub outputs: Settings,
 }
 
-/// Runs the plan. Every finished trial, or group of trials that run together, is on disk before the
-/// next one starts. A failed trial is kept with its reason, and the run continues. Before the first
-/// trial, the threads of this process move to the cores of the load generator and the upstream, if
-/// there are any. They move back at the end of the run.
+/// Runs the plan. Each finished trial, or group of trials that run together, is written to disk
+/// before the next one starts. A failed trial is kept with its reason, and the run continues.
+/// Before the first trial, the threads of this process move to the cores of the load generator and
+/// the upstream, if there are any. They move back at the end of the run.
 ///
-/// A resumed run repeats the trials that are missing or were interrupted, and the failed trials
-/// whose failure was not caused by their gateway or by a file, unless a later attempt replaced
-/// them. If one of several gateways that are loaded side by side is repeated, all of them are.
+/// A resumed run repeats the trials that are missing or were interrupted, and the trials that
+/// failed for a reason other than their gateway or a file, unless a later attempt replaced them. If
+/// one of several gateways that are loaded side by side is repeated, all of them are.
 ///
 /// # Errors
 /// The run directory, the cores, the file descriptors or a required output are not available, or
@@ -125,7 +125,7 @@ fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerEr
 }
 
 /// A run directory that was created or resumed, with its finished trials and the backend for the
-/// others.
+/// remaining ones.
 struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,

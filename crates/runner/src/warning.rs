@@ -39,8 +39,8 @@ pub enum Warning {
         said: String,
     },
     #[error(
-        "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} file descriptors, \
-         but the limit is {allowed}; raise the limit (as root: ulimit -Hn {needed}; \
+        "the load '{load}' opens at most {most} connections instead of {asked}: {asked} connections need \
+         {needed} file descriptors, but the limit is {allowed}; raise the limit (as root: ulimit -Hn {needed}; \
          LimitNOFILE={needed} for a service) to use all connections"
     )]
     ConnectionsFewer {
@@ -126,7 +126,7 @@ pub enum Warning {
         "outputs receive nothing, because {engine} does not report figures per second; omit --engine to use the built-in load generator"
     )]
     OutputsWithoutRequests { engine: String },
-    /// A problem in a trial that did not end the trial.
+    /// A problem that occurred in a trial but did not end the trial.
     #[error("trial {number}: {text}")]
     Trial {
         number: u32,

@@ -13,11 +13,12 @@ use crate::error::RunnerError;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
-    /// The groups, at least one. The direct variant and the null gateway strip no prefixes, so
-    /// their paths are already stripped.
+    /// The groups, at least one. For the direct variant and the null gateway, which strip no
+    /// prefixes, the prefixes are already stripped from the paths.
     groups: Vec<Group>,
     data: Arc<DataSet>,
-    /// A rendered sample of each request of each group, for requests outside of loads.
+    /// A rendered sample of each request of each group, for requests that are sent outside the
+    /// loads.
     pub(crate) samples: Vec<Request>,
     /// For each request of each group: true if the gateway itself must serve it.
     pub(crate) answered_by_gateway: Vec<Vec<bool>>,
@@ -142,8 +143,8 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
         (
             WEIGHTS,
             scenario.weights.is_empty(),
-            "changes the weights of the targets, but the scenario does not define them",
-            "write them under `weights:`, as in scenarios/change/balancer-weights.yaml",
+            "changes the weights of the targets, but the scenario does not define the new weights",
+            "write the weights under `weights:`, as in scenarios/change/balancer-weights.yaml",
         ),
         (
             CONFIGURE,

@@ -2,25 +2,27 @@
 //! requests and responses.
 //!
 //! Two groups send at the same rate through one gateway, half an interval apart: one on a route
-//! that forwards immediately, the other on a route that holds. The machine disturbs both equally,
-//! so the difference of their medians is the hold, and no single disturbance determines the median
-//! over repetitions. Each repetition also measures a pair of routes that both forward immediately.
-//! The largest difference within this pair (the median difference, for 99th percentiles) is the
-//! error of this machine, which is added to the tolerance for the other pairs.
+//! that forwards immediately, the other on a route that holds requests or responses. The machine
+//! disturbs both groups equally, so the difference of their medians is the hold. No single
+//! disturbance determines the median over the repetitions. Each repetition also measures a pair of
+//! routes that both forward immediately. The largest difference within this pair (the median
+//! difference, for 99th percentiles) is the error of this machine, which is added to the tolerance
+//! for the other pairs.
 //!
 //! If the load generator, the gateway or the upstream waits a long time for a core, holds last
-//! longer than configured. Such a load is repeated. It is identified by the kernel's figures, not
-//! by the measurements.
+//! longer than configured. A load during which this happens is repeated. The kernel's figures, not
+//! the measurements, identify such a load.
 //!
 //! The two tests take minutes and need two cores that are not busy, so they run only with `make
 //! test-full`. They are in a separate binary, because they count the time that the threads of this
-//! process wait for a core. If a load loses a request, the test fails at once.
+//! process wait for a core. If a request that was sent gets no response with the upstream's times,
+//! the test fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
 //! idling. Without these threads, the routes would differ: a virtual core takes longer to wake up
-//! the longer it has been idle, but a route that holds with a timer keeps its core awake. The 99th
-//! percentile is proven at the rate of the report's loads, without such threads: a route holds one
-//! request in fifty, and the median of the held requests is then that percentile.
+//! the longer it has been idle, but a route that holds requests with a timer keeps its core awake.
+//! The 99th percentile is proven at the rate of the report's loads, without such threads: a route
+//! holds one request in fifty, and the median of the held requests is then that percentile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -248,7 +250,7 @@ fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
 
 const PARTS: [Metric; 3] = [Metric::RequestHalf, Metric::ResponseHalf, Metric::Added];
 
-/// The value of each part, in nanoseconds.
+/// The request half, the response half and the whole of the added latency, in nanoseconds.
 type Parts = [i64; PARTS.len()];
 
 /// A mode of a route's hold times, with the quantile that shows it and the holds of both halves.
@@ -360,7 +362,7 @@ fn waits_ns() -> BTreeMap<String, u64> {
     tasks.filter_map(of).collect()
 }
 
-/// Returns the total time that the remaining threads have waited since `before`.
+/// Returns the total time that the threads that still exist have waited for a core since `before`.
 fn waited_since_ns(before: &BTreeMap<String, u64>) -> u64 {
     let since = |(id, now): (&String, &u64)| now.saturating_sub(*before.get(id).unwrap_or(&0));
     waits_ns().iter().map(since).sum()
@@ -368,7 +370,7 @@ fn waited_since_ns(before: &BTreeMap<String, u64>) -> u64 {
 
 /// Loads every pair in turn until each has the required number of undisturbed loads. On a busy
 /// machine, a hold really does last longer than configured, so a disturbed load proves nothing
-/// about the instrument.
+/// about the measurement of added latency.
 fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>> {
     let waited_ns_max = (pace.measure.as_nanos() as f64 * WAITED_SHARE_MAX) as u64;
     let mut outcomes: Vec<Vec<Outcome>> = pairs.iter().map(|_| Vec::new()).collect();
@@ -388,7 +390,7 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
             let outcome = load(address, pair.route, tags.next().unwrap(), pace);
             let engine_ns: u64 = outcome.workers.iter().map(|it| it.run_queue_wait_ns).sum();
             let waited_ns = engine_ns + waited_since_ns(&before);
-            // While the machine stalls, requests are dropped because the queue is full.
+            // If the machine stalls, the queue becomes full and arrivals are dropped.
             if waited_ns <= waited_ns_max && outcome.counts.dropped == 0 {
                 outcomes.push(outcome);
             }

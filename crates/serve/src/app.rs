@@ -35,14 +35,14 @@ pub(crate) struct App {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) frames: Frames,
     pub(crate) live: Mutex<LiveTrials>,
-    /// The outcomes of trials that will not be measured again. The key consists of the name of the
+    /// The outcomes *completed* and *not supported* of trials. The key consists of the name of the
     /// run and that of the trial's folder.
     pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
     /// The rows of runs that are not in progress, by name. The stamp of a row shows whether the run
     /// has changed.
     rows: Mutex<HashMap<String, (String, Row)>>,
-    /// The findings of the most recently analyzed runs, oldest first, each with the name and the
-    /// stamp of its run.
+    /// The findings of the most recently analyzed runs, in the order of their analysis, each with
+    /// the name and the stamp of its run.
     findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
 }
 
@@ -159,7 +159,7 @@ pub(crate) async fn drawn(
     }
 }
 
-/// Fails if the run has no trial of this name.
+/// Fails if the run has no trial with this name.
 pub(crate) fn trial_folder(dir: &Path, name: &str) -> Result<TrialFolder, Problem> {
     let mut folders = TrialFolder::all(dir)?.into_iter();
     let missing = || Problem::NotFound(format!("this run has no trial {name}"));

@@ -15,10 +15,11 @@ pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 /// The maximum duration of a connection. A page that receives changes then reconnects.
 pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
-/// The time without connections after which a server stops whose run is over. It leaves open pages
-/// enough time to request the report.
+/// The time without connections after which a server stops once its run is over. It is long enough
+/// for open pages to request the report.
 pub(crate) const UNUSED_TIME: Duration = Duration::from_secs(5);
-/// The maximum time that a server waits for that, so that no client keeps it running.
+/// The time after which a server whose run is over stops even if connections are open, so that no
+/// client can keep it running.
 pub(crate) const ENDING_TIME_MAX: Duration = Duration::from_secs(60);
 /// The maximum number of threads that read files and render pages.
 pub(crate) const THREADS_MAX: usize = 4;

@@ -17,9 +17,10 @@ use crate::query::Place;
 
 /// The content security policy for untrusted content, which must neither run nor load anything.
 const SEALED: &str = "default-src 'none'; sandbox";
-/// The policy for a report, which contains its style sheet.
+/// The policy for a report, whose style sheet is inline.
 const SEALED_REPORT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-/// The policy for a flame graph, which contains a script that has no access to this site.
+/// The policy for a flame graph, whose style sheet and script are inline. The sandbox denies the
+/// script access to this site.
 const SEALED_GRAPH: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                             script-src 'unsafe-inline'; sandbox allow-scripts";
 

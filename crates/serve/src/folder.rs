@@ -1,4 +1,5 @@
-//! The runs that clients may read: all directories of a folder that contain a manifest.
+//! The runs that clients may read: a single run, or the directories of a folder that contain a
+//! manifest, except hidden ones.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -58,8 +59,8 @@ impl Folder {
         is_run(&dir).then_some(dir)
     }
 
-    /// Returns the path of this name in the folder, whether or not the path exists; `None` if the
-    /// name is hidden or is not the name of a direct child.
+    /// Returns the path of a child of the folder, even if nothing with this name exists; `None` if
+    /// the name is hidden or is not the name of a direct child.
     pub(crate) fn place(&self, name: &str) -> Option<PathBuf> {
         let mut parts = Path::new(name).components();
         let first = parts.next();

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::shared::locked;
 
 const RUN_EVERY: Duration = Duration::from_millis(900);
-/// The list is rendered less often, because it reads the directories of all runs.
+/// The list is rendered less often, because rendering it reads the directories of all runs.
 const LIST_EVERY: Duration = Duration::from_millis(2_900);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub(crate) enum Watched {
     List {
         filter: String,
     },
-    /// The page of the run of this name.
+    /// The page of the run with this name.
     Run(String),
 }
 

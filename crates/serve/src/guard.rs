@@ -158,7 +158,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     match text(ORIGIN).is_some_and(|origin| own.as_deref() == Some(origin)) {
         true => Ok(()),
         false => Err(Problem::Forbidden(
-            "the request comes from another page: use the form of this server",
+            "the request does not come from a page of this server: use the form on the page 'Start a run'",
         )),
     }
 }

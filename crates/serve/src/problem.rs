@@ -14,8 +14,8 @@ use crate::view::{self, Site};
 pub(crate) enum Problem {
     /// The Host header does not name this server.
     Misdirected,
-    /// The request has no valid token or cookie, its form has already been used, or it comes from
-    /// another page or site.
+    /// The request has no valid token or cookie, its form has already been used, or it does not
+    /// come from a page of this server.
     Forbidden(&'static str),
     Method {
         may_post: bool,

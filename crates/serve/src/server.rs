@@ -26,7 +26,8 @@ use crate::{route, view};
 /// The settings of a server.
 pub struct Settings {
     pub folder: Folder,
-    /// The name of a run that may not have begun yet. The page of this run waits until it begins.
+    /// The name of a run that may not have begun yet. The page of this run waits until the run
+    /// begins.
     pub expected: Option<String>,
     /// The address to listen on; `None` for 127.0.0.1.
     pub address: Option<IpAddr>,
@@ -49,7 +50,7 @@ pub enum ServeError {
     System(#[from] io::Error),
 }
 
-/// A handle that stops a server. If the server has not started yet, it stops after its start.
+/// A handle that stops a server. A server that has not started yet stops as soon as it starts.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<StopState>);
 
@@ -65,7 +66,7 @@ impl Stop {
         self.0.requested.notify_one();
     }
 
-    /// Stops the server as soon as it has had no connection for 5 s, and after 60 s at the latest.
+    /// Stops the server as soon as it has had no connection for 5 s, but after at most 60 s.
     pub fn when_unused(&self) {
         self.0.when_unused.store(true, Ordering::Relaxed);
         self.0.requested.notify_one();

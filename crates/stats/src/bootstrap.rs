@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn the_tail_matches_a_hand_calculation() {
-        // t(0.975; 4, 9, 19) is 2.776, 2.262 and 2.093. Times √(5/4), √(10/9) and √(20/19), this is
-        // 3.104, 2.384 and 2.147. The expected shares beyond these values are from the normal
-        // table.
+        // For 4, 9 and 19 degrees of freedom, t(0.975) is 2.776, 2.262 and 2.093; multiplied by
+        // √(5/4), √(10/9) and √(20/19), these values are 3.104, 2.384 and 2.147. The expected
+        // shares beyond these values are from the normal table.
         for (count, expected) in [(5, 0.000_95), (10, 0.008_56), (20, 0.015_89)] {
             let found = tail(count, 0.95);
             assert!((found - expected).abs() < 3e-5, "{found} at n = {count}");

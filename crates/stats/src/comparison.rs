@@ -102,8 +102,8 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
 }
 
 /// Like [`compare_all`], but also counts the missing blocks of each pair against the side that
-/// spoiled them ([`Spoiled::weigh`]). Their sign test is another hypothesis in Holm's correction. A
-/// pair whose blocks were all spoiled has no interval, and its ratio is NaN.
+/// spoiled them ([`Spoiled::weigh`]). Holm's correction includes the p-value of the sign test on
+/// these blocks. A pair whose blocks were all spoiled has no interval, and its ratio is NaN.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],

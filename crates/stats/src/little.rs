@@ -5,8 +5,8 @@
 //! 1961.
 
 /// Returns the mean number of requests in flight, computed from the throughput and the mean
-/// response time. In a closed load without think time, the result must equal the number of
-/// requests that the load keeps in flight; otherwise, one of the three figures is wrong.
+/// response time. In a closed load without think time, the result must equal the number of requests
+/// that the load keeps in flight; otherwise, at least one of the three figures is wrong.
 pub fn concurrency(throughput_per_second: f64, mean_ns: f64) -> f64 {
     throughput_per_second * mean_ns / 1e9
 }

@@ -18,10 +18,10 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The whole interval is on the better side of zero, and at least a part of it is beyond the
+    /// The whole interval is on the better side of zero, and at least part of it is beyond the
     /// smallest effect that matters.
     Better,
-    /// The whole interval is on the worse side of zero, and at least a part of it is beyond the
+    /// The whole interval is on the worse side of zero, and at least part of it is beyond the
     /// smallest effect that matters.
     Worse,
     /// The whole interval is between the smallest effects that matter in the two directions.
@@ -54,7 +54,8 @@ impl Reading {
         }
     }
 
-    /// Reports whether the interval allows a verdict, so no more blocks are needed.
+    /// Reports whether the interval allows a verdict other than inconclusive, so that no more
+    /// blocks are needed.
     pub(crate) fn settles(&self) -> bool {
         self.within || self.excludes_zero
     }

@@ -13,14 +13,14 @@ pub struct AgentsRecord {
     /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
-    /// The agents, in the order of the command line.
+    /// The agents, in the order given on the command line.
     pub each: Vec<AgentRecord>,
 }
 
 /// One agent, with the figures of its part of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRecord {
-    /// The place of the agent, as on the command line.
+    /// The agent's location, as given on the command line.
     pub place: String,
     /// The host name of the agent's machine.
     pub node: String,
@@ -45,7 +45,7 @@ pub struct AgentRecord {
     pub window_ns: u64,
     /// The time that the hypervisor took from the workers' cores.
     pub steal_ns: u64,
-    /// The time that a CPU limit throttled the agent.
+    /// The time for which a CPU limit throttled the agent.
     pub throttled_ns: u64,
     /// The uncertainty of the halves of the added latency; `None` if no response was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,15 +53,16 @@ pub struct AgentRecord {
     /// The maximum error, in either direction, of the difference between the agent's clock and that
     /// of the machine that ran gatebench.
     pub clock_uncertainty_ns: u64,
-    /// The number of records that arrived, one per second.
+    /// The number of the agent's records that arrived; the agent sends one per second.
     pub records: u64,
     /// The total size of these records, in bytes.
     pub record_bytes: u64,
 }
 
 /// The uncertainty of the two halves of the added latency: the time from sending a request until
-/// the upstream has received it, and the time from the upstream's response until it has arrived.
-/// Each half is the difference between a time on the agent's clock and one on the upstream's clock.
+/// the upstream has received it, and the time from the upstream's response until the agent has
+/// received it. Each half is the difference between a time on the agent's clock and one on the
+/// upstream's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HalvesRecord {
     pub clock_is_shared: bool,
@@ -69,7 +70,7 @@ pub struct HalvesRecord {
     pub uncertainty_ns: u64,
     /// The number of requests whose halves are unknown.
     pub unknown: u64,
-    /// True if one of the clocks was set during the load.
+    /// True if one of the clocks was stepped during the load.
     pub clock_stepped: bool,
     /// True if the halves are left out, because their uncertainty exceeds a tenth of the smaller of
     /// their two medians, or because no halves were measured.

@@ -97,8 +97,8 @@ pub struct RouteRecord {
     pub completed: u64,
     pub failed: u64,
     pub failing_checks: u64,
-    /// The response times of the requests in `sent` that ended, with 2 significant digits. A
-    /// request without a response counts with the time that it waited.
+    /// The response times of the requests in `sent` that ended, with 2 significant digits. For a
+    /// request without a response, the value is the time that it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }

@@ -1,4 +1,4 @@
-//! The errors of reading and writing run directories, with culprits and remedies.
+//! The errors of reading and writing run directories, each with a culprit and a remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ pub enum StoreError {
         /// SQLite's message.
         reason: String,
     },
-    /// The caller passed a record that contradicts itself, which is a bug in gatebench.
+    /// The caller passed a record that does not match its trial or its histograms, which is a bug
+    /// in gatebench.
     #[error("the record of trial {trial} cannot be stored: {reason}")]
     Inconsistent { trial: u32, reason: String },
 }

@@ -2,7 +2,7 @@
 //! schemas of its files.
 //!
 //! ```text
-//! DIR/manifest.json                    everything needed to repeat the run
+//! DIR/manifest.json                    the plan, the gateways, the machine and the status
 //! DIR/trials/0001-proxy-json-nginx-b1/ one folder per trial
 //!     trial.json                       the record
 //!     histograms.hlog                  interval logs (HdrHistogram V2), tagged `phase.metric.class`

@@ -25,7 +25,7 @@ const THEN_EVERY: u32 = 60;
 /// The maximum number of bytes that one call of [`LiveReader::follow`] reads.
 const READ_MAX: u64 = 32 << 20;
 
-/// An event of a trial.
+/// An event of a trial: one line of `live.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LiveEvent {
@@ -49,7 +49,7 @@ pub enum LiveEvent {
     Second(LiveSecond),
 }
 
-/// A second of a load.
+/// One second of a load's measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveSecond {
     pub phase: String,

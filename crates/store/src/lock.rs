@@ -20,8 +20,8 @@ const LOCK: &str = ".lock";
 const ATTEMPTS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The lock that a process must hold to write into a run directory. The kernel releases it no
-/// matter how the process ends, so there are no stale locks.
+/// The lock that a process must hold to write to a run directory. The kernel releases it no matter
+/// how the process ends, so there are no stale locks.
 #[derive(Debug)]
 pub(crate) struct RunLock {
     file: File,

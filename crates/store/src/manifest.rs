@@ -1,4 +1,4 @@
-//! The contents of `manifest.json`: everything needed to repeat the run.
+//! The contents of `manifest.json`: the plan, the gateways, the machine and the status of a run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The manifest of a run.
+/// The contents of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of the run directory, which the writer sets.

@@ -11,7 +11,7 @@ use crate::{Manifest, Status, StoreError};
 /// The state of a run, which depends on whether its process is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// A process is writing into the directory.
+    /// A process is writing to the directory.
     Running,
     /// Every trial of the plan has ended.
     Finished,

@@ -30,7 +30,7 @@ pub struct OwnMetricsRecord {
 pub struct OwnAuditRecord {
     /// The growth of the gateway's own request count, excluding the fetches of the metrics.
     pub requests: u64,
-    /// The number of requests that received a whole response.
+    /// The number of requests that received a complete response.
     pub completed: u64,
     pub sent: u64,
     /// The number of requests that received no response but reached the upstream, so the gateway

@@ -111,8 +111,8 @@ pub struct WarmUpRecord {
     pub settled: bool,
 }
 
-/// A measurement in short bins, for testing whether it was steady. Each list has one value per bin,
-/// or is empty if the component cannot be observed.
+/// A measurement in short bins, for testing whether it was steady. Each list has one value per bin;
+/// the list for a component that cannot be observed is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
     /// The end of each bin, counted from the start of the measurement, which is the start of the
@@ -323,11 +323,11 @@ pub struct Throttling {
 pub struct MachineFacts {
     /// The time between the first and the last sample.
     pub window_ns: u64,
-    /// The number of cores of the trial.
+    /// The number of cores assigned to the trial.
     pub cores: u32,
     /// The time that the hypervisor took from these cores, summed over cores.
     pub steal_ns: u64,
-    /// The time that a CPU limit of the cgroup stopped the run's processes.
+    /// The time for which the cgroup's CPU limit stopped the run's processes.
     pub throttled_ns: u64,
     /// The CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
@@ -393,7 +393,8 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// The step adds a point to the curve below the knee. The search itself does not use it.
+    /// The step adds a point to the curve below the rate at which the search begins. The next rates
+    /// do not depend on this step, but the result does.
     Curve,
     /// The step finds the approximate result.
     Search,

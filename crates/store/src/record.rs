@@ -62,9 +62,9 @@ pub enum Outcome {
     /// All phases were measured, and parity was tested after them. A soak or a profile that the
     /// user stopped is also completed, without the parity test.
     Completed,
-    /// The gateway lacks these policies, so nothing was started.
+    /// The trial has requirements that are not supported, so nothing was started.
     NotSupported {
-        /// The names of the policies, such as `api_key`.
+        /// The unsupported policies and other requirements, such as `api_key` or `a cold start`.
         policies: Vec<String>,
     },
     Failed {
@@ -133,7 +133,7 @@ pub struct GatewayFacts {
     /// or `its pod`; `None` without limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<String>,
-    /// The time from the start to readiness.
+    /// The time from the start of the gateway until it was ready.
     pub started_in_ms: u64,
     /// The first correct response, if the load began when the gateway was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ const STATUS: &str = "status_";
 const ERROR: &str = "error_";
 const CHECK: &str = "check_failed_";
 
-/// The numbers of requests in a second of a phase. A request counts in the second in which its
+/// The numbers of requests in a second of a phase. A request is counted in the second in which its
 /// response ended or in which it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestsRow {

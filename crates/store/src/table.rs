@@ -80,7 +80,8 @@ fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<
 /// The cells of a row, by column name. A missing column counts as empty, except in [`Row::text`].
 pub(crate) struct Row<'a> {
     header: &'a StringRecord,
-    /// The index of each column. Runs with a gateway's own metrics can have hundreds of columns.
+    /// The index of each column, by name. A linear search would be slow, because runs with a
+    /// gateway's own metrics can have hundreds of columns.
     places: &'a HashMap<&'a str, usize>,
     cells: &'a StringRecord,
 }

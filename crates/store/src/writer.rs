@@ -30,7 +30,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`StoreError::Io`] if the directory cannot be written, [`StoreError::Locked`] while another
-    /// process writes into it, [`StoreError::AlreadyARun`] if it contains a run.
+    /// process writes to it, [`StoreError::AlreadyARun`] if it contains a run.
     pub fn create(dir: &Path, manifest: Manifest) -> Result<Self, StoreError> {
         let trials = dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|error| StoreError::io("create", &trials, error))?;
@@ -54,7 +54,7 @@ impl RunWriter {
     /// they have a final outcome (see [`Outcome::is_final`]), or a later attempt replaces them.
     ///
     /// # Errors
-    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into the directory.
+    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes to the directory.
     pub fn resume(dir: &Path) -> Result<(Self, Vec<TrialRecord>), StoreError> {
         if !dir.join(MANIFEST).exists() {
             return Err(StoreError::NotARun {

@@ -75,7 +75,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The table of the calls of all trials; none if there were no calls.
+/// The table of the calls of all trials; `None` if there were no calls.
 fn section(context: &Context) -> Option<Section> {
     let mut rows = Vec::new();
     for (place, records) in Place::all(context) {
@@ -170,7 +170,7 @@ fn count(number: u64) -> FigureCell {
     FigureCell::of_one(Some(number as f64))
 }
 
-/// The times of each block that has any, in ascending order.
+/// The times of each block in ascending order, without the blocks that have none.
 fn of_blocks<'a, R>(
     records: &[&'a R],
     times: impl Fn(&'a R) -> Option<&'a Vec<u64>>,
@@ -197,7 +197,7 @@ fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
 }
 
 /// Returns a percentile by the nearest-rank method: the smallest value that at least this
-/// percentage of the values do not exceed. None if there are no values.
+/// percentage of the values do not exceed. `None` if there are no values.
 fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|it| *it as f64)
@@ -237,7 +237,7 @@ impl<'a> Losses<'a> {
         places.iter().flat_map(of_place).collect()
     }
 
-    /// Counts the losses in the loads with this name. Returns none if nothing was changed during
+    /// Counts the losses in the loads with this name. Returns `None` if nothing was changed during
     /// them.
     fn of(place: Place<'a>, name: &'a str, records: &[&'a TrialRecord]) -> Option<Self> {
         let mut found = Self {
@@ -299,8 +299,8 @@ pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
     all.iter().filter_map(Losses::headline).collect()
 }
 
-/// The table of losses, with a row for each load during which a gateway was changed; none if there
-/// was no change.
+/// The table of losses, with a row for each load during which a gateway was changed; `None` if
+/// there was no change.
 fn losses(context: &Context) -> Option<Section> {
     let rows: Vec<FigureRow> = Losses::all(context).iter().map(Losses::row).collect();
     let column = |head: [&str; 2]| FigureColumn::new(head, Unit::Count);

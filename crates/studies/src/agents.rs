@@ -18,7 +18,7 @@ const EXPLANATION: &str = "The loads were sent by agents. The report's percentil
      latency as a whole has no such error, because it consists of differences that are each taken \
      on a single clock.";
 
-/// The table of the agents; none if a single process sent the loads.
+/// The table of the agents; `None` if a single process sent the loads.
 pub(crate) fn section(context: &Context) -> Option<Section> {
     let rows: Vec<FigureRow> = rows(context);
     let count = |head| FigureColumn::new([head, ""], Unit::Count);

@@ -9,8 +9,8 @@ use gatebench_model::{
 
 /// A study that may change the scenarios, the loads, the number of blocks and the plan.
 pub trait StudyChoice: Debug {
-    /// Reports whether the run only measures. Only such a run can have the suite's study and the
-    /// suite's null gateway.
+    /// Reports whether the run only measures. Only such a run can use the study and the null
+    /// gateway that the suite requests.
     fn only_measures(&self) -> bool {
         false
     }
@@ -35,7 +35,7 @@ pub trait StudyChoice: Debug {
         Ok(None)
     }
 
-    /// Returns the number of blocks that follow the deciding blocks; none if the deciding metric
+    /// Returns the number of blocks that follow the deciding blocks; `None` if the deciding metric
     /// has no separate blocks.
     fn other_blocks(&self, _loads: &[&LoadProfile]) -> Option<u32> {
         None

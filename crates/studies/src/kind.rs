@@ -175,7 +175,7 @@ pub fn after_block(study: &Study, dir: &Path, done: u32, next: u32) -> Result<Ne
 pub(crate) struct StudyFindings {
     pub(crate) headlines: Vec<Sentence>,
     pub(crate) result: StudyResult,
-    /// Tables and graphs that need no separate type.
+    /// Tables and graphs that are not part of `result`.
     pub(crate) sections: Vec<Section>,
 }
 

@@ -102,7 +102,7 @@ pub enum DriverError {
     EndedAtStart {
         gateway: String,
         exit: Exit,
-        /// The end of the process's stderr.
+        /// The last lines of the process's stderr.
         stderr: String,
     },
     /// The process runs, but it was not ready in time, or it wrote a fatal line.
@@ -111,7 +111,7 @@ pub enum DriverError {
         gateway: String,
         waited: Duration,
         state: String,
-        /// The end of the gateway's stderr.
+        /// The last lines of the gateway's stderr.
         stderr: String,
     },
     /// All ports that were tried are used by other processes.
@@ -143,8 +143,8 @@ pub enum DriverError {
     #[error("{message}")]
     Died {
         culprit: Culprit,
-        /// Names the part. For a gateway or upstream that gatebench started, it also states how the
-        /// part ended, followed by the last lines of its stderr.
+        /// Names the part. For a gateway or upstream that gatebench started, the message also
+        /// states how the part ended, followed by the last lines of its stderr.
         message: String,
         remedy: String,
     },
@@ -169,7 +169,7 @@ pub enum DriverError {
     ControlPlane {
         gateway: String,
         message: String,
-        /// The end of the control plane's output.
+        /// The last lines of the control plane's output.
         stderr: String,
     },
     #[error("cannot {operation}: {source}")]

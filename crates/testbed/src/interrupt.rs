@@ -26,7 +26,7 @@ pub enum Urgency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// A flag that a signal handler raises and the run reads. Raising it is safe in a signal handler,
+/// A flag that a signal handler raises and the run checks. Raising it is safe in a signal handler,
 /// because it only changes one atomic variable.
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU8);
@@ -58,7 +58,7 @@ impl Interrupt {
     }
 
     /// # Errors
-    /// The interrupt was raised.
+    /// [`Interrupted`] if the interrupt was raised.
     pub fn check(&self) -> Result<(), Interrupted> {
         match self.is_raised() {
             true => Err(Interrupted),

@@ -92,7 +92,7 @@ impl Terraform {
         self.must_succeed("init", status)
     }
 
-    /// Shows the plan and saves it. Returns none if there is nothing to change.
+    /// Shows the plan and saves it. Returns `None` if there is nothing to change.
     ///
     /// # Errors
     /// No temporary folder can be created, or the program cannot be started or fails.

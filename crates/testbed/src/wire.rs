@@ -20,7 +20,7 @@ const CHUNK_BYTES: usize = 16 * 1024;
 pub struct Wire {
     pub address: SocketAddr,
     /// The file with the standard error of a gateway that gatebench started on this machine, which
-    /// may explain a request that hangs; none for other processes.
+    /// may explain a request that hangs; `None` for other processes.
     stderr: Option<PathBuf>,
     /// The certificate for TLS, which is its own CA.
     certificate: Option<Pem>,
@@ -31,7 +31,7 @@ impl Wire {
         Self::new(address, None)
     }
 
-    /// Returns the wire to a server that speaks HTTP, over TLS if there is a certificate.
+    /// Returns the wire to an HTTP server, which uses TLS if there is a certificate.
     pub(crate) fn new(address: SocketAddr, certificate: Option<Pem>) -> Self {
         Self {
             address,
@@ -51,7 +51,7 @@ impl Wire {
         fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)
     }
 
-    /// Returns TLS settings that offer the protocol `alpn`; none for plain HTTP.
+    /// Returns TLS settings that offer the protocol `alpn`; `None` for plain HTTP.
     ///
     /// # Errors
     /// The certificate cannot be used.

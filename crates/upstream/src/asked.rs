@@ -25,7 +25,7 @@ impl<'a> Asked<'a> {
     }
 
     pub(crate) fn over_http2(head: http2::Head<'a>) -> Self {
-        // Text that is not UTF-8 becomes an empty string. Only the origin `any` knows an empty
+        // Text that is not UTF-8 becomes an empty string. Only the origin `any` serves an empty
         // path.
         let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
         Self::new(text(head.method()), text(head.path()), Head::Http2(head))

@@ -31,8 +31,7 @@ pub(crate) struct Env<'a, I, O> {
 }
 
 impl<I, O> Env<'_, I, O> {
-    /// Counts a client that broke the protocol or exceeded a limit, and queues the response that
-    /// refuses it.
+    /// Counts a client that broke the protocol or exceeded a limit, and queues the error response.
     pub(crate) fn refuse(&mut self, error: &ProtocolError, outbox: &mut Outbox) {
         self.counters.protocol_errors.add(1);
         write_refusal(outbox.queue(), error);

@@ -77,7 +77,7 @@ enum Source {
 }
 
 impl Exchange {
-    /// Returns how many bytes of the piece are kept.
+    /// Returns the number of bytes of the piece that are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
         if !self.response.needs_request_body() {
@@ -167,8 +167,8 @@ impl Exchange {
         self.response.body == Body::Lines
     }
 
-    /// Notes that the head is queued. Returns the number of body bytes that follow, which is 0 for
-    /// HEAD and for statuses without a body.
+    /// Records that the head is queued. Returns the number of body bytes that follow, which is 0
+    /// for HEAD and for statuses without a body.
     pub(crate) fn begin_body(&mut self) -> u64 {
         self.begun = true;
         if !self.has_body() {
@@ -230,7 +230,7 @@ impl Exchange {
         &piece[..wanted.min(piece.len())]
     }
 
-    /// Notes that this many more bytes of the body are queued.
+    /// Records that this many more bytes of the body are queued.
     pub(crate) fn queued(&mut self, bytes: usize) {
         self.rest.at += bytes as u64;
         if self.left_bytes() == 0

@@ -72,8 +72,8 @@ pub struct Snapshot {
     pub bytes_in: u64,
     /// The total size of the responses, in bytes, with heads; over HTTP/2, all bytes sent.
     pub bytes_out: u64,
-    /// The number of requests that violated HTTP or exceeded the limits, and of HTTP/2 connections
-    /// that failed for such a reason.
+    /// The number of requests that violated HTTP or exceeded a limit, plus the number of HTTP/2
+    /// connections that failed for either reason.
     pub protocol_errors: u64,
     /// The number of TLS handshakes that were not completed, whichever side ended them.
     #[serde(default)]

@@ -1,15 +1,15 @@
 //! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, which are built not
 //! to limit the gateway, and `pathology`, whose faults are known by construction. All of them are
 //! instrumented. They return a request's nonce with the times at which the request arrived and the
-//! response left, and keep a ledger of the nonces that they saw. The response to a repeated nonce
-//! contains no times.
+//! response left, and keep a ledger of the nonces that they have seen. The response to a repeated
+//! nonce contains no times.
 //!
 //! # Precision of the times
 //! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
 //! last byte. It is later than the arrival of that byte by the time that the worker took to wake up
-//! and receive the batch. It is the same for all requests in the batch. A pipelined request that
-//! has to wait for an earlier response is stamped when it is read. The time of the response, t2, is
-//! read immediately before the first bytes of the response are passed to the kernel with
+//! and receive the batch of requests. All requests of a batch have the same t1. A pipelined request
+//! that has to wait for an earlier response is stamped when it is read. The time of the response,
+//! t2, is read immediately before the first bytes of the response are passed to the kernel with
 //! [`gatebench_net::Io::send_now`]. The difference t2 − t1 therefore includes the time that a
 //! request waited behind others in its batch. If a client pipelines, responses that are sent
 //! together have the same t2. A response that is queued behind an unfinished send is stamped when
@@ -23,12 +23,11 @@
 //! response that is due while a send is outstanding is stamped when the send is done.
 //!
 //! # Limits
-//! An upstream never closes a connection while it waits for a request or sends a response, no
-//! matter how long that takes. Timeouts in a trial are therefore those of the gateway. Bodies over
-//! HTTP/1.1 are limited to [`BODY_BYTES_MAX`], as are the request bodies that an HTTP/2 connection
-//! keeps for its responses. The pending output per connection is limited to about 128 KiB,
-//! regardless of what the client does; only `pathology` queues each piece of a response when it is
-//! due.
+//! An upstream sets no time limit on receiving a request or sending a response. In a trial, every
+//! timeout is therefore one of the gateway or of the load generator. Bodies over HTTP/1.1 are
+//! limited to [`BODY_BYTES_MAX`], as are the request bodies that an HTTP/2 connection keeps for its
+//! responses. The pending output per connection is limited to about 128 KiB, regardless of what the
+//! client does; only `pathology` queues each piece of a response when it is due.
 
 mod apps;
 mod asked;

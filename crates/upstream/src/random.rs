@@ -15,7 +15,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// Returns true in about `percent` of 100 calls.
+    /// Returns true with a probability of `percent` percent.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }

@@ -67,7 +67,7 @@ impl Windows {
         }
     }
 
-    /// Notes a nonce, and returns whether it had been seen before.
+    /// Records a nonce, and returns whether it had been seen before.
     pub(crate) fn see(&self, nonce: Nonce) -> Sighting {
         let stream = u32::from(nonce.tag()) << 8 | u32::from(nonce.worker());
         match self.window_of(stream + 1) {
@@ -79,8 +79,8 @@ impl Windows {
         }
     }
 
-    /// Call this only between loads, because a nonce that is noted at the same time may be
-    /// forgotten or kept.
+    /// Call this only between loads, because a nonce that is recorded at the same time may or may
+    /// not be forgotten.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         for stream in &self.streams {

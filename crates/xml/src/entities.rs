@@ -9,7 +9,7 @@ const DEPTH_MAX: u32 = 40;
 /// The maximum number of bytes that the entity references of one definition may expand to in total.
 pub(crate) const EXPANDED_BYTES_MAX: usize = 64 << 10;
 
-/// The kinds of entities. Each kind has its own names.
+/// The kinds of entities. Entities of different kinds may have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Referred to as `&name;`.

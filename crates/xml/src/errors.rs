@@ -113,7 +113,8 @@ impl Collector {
         }
     }
 
-    /// Runs `work`, and meanwhile also collects this thread's messages that have no context.
+    /// Runs `work`, and collects the messages that the libraries report on this thread without a
+    /// context.
     pub fn listen<T>(&mut self, work: impl FnOnce(&mut ffi::Report) -> T) -> T {
         let mut report = self.report();
         // SAFETY: the previous report is restored before `self` ends, even if `work` unwinds,

@@ -9,9 +9,9 @@
 //! allocator, the loader and the handlers act on the state of the calling thread. A library's
 //! message goes to the collector of the call that caused it.
 //!
-//! No message can cause anything to be read. Messages must not have a document type, the loader
-//! provides only the files lent to the compiling thread, and stylesheets may neither read nor
-//! write.
+//! No message can cause a file or URL to be read. Messages must not have a document type, the
+//! loader provides only the files lent to the compiling thread, and stylesheets may neither read
+//! nor write.
 
 mod document;
 mod entities;

@@ -1,5 +1,5 @@
 //! The only loader of both libraries, which returns documents that are lent to a thread while it
-//! compiles.
+//! compiles a definition.
 //!
 //! libxml2 and libxslt have one loader per process. If a message refers to a file or a URL, nothing
 //! is loaded, because nothing is lent to the threads that process messages.
@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use crate::errors::Complaints;
 
-/// Reads the text at a location. The error is the reason for refusing an existing text, or `None`
-/// if there is no text.
+/// Reads the text at a location. The error is the reason why an existing text is withheld, or
+/// `None` if there is no text.
 pub(crate) type Reader<'a> = dyn Fn(&str) -> Result<Vec<u8>, Option<Complaints>> + 'a;
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ const IMPORTS_MAX: usize = 1_000;
 /// Runs `compile` with the documents that `read` provides.
 ///
 /// # Errors
-/// Returns the last reason for which `read` refused a document.
+/// Returns the reason why `read` most recently withheld a document.
 pub(crate) fn lend<T>(read: Rc<Reader<'_>>, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     // SAFETY: only the lifetime is extended. `Return` takes the reader back before its borrow ends,
     // even if `compile` panics, and no clone of it leaves `fetch`.

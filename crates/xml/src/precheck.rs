@@ -29,15 +29,15 @@ const TOKENS_MAX: usize = 256;
 /// libxml2's error code for a document whose parsing was stopped.
 pub(crate) const REFUSED: i32 = 111;
 
-/// Refuses messages that are too large. Above [`SMALL_BYTES`], also refuses messages that could
+/// Rejects messages that are too large. Above [`SMALL_BYTES`], also rejects messages that could
 /// hide markup in a rare encoding, or that have a start tag with too many attributes. The parser
 /// compares each attribute with every other, which may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// Refuses a definition for the same reasons for which [`message`] refuses a message. Also refuses
-/// it if it contains an enumeration in a document type that would take the parser equally long.
+/// Rejects a definition for the same reasons as [`message`] rejects a message, or if an enumeration
+/// in its document type would take the parser equally long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
         let message =

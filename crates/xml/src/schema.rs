@@ -131,8 +131,9 @@ impl Schema {
             ..Collector::default()
         };
         // SAFETY: the validator is used only by this call and refers to this schema; the document
-        // and its node are valid; validation changes only marks in the tree, which no other thread
-        // can use, since a document is not Sync.
+        // and its node are valid; validation changes only marks in the tree and, at the time limit,
+        // temporarily the links between nodes; no other thread can use the tree meanwhile, since a
+        // document is not Sync.
         let result = collector.listen(|report| unsafe {
             ffi::shim_validate(validator.0.as_ptr(), document.raw(), element, report)
         });

@@ -31,13 +31,13 @@ pub struct Transformed {
 pub enum CompileError {
     #[error(transparent)]
     Parameter(#[from] NulCharacter),
-    #[error("the system could not start a thread to compile it")]
+    #[error("the thread that compiles the stylesheet did not start, or panicked")]
     NoThread,
     /// The stylesheet or its imports contain mistakes.
     #[error(transparent)]
     Mistakes(#[from] Complaints),
     /// The result would be in this encoding, but a gateway needs UTF-8.
-    #[error("its output would be encoded in {0}; write encoding=\"UTF-8\" in xsl:output")]
+    #[error("the stylesheet's output would be in {0}; write encoding=\"UTF-8\" in xsl:output")]
     Encoding(String),
 }
 
@@ -59,7 +59,7 @@ impl Transform {
     ///
     /// # Errors
     /// Returns the mistakes in the stylesheet or in the parameters. Also fails if the output would
-    /// not be in UTF-8, or if the system cannot start a thread.
+    /// not be in UTF-8, or if the compiling thread does not start or panics.
     pub fn compile<'a>(
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -2,7 +2,7 @@
 //! counted for the whole process.
 #![allow(clippy::unwrap_used)]
 
-// Only one of the module's two functions is used here.
+// Only `cpu` is used here, not `cpu_of`.
 #[allow(dead_code)]
 #[path = "it/common/processor.rs"]
 mod processor;
@@ -47,7 +47,7 @@ fn a_thread_has_one_timer_until_it_ends() {
                 assert!(Document::parse(b"<a/>", &Limits::default()).is_ok());
                 assert_eq!(budget.end(), None);
                 assert_eq!(timers(), before + 1);
-                // The timer stops, and a budget restarts it.
+                // The timer stops while there is no budget, and the next budget restarts it.
                 burn(Duration::from_millis(30));
                 let budget = Budget::begin(&late);
                 burn(Duration::from_millis(50));

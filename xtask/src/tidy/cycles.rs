@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// Three modules in a cycle, one of which uses the next only through a name that the root
-    /// exports again. A fourth module uses the cycle but is not part of it.
+    /// re-exports. A fourth module uses the cycle but is not part of it.
     fn knotted() -> Vec<SourceFile> {
         vec![
             file(

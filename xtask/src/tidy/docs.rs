@@ -57,8 +57,9 @@ fn judge(
     Some(Finding::new(file, first, message))
 }
 
-/// Reports whether a line begins a public type at the top level of a file. Types of an inner
-/// module, such as the messages of a protocol, are exempt, because their names come from elsewhere.
+/// Reports whether a line begins a public type at the top level of a file. Types in an inner
+/// module, such as the messages of a protocol, are exempt, because a specification defines their
+/// names.
 fn is_public_item(line: &str) -> bool {
     if line.starts_with(' ') {
         return false;

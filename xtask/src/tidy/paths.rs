@@ -2,7 +2,7 @@
 
 use super::scan::Code;
 
-/// The code of a file without comments, literals and items for tests.
+/// The code of a file without comments, literals and test-only items.
 pub(crate) struct Product {
     code: String,
     /// The modules that the file declares only for tests.

@@ -60,7 +60,7 @@ fn unpinned(requirement: &str) -> bool {
 
 fn wrong_way(command: &str) -> Option<&'static str> {
     let wrong = INSTALLERS.iter().find(|(installer, needed, _)| {
-        // `cargo install` ends with `go install` too.
+        // The text `cargo install` also ends with `go install`.
         let is_word = |(at, _): (usize, &str)| !command[..at].ends_with(char::is_alphanumeric);
         let installs = command.match_indices(*installer).any(is_word);
         installs && needed.is_none_or(|needed| !command.contains(needed))

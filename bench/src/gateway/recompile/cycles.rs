@@ -20,11 +20,11 @@ pub struct Block {
     pub compiling_share: f64,
 }
 
-/// A second with at most this CPU time for compiling counts as one without compiling.
+/// A second with at most this CPU time for compiling counts as one without compilation.
 const IDLE_MAX_NS: u64 = 1_000_000;
 
 /// A second with at least this share of the largest CPU time for compiling counts as one with
-/// compiling. Seconds between this limit and [`IDLE_MAX_NS`] are at the beginning or the end of a
+/// compilation. Seconds between this limit and [`IDLE_MAX_NS`] are at the beginning or the end of a
 /// compilation, and belong to neither kind.
 const COMPILING_MIN: f64 = 0.25;
 

@@ -3,9 +3,10 @@
 //!
 //! The definitions of a hundred routes are compiled again every three seconds, all at about the
 //! same time, while requests are sent at a fixed rate far below the gateway's capacity. Each block
-//! has a fresh process. In a block, seconds with and without compiling alternate, so disturbances
-//! of the machine affect both. The value of a block is the difference between their median 99th
-//! percentiles, and the interval over the blocks decides.
+//! has a fresh process. In a block, seconds with and without compilation alternate, so disturbances
+//! of the machine affect both. The value of a block is the median 99th percentile of its seconds
+//! with compilation minus that of its seconds without. The verdict depends on the interval of this
+//! value over the blocks.
 
 mod cycles;
 mod watch;
@@ -25,11 +26,12 @@ use crate::programs::Programs;
 use crate::settings::Settings;
 use crate::spread::spread;
 
-/// High enough for a 99th percentile of each second, and far below the capacity of one core.
+/// The rate is high enough for a 99th percentile of each second, and far below the capacity of one
+/// core.
 const RATE_PER_SECOND: u32 = 1_500;
 
-/// The length of a block, in which everything is compiled again four times. In longer blocks the
-/// instances would no longer be due at the same time.
+/// The length of a block, in which everything is compiled again four times. In longer blocks, the
+/// instances would no longer be due for compilation at the same time.
 const BLOCK_SECONDS: u32 = 13;
 
 /// The approximate duration of a block's start, verification of policies, warm-up and end.
@@ -162,7 +164,7 @@ impl Run {
             let block = cycles::block(&seconds.collect::<Vec<_>>());
             if block.is_none() {
                 println!(
-                    "omitted: {}: it has no seconds with compiling, or none without",
+                    "omitted: {}: no seconds with compilation, or none without it",
                     folder.display()
                 );
             }
@@ -195,8 +197,11 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();
     let share: Vec<f64> = blocks.iter().map(|block| block.compiling_share).collect();
     for (what, values) in [
-        ("99th percentile of seconds without compiling, ms", &idle),
-        ("99th percentile of seconds with compiling, ms", &compiling),
+        ("99th percentile of seconds without compilation, ms", &idle),
+        (
+            "99th percentile of seconds with compilation, ms",
+            &compiling,
+        ),
         ("share of these seconds spent on compiling", &share),
     ] {
         println!(
@@ -212,7 +217,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     if blocks.len() * 10 < processes * 9 {
         return Err(format!(
-            "undecided: only {} of {processes} processes have seconds with and without compiling; use a quieter machine",
+            "undecided: only {} of {processes} processes have seconds with and without compilation; use a quieter machine",
             blocks.len()
         ));
     }

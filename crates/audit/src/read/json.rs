@@ -10,7 +10,7 @@ use crate::table::Table;
 pub(super) fn tables(text: &str) -> Result<Vec<Table>, AuditError> {
     let value: Value = serde_json::from_str(text).map_err(|error| AuditError {
         line: error.line(),
-        what: format!("this is not JSON: {error}"),
+        what: format!("the document is not JSON: {error}"),
     })?;
     let mut found = Vec::new();
     search(&value, "", &mut found);

@@ -7,7 +7,8 @@ use crate::finding::Severity;
 use crate::table::Row;
 
 /// The maximum relative deviation of a row's number of requests in flight from the median. Rows
-/// within it are taken to have the same number of users, each always with a request in flight.
+/// that deviate less are taken to have the same number of users, each always with a request in
+/// flight.
 const SAME: f64 = 0.08;
 
 /// The smallest ratio between rows' rates that makes equal numbers of requests in flight

@@ -73,7 +73,7 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Use
     let columns: Vec<usize> = found.columns.into_iter().chain(users.column).collect();
     if found.count > users.count * (1.0 + TOLERANCE + found.rounding) {
         let says = format!(
-            "{product} keep {count} in flight (Little's law), but there are only {allowed} connections"
+            "{product} keep {count} in flight (Little's law), but there are only {allowed} connections or users"
         );
         let (severity, says) = match judge.table.mean_of(row).why_above_users() {
             None => (Severity::Impossible, says),

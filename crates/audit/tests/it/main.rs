@@ -1,4 +1,4 @@
-//! The integration tests, in one binary. A table of cases may make a function long.
+//! The integration tests, in one binary. Tables of cases may exceed the length limit for functions.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 

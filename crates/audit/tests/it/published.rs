@@ -556,7 +556,7 @@ fn an_unreadable_document_is_an_error_with_its_line() {
         error("a,b\n1,2\n1,2,3\n", Form::Csv),
         "line 3: the number of cells is 3, but there are 2 headings"
     );
-    assert!(error("{\n \"a\": }", Form::Json).starts_with("line 2: this is not JSON"));
+    assert!(error("{\n \"a\": }", Form::Json).starts_with("line 2: the document is not JSON"));
 }
 
 #[test]

@@ -94,16 +94,18 @@ fn read(file: &Path) -> Result<String, Failure> {
     };
     text.map_err(|error| {
         let remedy = "name a CSV, JSON or Markdown file encoded in UTF-8, or - for standard input";
-        let what = format!("cannot read it: {error}");
+        let what = format!("cannot be read: {error}");
         Failure::words(format!("your file {}", file.display()), what, remedy)
     })
 }
 
 fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
     let what = match audited.passed_over {
-        0 => "it contains no table".to_owned(),
-        1 => "its only table has neither request times nor request rates".to_owned(),
-        tables => format!("none of its {tables} tables has request times or request rates"),
+        0 => "contains no table".to_owned(),
+        1 => "contains one table, which has neither request times nor request rates".to_owned(),
+        tables => {
+            format!("contains {tables} tables, none of which has request times or request rates")
+        }
     };
     let remedy =
         "name the columns in a header: rps, mean ms, p99 ms, connections, requests, errors";

@@ -145,7 +145,7 @@ fn step(word: &str) -> Result<HumanDuration, String> {
     let span = duration(word)?;
     if span < STEP_MIN {
         return Err(format!(
-            "a step takes at least {STEP_MIN}; the default is 4s"
+            "a step must take at least {STEP_MIN}; the default is 4s"
         ));
     }
     Ok(span)

@@ -20,10 +20,10 @@ use crate::{signals, terminal};
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
                   The reference gateway is an instrument, not a product: it has no admin \
                   interface. On SIGHUP it reloads its file without losing a request; an invalid \
-                  file changes nothing. On SIGTERM or Ctrl-C it finishes requests in flight for \
-                  at most `timeouts.drain_ms` [default: 10000]; a second signal stops it \
-                  immediately.\n\n\
-                  docs/REFERENCE-GATEWAY.md describes its policies with examples."
+                  file changes nothing. On SIGTERM or Ctrl-C it waits at most \
+                  `timeouts.drain_ms` [default: 10000] for requests in flight to finish, then \
+                  resets the remaining connections; a second signal stops it immediately.\n\n\
+                  docs/REFERENCE-GATEWAY.md describes the gateway's policies, with examples."
 )]
 pub struct Gateway {
     /// The configuration file, in YAML or JSON

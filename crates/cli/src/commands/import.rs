@@ -31,7 +31,7 @@ The resulting folder contains a suite, scenarios and load profiles, which you ca
 docs/guide/IMPORT.md describes them. `gatebench run --config FILE` measures a gateway's own file
 without importing it.";
 
-/// Create a folder to run from a configuration, an API, a k6 script or traffic
+/// Convert a configuration, an API, a k6 script or traffic to a suite
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Import {
@@ -179,7 +179,7 @@ impl Made {
     /// input, without extensions.
     ///
     /// # Errors
-    /// The folder exists.
+    /// Fails if the folder already exists.
     fn options(&self, file: &Path) -> Result<(PathBuf, Options), Failure> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let mut parts = name.split('.');
@@ -259,8 +259,8 @@ pub fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     for (effect, head) in [
         (
             Effect::NotUnderstood,
-            "not understood; to measure other gateways without these, delete them from \
-             `not_understood` in the scenario:",
+            "not understood; delete these from `not_understood` in the scenario to measure gateways \
+             that lack them:",
         ),
         (Effect::Simplified, "simplified or left out:"),
     ] {

@@ -19,10 +19,10 @@ Examples:
   gatebench isolation ./mine --scenario mine.yaml --group paying --blocks 20
 
 In each block, gatebench starts three fresh gateway processes in random order. One of them receives
-the requests of the good group and of the failing groups. For the other two, every group sends the
-requests of the good group. All three receive requests at the same rates. Every response to the good
-group must pass its checks. The latency and the rate of the good group with and without failing
-requests are compared block by block.
+the requests of the good group and of the failing groups. The other two receive a load in which
+every group sends the requests of the good group. All three receive requests at the same rates.
+Every response to the good group must pass its checks. The latency and the rate of the good group
+with and without failing requests are compared block by block.
 
 Exit code: 1 if the good group is harmed, 4 if the verdict is inconclusive, otherwise as for
 `gatebench run`.";
@@ -51,8 +51,8 @@ pub struct Isolation {
     /// [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
-    /// Run only 3 blocks, measuring each process for 2 s, to verify the checks without a verdict on
-    /// latency
+    /// Run only 3 blocks, measuring each process for 2 s: this tests whether responses pass their
+    /// checks, but gives no verdict on latency or rate
     #[arg(long)]
     quick: bool,
     /// Seed for the random order

@@ -67,7 +67,7 @@ impl OutputArgs {
     /// standard error.
     ///
     /// # Errors
-    /// A target or an environment variable is not valid.
+    /// Fails if a target or an environment variable is not valid.
     pub fn settings(&self) -> Result<Settings, Failure> {
         let targets = self.outs.iter().filter(|word| word.contains('='));
         let targets: Vec<Target> = targets.map(|word| out(word)).collect::<Result<_, _>>()?;
@@ -81,11 +81,11 @@ impl OutputArgs {
         })
     }
 
-    /// Returns the run directory that `--out DIR`, the earlier form of `--dir DIR`, names; none if
-    /// every `--out` names an output.
+    /// Returns the run directory that `--out DIR`, the earlier form of `--dir DIR`, names; `None`
+    /// if every `--out` names an output.
     ///
     /// # Errors
-    /// The argument names a kind of output, but has no target.
+    /// Fails if the argument names a kind of output, but has no target.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         let mut dirs = self.outs.iter().filter(|word| !word.contains('='));
         let dir = dirs.next();
@@ -103,7 +103,7 @@ impl OutputArgs {
 /// Returns the target that an argument of `--out` names.
 ///
 /// # Errors
-/// The argument or an environment variable is not valid.
+/// Fails if the argument or an environment variable is not valid.
 pub fn out(word: &str) -> Result<Target, Failure> {
     // The rest of the argument may contain a secret.
     let kind = word.split_once('=').map_or(word, |(kind, _)| kind);
@@ -114,7 +114,7 @@ pub fn out(word: &str) -> Result<Target, Failure> {
 /// environment.
 ///
 /// # Errors
-/// The argument or an environment variable is not valid.
+/// Fails if the argument or an environment variable is not valid.
 pub fn target(word: &str, option: String) -> Result<Target, Failure> {
     let target = Target::parse(word, &|name| std::env::var(name).ok());
     target.map_err(|error| Failure::words(option, error.to_string(), error.remedy()))
@@ -148,7 +148,7 @@ pub fn refused(refusal: &Refusal) -> Failure {
     Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)
 }
 
-/// Describes the parts that an output delivered, and its CPU time; none if there was nothing to
+/// Describes the parts that an output delivered, and its CPU time; `None` if there was nothing to
 /// send.
 pub fn delivered(delivery: &Delivery) -> Option<String> {
     let (target, done) = (&delivery.target, delivery.delivered);

@@ -66,9 +66,9 @@ impl Serve {
         let folder = Folder::open(&self.dir).map_err(|error| self.unreadable(&error))?;
         let launch = self.allow_run.then(|| self.launch(&folder)).transpose()?;
         if self.next_to.is_some() {
-            // The highest nice value, which the server already has, would not suffice: while the
-            // server renders a page, it would delay a load generator on the same core by
-            // milliseconds. If the system refuses, the server keeps that nice value.
+            // The highest nice value, which `Server::bind` sets, does not suffice: while the server
+            // renders a page, it would delay a load generator on the same core by milliseconds. If
+            // the system refuses `SCHED_IDLE`, the server runs with that nice value only.
             let _ = run_when_idle();
         }
         let server = Server::bind(Settings {
@@ -136,8 +136,8 @@ impl Serve {
 }
 
 /// Stops the server after standard input is closed, which happens when the process that started the
-/// server ends. Pages that are still open then request the report, so the server continues until
-/// they no longer use it, but at most 60 s.
+/// server ends. Pages that are still open then request the report, so the server continues until no
+/// page uses it, but for at most 60 s.
 fn end_with_standard_input(stop: Stop) -> Result<(), Failure> {
     let wait = move || {
         let mut nothing = Vec::new();
@@ -158,8 +158,8 @@ fn cannot(error: &ServeError) -> Failure {
     Failure::environment(error.to_string(), remedy)
 }
 
-/// Returns the arguments that start a server next to the run in `dir`; none if the path has no last
-/// component or is not UTF-8.
+/// Returns the arguments that start a server next to the run in `dir`; `None` if the path has no
+/// last component or is not UTF-8.
 pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
     let name = dir.file_name()?.to_str()?;
     let folder = match dir.parent() {

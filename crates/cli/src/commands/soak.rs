@@ -27,8 +27,8 @@ After Ctrl-C, gatebench keeps and reports the data collected so far; --resume th
 remaining time with a fresh process and judges the two parts separately.
 
 Exit code: 1 if memory, file descriptors, connections or a pool of the gateway leak, if a process
-ended, or if responses failed; 4 if one of these grows only towards the end, or if it is uncertain
-whether memory leaks; otherwise as for `gatebench run`.";
+ended, or if requests failed; 4 if one of these resources grows only towards the end, or if it is
+uncertain whether memory leaks; otherwise as for `gatebench run`.";
 
 /// Load a gateway for a long time, and report whether it leaks memory or other resources
 #[derive(Debug, Args)]

@@ -67,7 +67,7 @@ struct Tls {
 }
 
 impl Tls {
-    /// Returns the settings for a server at `listen`; none without TLS.
+    /// Returns the settings for a server at `listen`; `None` without TLS.
     fn settings(&self, listen: SocketAddr) -> Result<Option<ServerSettings>, SettingsError> {
         if !self.tls {
             return Ok(None);

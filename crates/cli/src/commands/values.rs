@@ -16,7 +16,7 @@ use gatebench_testbed::gateway::Catalogue;
 
 use crate::failure::Failure;
 
-/// A shorter measurement permits no conclusion about a gateway.
+/// The minimum duration of a measurement; a shorter one permits no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
 pub(crate) fn duration(word: &str) -> Result<HumanDuration, String> {
@@ -43,8 +43,8 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
         })
 }
 
-/// Parses a number of bytes with one of these units, each given with its power of two. Returns none
-/// if the text is not a number with a unit, or if the number of bytes exceeds 64 bits.
+/// Parses a number of bytes with one of these units, each given with its power of two. Returns
+/// `None` if the text is not a number with a unit, or if the number of bytes exceeds 64 bits.
 pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
     units.iter().find_map(|(unit, power)| {
         let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
@@ -127,7 +127,7 @@ pub const BACKENDS: [Named<Backend>; 2] = [
     ("epoll", "Works everywhere", Backend::Epoll),
 ];
 
-/// An external load generator; none for the built-in one.
+/// An external load generator; `None` for the built-in one.
 pub type Engine = Option<Generator>;
 
 pub const ENGINES: [Named<Engine>; 4] = [

@@ -91,7 +91,7 @@ struct Machines {
 }
 
 impl Machines {
-    /// Starts both machines; returns none if the namespaces cannot be created. `unshare` contains
+    /// Starts both machines; returns `None` if the namespaces cannot be created. `unshare` contains
     /// options of unshare(1) for the time namespace of machine `b`.
     fn start(bench: &Bench, unshare: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -291,7 +291,7 @@ impl Field {
         Self::with_clock("")
     }
 
-    /// Creates a field whose machine `b` has a time namespace with these options of unshare(1).
+    /// Like [`Field::new`], but machine `b` has a time namespace with these options of unshare(1).
     fn with_clock(unshare: &str) -> Option<Self> {
         let bench = Bench::new();
         let machines = Machines::start(&bench, unshare)?;
@@ -449,7 +449,7 @@ fn a_lost_agent_stops_the_others_within_a_second() {
     ]);
     assert_eq!(results["interrupted"], true);
     assert_eq!(results["agents"]["lost"]["agent"], "b");
-    // The completed requests are kept.
+    // The results contain the requests that were completed before the agent was lost.
     let completed = results["completed"].as_u64().unwrap();
     assert!(
         completed > 0 && completed <= after,
@@ -508,7 +508,7 @@ fn a_connection_that_repeats_ends_or_stalls_never_shortens_the_record() {
         (&600.into(), &600.into())
     );
     // The greeting and at most 30 messages come before the load, which adds ten messages per
-    // second.
+    // second. A fault after 50 messages therefore occurs during the load.
     for how in ["end", "stall"] {
         let (failed, took) = load(how, 50);
         let results = json(&failed, 3);
@@ -571,7 +571,7 @@ fn assert_all_counted(bench: &Bench, run: &str) {
         let each = phase["agents"]["each"].as_array().unwrap();
         let sent: u64 = each.iter().map(|it| it["sent"].as_u64().unwrap()).sum();
         assert_eq!(phase["counts"]["sent"], sent, "{phase:#}");
-        // There is no warm-up, so the upstream must have received no other request, and none twice.
+        // There is no warm-up, so the upstream must have received only these requests, each once.
         assert_eq!(phase["ledger"]["unique"], sent, "{phase:#}");
         assert_eq!(phase["ledger"]["repeated"], 0);
         assert_eq!(

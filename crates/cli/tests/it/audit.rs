@@ -33,7 +33,8 @@ fn a_closed_standard_output_does_not_change_the_exit_code() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // The command prints after it has read its input, when its output is closed already.
+        // The command prints only after it has read its input. By then, its output is already
+        // closed.
         drop(child.stdout.take());
         let text = format!("{HEAD}|a|64|16000|3.98|9.76|8.77|0|10|\n");
         let mut input = child.stdin.take().unwrap();
@@ -97,7 +98,7 @@ fn a_document_without_figures_is_invalid_input() {
     let output = audit("nothing here\n", &[]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("it contains no table"), "{said}");
+    assert!(said.contains("contains no table"), "{said}");
     let output = audit("a,b\n1\n", &["--form", "csv"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();

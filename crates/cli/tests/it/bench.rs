@@ -29,7 +29,7 @@ pub struct Bench {
     _slot: Slot,
 }
 
-/// A load without a warm-up, which would take seconds.
+/// A load without a warm-up, because a warm-up would take seconds.
 pub const QUICK: &str = "\
 - {name: throughput, closed: {connections: 8}, measure: 300ms, timeout: 2s}
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 300ms, timeout: 2s}
@@ -46,7 +46,7 @@ pub const UNHURRIED: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 2s, timeout: 2s}
 ";
 
-/// A load with a warm-up of a minute, during which the test interrupts it.
+/// A load with a warm-up of a minute, for tests that interrupt a warm-up.
 pub const LONG_WARM_UP: &str =
     "- {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
 
@@ -338,7 +338,7 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
 
 #[derive(Debug)]
 pub struct Finished {
-    /// The exit code; none if a signal ended the process.
+    /// The exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,

@@ -42,7 +42,7 @@ fn steps(trial: &Value) -> Vec<&Value> {
 fn a_search_ends_with_a_result_that_its_directory_reproduces() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
-    // Every machine sustains the highest rate of the search, so the result is known.
+    // Even a slow machine sustains the highest rate of this search, so the result is known.
     let flags = "--max-rate 50 --arrivals uniform --repeat 1 --connections 4 --for 250";
     let output = search(folder.path(), "p50<9s, errors<99%", flags);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

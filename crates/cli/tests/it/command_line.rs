@@ -318,7 +318,7 @@ fn schemas_are_json_schemas() {
     }
 }
 
-/// Runs `gatebench` with a standard output that the reader closes at once.
+/// Runs `gatebench` with a standard output whose reader closes it immediately.
 fn unread(bench: &Bench, words: &[&str]) -> Output {
     let mut child = bench
         .command()

@@ -12,7 +12,7 @@ use crate::{gateways, processes};
 const IMAGE: &str = "localhost/gatebench:test";
 const KONG_IMAGE: &str = "localhost/kong:test";
 
-/// A container engine for one test. On drop, the engine and all its containers are ended.
+/// A container engine for one test. On drop, the engine and all its containers are stopped.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,
@@ -316,7 +316,7 @@ fn killed(bench: &Bench, podman: &Podman) {
         podman.containers().is_empty().then_some(())
     });
     drop(session);
-    // Otherwise, a process of this run could be mistaken for a process of the next run.
+    // Wait, because a process of this run could be mistaken for a process of the next run.
     bench.wait_for("the processes of gatebench to be gone", || {
         bench.processes().is_empty().then_some(())
     });

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// `run proxy-json --quick --blocks 2 --gateway reference --gateway haproxy` with version 0.1.0 on
-/// a busy machine, so that some figures are limited or invalid. The archive includes the
-/// `report.json` that version 0.1.0 wrote.
+/// An archive of the run directory that version 0.1.0 wrote for `run proxy-json --quick --blocks 2
+/// --gateway reference --gateway haproxy`, with its `report.json`. The machine was busy, so some
+/// figures are limited or invalid.
 const RUN: &str = "tests/it/earlier_runs/0.1.0.tar.gz";
 
 #[test]

@@ -515,7 +515,7 @@ fn another_version_and_another_program_are_refused() {
         .assert_says(&["gateway mine is not installed: /no/such/module.so was not found"]);
 }
 
-/// The check also reports a gateway that hangs when it is stopped.
+/// The check reports a gateway that hangs when it is stopped.
 #[test]
 fn a_gateway_that_does_not_stop_fails_the_check() {
     let bench = Bench::new();

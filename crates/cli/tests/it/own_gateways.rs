@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::gateways::HUNDRED;
 
-/// The folder follows contract 1, like older folders.
+/// The folder declares version 1 of the contract, as older folders do.
 #[test]
 fn a_gateway_outside_the_list_is_checked_and_measured() {
     let bench = Bench::new();

@@ -113,7 +113,8 @@ fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
     assert!(bench.processes().is_empty(), "processes are still running");
 }
 
-/// Twenty runs, each with fresh processes, under the loads of the other test and a steady one.
+/// Judges two honest gateways in twenty runs, each with fresh processes, under a steady load and
+/// the loads in [`ABANDONED`].
 #[test]
 #[ignore = "takes minutes: make test-full"]
 fn an_honest_gateway_is_never_accused() {

@@ -122,7 +122,7 @@ fn a_report_does_not_follow_links() {
         .assert_code(2)
         .assert_says(&["gateway.json: is a symbolic link", "  → "]);
     assert!(printed.stdout.is_empty(), "{}", printed.stdout);
-    // gatebench does not write through a link either.
+    // Writing a report does not follow a link: the file that the link names stays unchanged.
     fs::remove_file(&file).unwrap();
     fs::write(&file, "{}").unwrap();
     symlink(bench.path("mine"), bench.path("run/report.tmp")).unwrap();

@@ -225,7 +225,7 @@ fn a_broken_connection_ends_all_remote_processes() {
 #[test]
 fn an_unusable_host_is_reported_with_the_remedy() {
     let bench = Bench::new();
-    // No folder can be created in this kernel file system.
+    // `/sys` is a kernel file system, in which no folder can be created.
     let _far = Far::start(&bench, Path::new("/sys"));
     for (host, said) in [
         (

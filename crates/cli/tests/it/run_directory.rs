@@ -131,7 +131,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// Mounts a file system; returns none if the user may not mount.
+    /// Mounts a file system; returns `None` if the user lacks the permission to mount.
     fn mount(bench: &Bench, size: &str) -> Option<Self> {
         let at = bench.path("disk");
         std::fs::create_dir(&at).unwrap();

@@ -25,7 +25,7 @@ steps:
   - teardown
 ";
 
-/// The `start:` of a gateway whose first start fails, without the gateway's command.
+/// A `start:` key that makes the gateway's first start fail. The gateway's command must follow it.
 const FAILS_ONCE: &str = r#"start:
   - sh
   - -c

@@ -61,7 +61,7 @@ fn suites() -> Vec<Suite> {
     suites.into_iter().map(|it| it.document).collect()
 }
 
-/// Reports whether a load changes the gateway or its upstream, which takes seconds.
+/// Reports whether a load changes the gateway or its upstream. Such a load takes seconds.
 fn is_disturbed(load: &str) -> bool {
     let loads = Library::default().loads().unwrap();
     let is_it = |load_of: &&LoadProfile| load_of.profile == load;
@@ -138,7 +138,7 @@ fn smoke_once(words: &str, gateways: &[&str]) -> (Outcomes, Outcomes) {
 
 /// Returns the first failed parity case or, if there is none, the counts of the first load that
 /// sent nothing or has errors or failed checks. Errors and failed checks are allowed in loads with
-/// a change or a failure. Returns none if nothing is wrong.
+/// a change or a failure. Returns `None` if nothing is wrong.
 fn wrong(record: &Value) -> Option<String> {
     for proof in ["parity_before", "parity_after"] {
         let cases = record[proof]["cases"].as_array().unwrap();
@@ -217,14 +217,15 @@ fn half_of_the_plain_scenarios_hold(half: usize) {
     for names in names.chunks(RUN_SCENARIOS) {
         plain_scenarios_hold(names, "reference");
     }
-    // The tests of the crate `testbed` cover every nginx policy.
+    // Only some scenarios run on nginx, because the tests of the crate `testbed` cover every nginx
+    // policy.
     let some: Vec<String> = names.into_iter().step_by(4).collect();
     plain_scenarios_hold(&some, "nginx");
 }
 
 #[track_caller]
 fn plain_scenarios_hold(names: &[String], gateway: &str) {
-    // Some suites have the same name as a scenario.
+    // The names need `--scenario`, because some suites have the same name as a scenario.
     let words = format!("--no-direct --scenario {}", names.join(" --scenario "));
     let outcomes = smoke(&words, &[gateway]);
     assert_eq!(outcomes.len(), names.len(), "a trial is missing");

@@ -176,7 +176,7 @@ fn mistakes_name_their_file_and_exit_with_code_2() {
     for (options, expected) in [
         (
             &["--tls", "--cert", &cert, "--key", &cert][..],
-            "it contains no private key",
+            "no private key found",
         ),
         (
             &["--tls", "--cert", "/nonexistent.pem", "--key", &cert],

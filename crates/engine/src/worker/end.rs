@@ -9,7 +9,7 @@ use super::group::GroupState;
 use super::{Ended, NAP_NS, Worker};
 
 impl<I: Io> Worker<'_, I> {
-    /// Ends the window now.
+    /// Ends the window at `now`, after which no arrival is due.
     pub(super) fn cut_short(&mut self, now: u64) {
         let was_measuring = self.seal_at_ns != self.measure_ns;
         self.end_ns = now;

@@ -37,8 +37,8 @@ pub(super) struct GroupState<'a> {
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
     /// The number of thinking users whose connection was lost and replaced.
     pub(super) orphans: usize,
-    /// True if the load measures connections. In that case, `free` is the number of further
-    /// connections that may be made at the same time.
+    /// True in a connection-only load. In that case, `free` is the number of further connections
+    /// that may be made at the same time.
     pub(super) handshakes: bool,
     pub(super) free: u32,
 
@@ -57,7 +57,7 @@ pub(super) struct GroupState<'a> {
     pub(super) refused: bool,
     /// The number of initial connections that are not up yet.
     pub(super) missing: u32,
-    /// The times at which to open connections. In a load of connections, the times at which places
+    /// The times at which to open connections. In a connection-only load, the times at which places
     /// become free.
     pub(super) connects: VecDeque<u64>,
     /// The TLS context of this worker's connections; `None` for plain text.
@@ -98,7 +98,7 @@ impl<'a> GroupState<'a> {
             false => 0,
         };
         let handshakes = settings.target.protocol == Protocol::Handshakes;
-        // In a load of connections, each connection is made when it is due.
+        // In a connection-only load, each connection is made when it is due.
         let (wanted, free) = if handshakes {
             (0, connections)
         } else {
@@ -171,8 +171,8 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Continues with the schedule and the population of a shortened warm-up. `warm_up` contains
-    /// the start and the time that has passed since then, in nanoseconds.
+    /// Replaces the schedule and the population with those of a shortened warm-up. `warm_up`
+    /// contains the start and the time that has passed since then, in nanoseconds.
     pub(super) fn warm_up_for(
         &mut self,
         schedule: Option<Schedule>,
@@ -235,7 +235,7 @@ impl<'a> GroupState<'a> {
     }
 
     /// Reports whether there is no connection and an attempt to connect has failed since the last
-    /// successful one. A load of connections is never cut off.
+    /// successful one. A connection-only load is never cut off.
     pub(super) fn is_cut_off(&self) -> bool {
         self.up == 0 && self.refused && !self.handshakes
     }
@@ -257,13 +257,14 @@ impl<'a> GroupState<'a> {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Reports whether there are more places than thinking users that wait for the end of their
-    /// think time without a connection of their own.
+    /// Reports whether there is a free place that no orphan needs. Each orphan, a thinking user
+    /// whose connection was lost, needs one place.
     pub(super) fn has_spare_place(&self) -> bool {
         self.free > 0 || self.idle.len() > self.orphans
     }
 
-    /// Counts the users that think on a lost connection that is replaced.
+    /// Counts the users that were thinking on this lost connection as orphans. The caller replaces
+    /// the connection.
     pub(super) fn orphan(&mut self, conn: ConnId) {
         let users = self.thinking.iter().filter(|it| it.0.1 == conn);
         self.orphans += users.count();
@@ -316,7 +317,7 @@ impl<'a> GroupState<'a> {
     }
 
     /// Returns the PROXY header of a connection from `source`, which precedes TLS, or no bytes if
-    /// the load uses none.
+    /// the load uses no PROXY header.
     pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {
@@ -349,7 +350,7 @@ impl<'a> GroupState<'a> {
             .get_or_insert_with(|| route().unwrap_or(destination.ip()))
     }
 
-    /// Returns the next time at which work is due without an event.
+    /// Returns the next time at which work is due even if no event occurs.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let thought = self.thinking.peek().map(|Reverse((until, _))| *until);
         let connect = self.connects.front().copied();

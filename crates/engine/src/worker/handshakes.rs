@@ -1,5 +1,5 @@
-//! Loads that make connections but send no requests, to measure the time that a connection takes,
-//! including TLS.
+//! Connection-only loads, which make connections but send no requests, to measure the time that a
+//! connection takes, including TLS.
 
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Io};
@@ -58,8 +58,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// The place becomes free only after a pause, so that the worker does not connect in a tight
-    /// loop.
+    /// Records a connection that could not be made. Its place becomes free only after a pause, so
+    /// that the worker does not connect in a tight loop.
     pub(super) fn handshake_failed(
         &mut self,
         group: usize,

@@ -131,7 +131,7 @@ impl<'a, I: Io> Worker<'a, I> {
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
-            // Nothing is sealed before the load begins.
+            // No interval is sealed before the load begins.
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,

@@ -213,7 +213,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives a request to the connection that has been idle longest. In a load of connections,
+    /// Gives a request to the connection that has been idle longest. In a connection-only load,
     /// opens a connection instead.
     pub(super) fn place(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let state = &mut self.groups[group];
@@ -259,7 +259,7 @@ impl<I: Io> Worker<'_, I> {
         self.send(conn, buffer);
     }
 
-    /// Sends a request, at once in an open load and batched with others in a closed one.
+    /// Sends a request: immediately in an open load, and batched with others in a closed one.
     fn send(&mut self, conn: ConnId, buffer: Vec<u8>) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

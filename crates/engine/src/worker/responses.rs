@@ -218,7 +218,7 @@ impl<I: Io> Worker<'_, I> {
         } else {
             connection.buffer = Some(bytes);
         }
-        // The response usually arrives later, but it may have overtaken this event.
+        // The response usually arrives later, but it may have been handled before this event.
         if connection.waits_to_send {
             self.release(conn, now);
         }
@@ -268,7 +268,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         }
         if group.have + group.connects.len() as u32 >= group.wanted {
-            // Its users leave with it.
+            // The users of a surplus connection leave with it.
             group.thinking.retain(|it| it.0.1 != conn);
             return;
         }

@@ -30,8 +30,8 @@ impl<I: Io> Worker<'_, I> {
             limit = limit.max(last + CONNECT_LIMIT_NS);
         }
         for group in 0..self.groups.len() {
-            // A load of connections makes one connection before the start, to prove that connecting
-            // is possible.
+            // A connection-only load makes one connection before the start, to prove that
+            // connecting is possible.
             if self.groups[group].handshakes && self.groups[group].missing > 0 {
                 self.open_connection(group)?;
             }
@@ -74,7 +74,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Opens the connections that are due. In a load of connections, frees the places that are due
+    /// Opens the connections that are due. In a connection-only load, frees the places that are due
     /// instead.
     pub(super) fn open_due(&mut self, group: usize, now: u64) -> io::Result<()> {
         while let Some(at) = self.groups[group].connects.front()

@@ -148,7 +148,7 @@ impl<I: Io> Worker<'_, I> {
         self.reconnect(group, now);
     }
 
-    /// Removes users that think without a connection, at most as many as there are surplus places.
+    /// Removes users that think without a connection, up to the number of surplus places.
     fn remove_orphans(&mut self, group: usize, surplus: usize) {
         let (conns, state) = (&self.conns, &mut self.groups[group]);
         let mut leaving = surplus.min(state.orphans);
@@ -247,7 +247,7 @@ impl<I: Io> Worker<'_, I> {
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
         let mut full = std::mem::replace(&mut self.recorder.interval, next);
-        // The queue is full only if the collector has not run for a minute.
+        // The queue is full only if the collector has not run for about a minute.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;
             std::thread::yield_now();
@@ -256,7 +256,7 @@ impl<I: Io> Worker<'_, I> {
 }
 
 /// Reports whether a connection has a response pending, has not sent its request completely or, in
-/// a load of connections, has not been made yet.
+/// a connection-only load, has not been made yet.
 fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,

@@ -100,8 +100,9 @@ fn a_body_longer_than_its_length() {
     fails_as(&[Protocol], always(response));
 }
 
-/// The kernel may deliver a body separately from its head. The response is then already complete,
-/// and the surplus breaks the connection or the next response, but is never taken for a response.
+/// The kernel may deliver the forbidden body separately from the head, after the response has been
+/// counted as complete. The body then makes the connection or its next response fail, but is never
+/// taken for a response.
 #[test]
 fn a_body_where_none_is_allowed() {
     for head in [
@@ -213,7 +214,7 @@ fn a_request_that_is_not_read_times_out() {
 /// The rest of the body follows after a pause, which is part of the receiving time.
 #[test]
 fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
-    // On a busy machine, the client may read the head late, but by less than half of this.
+    // On a busy machine, the client may read the head late, but by less than half of this pause.
     const PAUSE: Duration = Duration::from_millis(100);
     let split = |it: &mut Connection| {
         while it.request() && it.write(b"HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nab") {

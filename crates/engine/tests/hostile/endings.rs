@@ -61,9 +61,8 @@ fn a_response_a_byte_at_a_time() {
     fails_with(&[Timeout], loris, impatient);
 }
 
-/// Bytes that arrive before a request are not a response to it, so the connection is closed. Bytes
-/// that arrive too late to be recognized as early are taken for the response, which no client can
-/// prevent.
+/// Bytes that arrive before a request are not a response to it, so the connection is closed. If the
+/// bytes arrive only after the request was sent, no client can distinguish them from a response.
 #[test]
 fn a_response_before_the_request() {
     let eager = |it: &mut Connection| {
@@ -111,8 +110,8 @@ fn connections_that_die_while_they_wait() {
 fn responses_that_never_keep_a_connection() {
     let close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok and more";
     for outcome in suffer(crate::server::once(close), |_| {}) {
-        // Bytes after a last response are ignored (RFC 9112 9.6), but bytes that arrive together
-        // with it are excess.
+        // Bytes after the last response on a connection are ignored (RFC 9112 9.6), but bytes that
+        // arrive together with that response are excess.
         assert!(outcome.counts.connections_opened >= outcome.counts.sent);
     }
     let silent = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";

@@ -61,8 +61,7 @@ pub fn over_http2(load: &mut Load) {
     load.groups[0].target.protocol = Spoken::Http2 { streams: 4 };
 }
 
-/// After the first request, sends these frames, which may depend on the stream, again and again, up
-/// to 1 GiB.
+/// After the first request, sends the frames for its stream repeatedly, up to 1 GiB.
 fn flood(frames: impl Fn(u32) -> Vec<u8> + Send + Sync + 'static) -> impl Pathology {
     move |it: &mut Connection| {
         if it.greet(b"")
@@ -123,8 +122,8 @@ fn endless_informational_responses() {
     fails(&[Protocol, Reset], flood(hint));
 }
 
-/// RFC 7541 does not limit the size to which a few bytes may decode. The limit on the size of a
-/// field list does.
+/// RFC 7541 does not limit the size to which a few bytes may decode; the limit on the size of a
+/// field list bounds it.
 #[test]
 fn header_bombs() {
     // One field of 4,000 bytes enters the table, and is then referenced 10,000 times.

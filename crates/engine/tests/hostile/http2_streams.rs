@@ -43,7 +43,7 @@ fn every_stream_is_reset() {
         out
     };
     fails_with(&[Reset], responses(late), over_http2);
-    // The server also resets the stream again and again, long after its end.
+    // This server resets the stream again and again, long after the stream has ended.
     let flood = |it: &mut Connection| {
         it.greet(b"");
         if let Some(stream) = it.stream() {
@@ -63,8 +63,8 @@ fn a_stream_whose_window_overflows() {
     fails_with(&[Reset], responses(overflow), over_http2);
 }
 
-/// On the connections that replace the first ones, the server announces at once that it accepts no
-/// requests.
+/// On the connections that replace the first ones, the server immediately announces that it accepts
+/// no requests.
 #[test]
 fn going_away_at_once_and_again_and_again() {
     let unwilling = |it: &mut Connection| {

@@ -1,6 +1,6 @@
 //! Tests the engine against upstreams that misbehave in many ways. In each case, the engine's
-//! memory is bounded, every failed request is counted as the right kind of error, and the load ends
-//! by itself.
+//! memory is bounded, every failed request is counted as an expected kind of error, and the load
+//! ends by itself.
 //!
 //! This is a separate binary because each test limits the growth of the whole process while its
 //! load runs.

@@ -1,5 +1,5 @@
-//! Tests the engine against every fault of the upstream. The counts of the engine and of the
-//! upstream must equal the computed ones exactly. For times, only lower bounds are asserted.
+//! Tests the engine against every case of the upstream `pathology`. The counts of the engine and of
+//! the upstream must equal the computed ones exactly. For times, only lower bounds are asserted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

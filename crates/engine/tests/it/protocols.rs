@@ -370,8 +370,8 @@ fn handshakes_are_a_load_without_requests() {
                 assert_eq!(outcome.counts.completed_in_window, REQUESTS);
                 assert_eq!(outcome.resumed, 0);
             });
-            // Each of the two loads makes one more connection to test the target, and the first
-            // query made one.
+            // Each of the two loads makes one more connection to test the target, and the query for
+            // `before` made one.
             assert_eq!(nginx.accepted() - before, 2 * (REQUESTS + 1) + 1);
         }
     }

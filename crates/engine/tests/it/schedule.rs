@@ -51,7 +51,7 @@ fn a_ramp_has_the_arrivals_of_its_area() {
     // 2,000.
     let schedule = Schedule::new(&open(100.0, Some(300.0)), SECOND_NS, 10 * SECOND_NS);
     assert_eq!(all(&schedule, 0, 1).len(), 2_100);
-    // The first half of the ramp contains 100·5 + 20·25/2 = 750 of them.
+    // The first half of the ramp has 100·5 + 20·25/2 = 750 arrivals.
     assert_eq!(schedule.due_ns(850), Some(6 * SECOND_NS));
 }
 

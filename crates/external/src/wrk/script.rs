@@ -158,9 +158,9 @@ fn body(request: &Request) -> Option<String> {
     }
 }
 
-/// Returns a function that checks each response, or an empty string if nothing can be checked.
-/// Checks are possible only if all requests have the same ones, because wrk does not report which
-/// request a response belongs to.
+/// Returns a Lua function that checks each response, or an empty string if nothing can be checked.
+/// Responses can be checked only if all requests have the same checks, because wrk does not report
+/// which request a response belongs to.
 fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;
     if requests.iter().any(|request| request.checks != *checks) {

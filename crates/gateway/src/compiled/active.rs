@@ -13,7 +13,7 @@ use crate::policy::jwt;
 use crate::redis::Counts;
 
 /// The configuration as one worker sees it. A request uses the configuration that it began with
-/// until it ends, but new [`super::Limits`] apply to it at once.
+/// until it ends, but new [`super::Limits`] apply to it immediately.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,
@@ -175,12 +175,13 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // This number of turns reaches every target, unless the weights are very unequal.
+        // This number of turns reaches every target, unless the weights are very unequal. The next
+        // statement finds the targets that these turns miss.
         let turns = (0..4 * ids.len()).map(|_| balance.next());
         let awake = turns.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| others().find(|&at| !rests(at)));
-        // All are avoided, so a request that has just failed is sent to the target that has not
-        // failed for the longest time.
+        // If all targets are avoided, a request that has just failed is sent to the one that will
+        // be avoided for the shortest time.
         let longest = || others().min_by_key(|&at| self.resting_until_ns[ids[at]]);
         let chosen = awake.or_else(|| failed.and_then(|_| longest()));
         ids[chosen.unwrap_or(first)]

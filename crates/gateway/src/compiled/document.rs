@@ -1,4 +1,4 @@
-//! A configuration file. All its mistakes are reported at once, and the file is kept so that later
+//! A configuration file. All its mistakes are reported together, and the file is kept so that later
 //! mistakes can be reported at their places.
 
 use gatebench_config::{Diagnostics, Sheet, SheetKind};
@@ -20,7 +20,7 @@ impl Document {
     /// Parses YAML text. Mistakes are reported under the name `file`.
     ///
     /// # Errors
-    /// All mistakes in form and meaning, each with its place.
+    /// Returns all mistakes in form and meaning, each with its place.
     pub fn read(file: &str, text: &str) -> Result<Self, Diagnostics> {
         Self::judged(file, text, GatewayConfig::validate)
     }
@@ -57,7 +57,7 @@ impl Document {
     }
 
     /// Adds places in the file to mistakes that were found only when the configuration was
-    /// compiled; returns none if there are no mistakes.
+    /// compiled; returns `None` if there are no mistakes.
     pub fn mistakes(&self, wrong: &ConfigErrors) -> Option<Diagnostics> {
         let mut sheet = self.sheet.clone();
         report(&mut sheet, wrong);

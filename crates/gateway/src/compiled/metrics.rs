@@ -180,7 +180,7 @@ impl Route {
     }
 }
 
-/// Only one worker writes a counter, so no other write can come between the load and the store.
+/// Each counter has only one writer, so no other write can come between the load and the store.
 fn add(counter: &AtomicU64, amount: u64) {
     counter.store(
         counter.load(Ordering::Relaxed).wrapping_add(amount),

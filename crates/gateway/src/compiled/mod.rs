@@ -175,7 +175,7 @@ impl CompiledConfig {
     }
 
     /// Starts the thread that recompiles the definitions of `soap` policies when they expire;
-    /// returns none if there are no such policies.
+    /// returns `None` if there are no such policies.
     pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
         let routes = self.routes.iter();
         refresher(routes.filter_map(|route| route.chain.soap.as_ref())).map_err(|error| {
@@ -192,7 +192,7 @@ impl CompiledConfig {
 /// such as those in host names, in definitions, and in the files that TLS needs.
 ///
 /// # Errors
-/// All mistakes, without duplicates.
+/// Returns all mistakes, without duplicates.
 pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     let mut mistakes = Vec::new();
     let _ = upstreams(config, &mut mistakes);

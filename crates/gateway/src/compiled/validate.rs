@@ -17,7 +17,7 @@ impl GatewayConfig {
     /// Checks the rules that the types of the configuration cannot express.
     ///
     /// # Errors
-    /// All mistakes, each with its place.
+    /// Returns all mistakes, each with its place.
     pub fn validate(&self) -> Result<(), ConfigErrors> {
         let mut mistakes = Mistakes::default();
         mistakes.listeners(self);

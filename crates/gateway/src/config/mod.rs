@@ -44,10 +44,10 @@ pub struct GatewayConfig {
     /// The timeouts for clients and upstreams.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// The maximum size, in bytes, of a body that is edited or validated. The response to a larger
-    /// request is 413, and a larger response is replaced by 502. A gzip body that SOAP or XML
-    /// policies process may decompress to at most this size; if it is larger, the client gets a
-    /// fault.
+    /// The maximum size, in bytes, of a body that is edited or validated. A request with a larger
+    /// body gets a response with status 413, and a response with a larger body is replaced by one
+    /// with status 502. A gzip body that SOAP or XML policies process may decompress to at most
+    /// this size; if the decompressed body is larger, the client gets a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
     /// The maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited or
@@ -301,7 +301,7 @@ pub struct ConfigError {
     pub at: String,
     /// The mistake, without its place and its remedy.
     pub message: String,
-    /// The remedy; none if another library described the mistake.
+    /// The remedy; `None` if another library described the mistake.
     pub remedy: Option<String>,
 }
 

@@ -1,10 +1,10 @@
 //! The JSON Schema of a configuration: the form that the types define, and as much of the meaning
 //! as a schema can express.
 //!
-//! A file is read with the form alone, because [`crate::config::GatewayConfig::validate`] describes
-//! mistakes of meaning better. The published schema (`whole`) contains both. A test
-//! (`tests/it/schema.rs`) checks that the schema and `validate` agree, apart from the mistakes that
-//! it lists.
+//! A file is checked against the form alone, because
+//! [`crate::config::GatewayConfig::validate`] describes mistakes in meaning better. The published
+//! schema (`whole`) contains both. A test (`tests/it/schema.rs`) checks that the schema and
+//! `validate` agree, apart from the mistakes that the test lists.
 
 use std::sync::LazyLock;
 

@@ -10,7 +10,8 @@ use super::handicap::{Burden, Handicap};
 use super::hold::SPIN_NS;
 use crate::client_ref::ClientRef;
 
-/// The faults of every worker; none by default. Known delays are settings of routes.
+/// The faults of every worker; none by default. They do not include known delays, which are
+/// settings of routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     pub handicap: Option<Handicap>,
@@ -102,8 +103,8 @@ impl Injector {
     }
 
     /// Reports whether the request that has just arrived gets a stray error. If it does, also
-    /// subtracts the share that [`Self::responded`] is going to add for this error; otherwise,
-    /// stray errors would cause further stray errors.
+    /// subtracts the share that [`Self::responded`] is going to add for this error. Without the
+    /// subtraction, stray errors would cause further stray errors.
     pub(crate) fn strays(&mut self) -> bool {
         let is_owed = self.owed >= 1.0;
         if is_owed {

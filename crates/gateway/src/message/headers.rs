@@ -60,8 +60,8 @@ impl HeaderProgram {
         kept.chain(added.map(|(name, value)| (name.as_str(), value.as_slice())))
     }
 
-    /// Returns the new name of a field; none if the field is removed. A field is also removed if an
-    /// upstream may confuse it with a removed one.
+    /// Returns the new name of a field; `None` if the field is removed. A field is also removed if
+    /// an upstream may confuse it with a removed one.
     fn name_of<'f>(&'f self, mut name: &'f str) -> Option<&'f str> {
         for step in &self.steps {
             match step {

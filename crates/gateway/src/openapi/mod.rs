@@ -100,7 +100,7 @@ impl Contract {
     }
 
     /// Checks the head of a request for this path. Returns the operation and the entry for the
-    /// body's Content-Type; none if only responses are checked and the operation is not in the
+    /// body's Content-Type; `None` if only responses are checked and the operation is not in the
     /// document.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {

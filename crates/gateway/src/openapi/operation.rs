@@ -112,8 +112,8 @@ impl Operation {
     }
 
     /// Checks that a required body exists, that a body's Content-Type is defined, and that a body
-    /// to be parsed is not compressed. Returns the number of the Content-Type; none if there is no
-    /// body or no rule for it.
+    /// to be parsed is not compressed. Returns the number of the Content-Type; `None` if there is
+    /// no body or no rule for it.
     pub(super) fn judge_body_type(&self, head: &Head<'_>) -> Result<Option<u32>, Box<Refusal>> {
         let Some(body) = &self.body else {
             return Ok(None);

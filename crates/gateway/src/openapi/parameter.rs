@@ -55,7 +55,7 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// Compiles the parameter at a pointer; returns none for a header that OpenAPI ignores (3.1
+    /// Compiles the parameter at a pointer; returns `None` for a header that OpenAPI ignores (3.1
     /// 4.8.12.1).
     pub(super) fn compile(document: &Document, pointer: &str) -> Result<Option<Self>, ConfigError> {
         let wrong = |message: &str, remedy: &str| ConfigError::new(message, remedy).below(pointer);
@@ -311,7 +311,7 @@ impl Parameter {
     }
 
     /// Returns the object that several query parameters form together. `member_of` converts a
-    /// parameter's name to a member's name. Returns none if no parameter is a member.
+    /// parameter's name to a member's name. Returns `None` if no parameter is a member.
     fn object_of(
         &self,
         query: &str,

@@ -176,8 +176,8 @@ impl Segment {
     }
 }
 
-/// Parses a segment of a template and appends the names of its parameters to `names`; returns none
-/// if it has no parameters.
+/// Parses a segment of a template and appends the names of its parameters to `names`; returns
+/// `None` if the segment has no parameters.
 fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, ConfigError> {
     let wrong = || {
         let message = format!("`{segment}` is not a segment of a path");

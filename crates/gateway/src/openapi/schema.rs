@@ -121,8 +121,8 @@ fn described(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Base64 with padding (RFC 4648 4). Unused bits may have any value, because most decoders ignore
-/// them.
+/// Base64 with padding (RFC 4648 4). The unused bits of the last character may have any value,
+/// because most decoders ignore them.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -136,7 +136,7 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         _ => return,
     };
     let bounds = json!({"minimum": least, "maximum": most});
-    // `allOf` keeps the schema's own bounds in force.
+    // Under `allOf`, these bounds apply in addition to the schema's own.
     match schema.get_mut("allOf") {
         Some(Value::Array(all)) => all.push(bounds),
         _ => drop(schema.insert("allOf".into(), json!([bounds]))),

@@ -31,7 +31,7 @@ impl Shape {
     }
 
     /// Joins the shapes that the schemas at these pointers allow. Schemas may contain references to
-    /// themselves, so each is read only once, and parts only down to this depth.
+    /// themselves, so each schema is read only once, and parts are read only down to `depth`.
     fn of_all(document: &Document, pointers: Vec<String>, depth: usize) -> Self {
         let mut shape = Self::default();
         let mut items = Vec::new();
@@ -144,7 +144,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Without a limit, these references would take hours to follow, and all memory.
+    /// Without the limits, following these references would take hours and exhaust the memory.
     #[test]
     fn schemas_that_refer_to_themselves_are_read_once() {
         let node = serde_json::json!({"$ref": "#/components/schemas/Node"});

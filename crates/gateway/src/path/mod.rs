@@ -41,7 +41,7 @@ pub(crate) type Words = &'static str;
 #[derive(Debug)]
 pub(crate) struct Router {
     table: RouteTable,
-    /// The prefixes of `table` in all their readings.
+    /// All readings of the prefixes in `table`.
     read: RouteTable,
     /// True if a prefix can be read as another path. In that case, even a path with only one
     /// reading must be compared with all readings of the prefixes.

@@ -13,8 +13,8 @@ pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Decodes `+` and `%XX` into a buffer; any other `%` is kept. Returns the decoded length, or none
-/// if the buffer is too small.
+/// Decodes `+` and `%XX` into a buffer; any other `%` is kept. Returns the decoded length, or
+/// `None` if the buffer is too small.
 pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     let mut bytes = written.as_bytes();
     let mut length = 0;
@@ -34,7 +34,7 @@ pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Decodes `%XX` and, with `is_form`, `+`; none if the result is not UTF-8.
+/// Decodes `%XX` and, with `is_form`, `+`. Returns `None` if the result is not UTF-8.
 pub(crate) fn decoded(text: &str, is_form: bool) -> Option<Cow<'_, str>> {
     let is_plain = |byte: u8| byte != b'%' && !(is_form && byte == b'+');
     if text.bytes().all(is_plain) {

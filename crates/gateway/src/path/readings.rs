@@ -20,8 +20,8 @@ use super::query::code;
 /// The maximum number of times that a path may be decoded.
 const ROUNDS_MAX: usize = 3;
 
-/// The maximum length, in bytes, of a path that is examined. Longer paths are refused, because a
-/// path may have dozens of readings.
+/// The maximum length, in bytes, of a path that is examined. Longer paths are refused, because
+/// every reading of a path is checked, and there may be dozens.
 const BYTES_MAX: usize = 4096;
 
 /// The maximum total size, in bytes, of the results of all steps for a path. A repeated result

@@ -106,7 +106,7 @@ pub(super) fn judge(path: &str) -> Result<Form, Words> {
 }
 
 fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
-    // These describe the segment's name, which ends where its parameters begin.
+    // These variables describe the segment's name, which ends where its parameters begin.
     let (mut name_bytes, mut dots, mut is_name) = (0, 0, true);
     let mut last = 0;
     let mut at = 0;

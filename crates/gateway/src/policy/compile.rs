@@ -19,8 +19,8 @@ pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, indexed by cache
     /// number.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// True if only mistakes are wanted. The definitions of `soap`, which are slow to compile, are
-    /// then skipped.
+    /// True if the settings are only checked. The definitions of `soap`, which are slow to compile,
+    /// are then skipped.
     pub(crate) is_check: bool,
     pub(crate) upstreams: Arc<[String]>,
     /// The maximum size of a collected body, in bytes.

@@ -224,7 +224,7 @@ mod tests {
             "/a?api+key=Alpha",
             "/a?api+key=alpha1",
             "/a?apikey=alpha",
-            // With several keys, the upstream may use another one.
+            // If a query contains several keys, the upstream may use a different one.
             "/a?api+key=x&api+key=alpha",
             "/a?api+key=alpha&api+key=x",
             "/a?api+key=alpha&b&api%20key=alpha",

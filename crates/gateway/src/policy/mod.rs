@@ -39,7 +39,7 @@ pub(crate) struct Chain {
     pub(crate) response_xslt: Stylesheets,
     pub(crate) soap: Option<Soap>,
     pub(crate) openapi: Option<Arc<Contract>>,
-    /// This limit is consulted last, because Redis may take time to reply.
+    /// The rate limit in Redis, which is consulted last, because Redis may take time to reply.
     pub(crate) redis: Option<RedisLimit>,
 }
 
@@ -97,8 +97,8 @@ impl Chain {
         }
     }
 
-    /// Checks a request. Returns the gateway's own response if a policy chooses one, or none if the
-    /// request may pass.
+    /// Checks a request. Returns the gateway's own response if a policy chooses one, or `None` if
+    /// the request may pass.
     pub(crate) fn judge(
         &self,
         request: &Request<'_>,
@@ -112,7 +112,7 @@ impl Chain {
     }
 
     /// Refuses a request that the route edits but that cannot be edited, because its head
-    /// contradicts itself or its body is compressed. Returns none for other requests.
+    /// contradicts itself or its body is compressed. Returns `None` for other requests.
     pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
         if self.request_json.is_empty() || is_empty(head) {
             return None;
@@ -273,8 +273,8 @@ impl Stage {
     }
 }
 
-/// Returns the value of a field that occurs exactly once. With two credentials, the upstream could
-/// use the other one.
+/// Returns the value of a field that occurs exactly once. If a request had two credentials, the
+/// upstream could use the one that was not checked.
 fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
     let fields = head.fields();
     let mut named = fields.filter(|field| field.name.eq_ignore_ascii_case(name));

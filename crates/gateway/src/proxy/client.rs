@@ -19,8 +19,8 @@ use crate::openapi::ResponseCheck;
 use crate::policy::Notes;
 use crate::soap::{Parked, Passage};
 
-/// The maximum time that a connection stays open after its last response. Closing it at once could
-/// destroy the response in transit (RFC 9112 9.6).
+/// The maximum time that a connection stays open after its last response. Closing it immediately
+/// could destroy the response in transit (RFC 9112 9.6).
 const LINGER_NS: u64 = 1_000_000_000;
 
 /// The consequence of an event for a connection.
@@ -28,7 +28,7 @@ const LINGER_NS: u64 = 1_000_000_000;
 pub(crate) enum Fate {
     Keep,
     Close,
-    /// Closes in a way that shows the client that data was cut off.
+    /// Ends the connection or stream in a way that shows the client that data was cut off.
     Abort,
 }
 
@@ -73,14 +73,14 @@ pub(crate) struct Exchange {
     pub(crate) parked: Option<Parked>,
     pub(crate) notes: Notes,
     pub(crate) response_check: Option<ResponseCheck>,
-    /// The form of the response's body, if it is collected.
+    /// The format of the response's body, if the body is collected.
     pub(crate) response_form: Form,
     /// The number of the chosen upstream in the configuration.
     pub(crate) upstream: usize,
     /// The worker's number for the chosen target.
     pub(crate) target: usize,
-    /// The number of attempts to reach a target that failed before any part of the request was
-    /// sent.
+    /// The number of attempts that failed to reach a target. None of them sent a part of the
+    /// request.
     pub(crate) failures: usize,
     /// The request, if a policy needs it in full.
     pub(crate) collected: Collected,
@@ -460,8 +460,9 @@ impl Exchange {
         self.is_crowded = false;
     }
 
-    /// Reports whether a response of the gateway's own need not wait for more of the request: the
-    /// request is complete, or the client waits for the response before it sends the body.
+    /// Reports whether the gateway's own response can be sent without waiting for more of the
+    /// request: the request is complete, or the client waits for the response before it sends the
+    /// body.
     pub(crate) fn sends_no_more(&self) -> bool {
         self.is_request_done || self.expects_continue
     }

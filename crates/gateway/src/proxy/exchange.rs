@@ -114,8 +114,8 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Returns to the pool a connection on which no part of the request was sent. Closes the
-    /// connection if it is not established or if the pool is full.
+    /// Puts a connection back into the pool; the caller must not have sent any part of the request
+    /// on it. Closes the connection if it is not established or if the pool is full.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
@@ -179,7 +179,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the gateway's own response, or none if the request is forwarded or collected.
+    /// Returns the gateway's own response, or `None` if the request is forwarded or collected.
     fn choose<I: Io>(&mut self, head: &Head<'_>, core: &mut Core<I>) -> Option<Choice> {
         let active = Rc::clone(&self.active);
         let mut memory = std::mem::take(&mut core.path);
@@ -199,7 +199,7 @@ impl Exchange {
         choice
     }
 
-    /// Forwards or collects a request, unless the gateway responds by itself.
+    /// Forwards or collects a request, unless the gateway responds itself.
     fn pass_on<I: Io>(
         &mut self,
         route: usize,
@@ -217,8 +217,8 @@ impl Exchange {
         })
     }
 
-    /// Applies the policies of a route. Returns the gateway's own response, or none if the request
-    /// may pass.
+    /// Applies the policies of a route. Returns the gateway's own response, or `None` if the
+    /// request may pass.
     fn judge<I: Io>(
         &mut self,
         route: usize,

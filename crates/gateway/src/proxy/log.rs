@@ -1,5 +1,6 @@
-//! The access log, with one line per request. It is written to standard output every 0.5 s, or when
-//! the buffer is half full. If nothing reads standard output, the worker blocks.
+//! The access log, with one line for each response that is queued completely. It is written to
+//! standard output every 0.5 s, or when the buffer is half full. If nothing reads standard output,
+//! the worker blocks.
 
 use std::io::Write;
 

@@ -97,7 +97,7 @@ impl Origin {
         Ok(())
     }
 
-    /// Decrypts received bytes; returns none on a connection without TLS.
+    /// Decrypts received bytes; returns `None` on a connection without TLS.
     pub(crate) fn unseal<I: Io>(
         &mut self,
         bytes: &[u8],

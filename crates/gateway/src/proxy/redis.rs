@@ -1,5 +1,5 @@
-//! Counts requests in Redis. Either each request waits for its count, or the worker counts and
-//! exchanges its counts with Redis periodically.
+//! Counts requests in Redis. Either each request waits for its count, or the worker counts the
+//! requests itself and periodically exchanges its counts with Redis.
 //!
 //! The worker's own loop serves one connection to each Redis server, which is opened when it is
 //! first needed. The first request of a window begins the window (INCRBY, then PEXPIRE with NX,
@@ -43,7 +43,7 @@ impl Exchange {
         self.note(verdict?)
     }
 
-    /// Asks Redis to count a request. Returns a verdict at once if Redis is unavailable.
+    /// Asks Redis to count a request. Returns a verdict immediately if Redis is unavailable.
     fn ask<I: Io>(
         &mut self,
         limit: &RedisLimit,

@@ -18,8 +18,8 @@ use super::exchange::Core;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
-/// A message fails after more than this many helpers have ended while they held it, even if they
-/// were processing other messages.
+/// The maximum number of helpers that may end while they hold a message, even if they are
+/// processing other messages. If one more ends, the message fails.
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {

@@ -62,8 +62,8 @@ impl Exchange {
         Ok(Edited::Done)
     }
 
-    /// Runs a chain until it ends, or returns none if it waits for a helper. If there is no helper,
-    /// the chain continues with an error instead.
+    /// Runs a chain until it ends, or returns `None` if it waits for a helper. If no helper is
+    /// available, the chain continues with an error instead.
     fn walk<I: Io>(
         &mut self,
         mut waited: Option<(Paused, Made)>,
@@ -86,7 +86,7 @@ impl Exchange {
     }
 
     /// Returns the fault that a SOAP client gets instead of an error response of the gateway or of
-    /// a policy other than `soap`. Returns none for other responses and other clients.
+    /// a policy other than `soap`. Returns `None` for other responses and other clients.
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
         if !matches!(
             choice,

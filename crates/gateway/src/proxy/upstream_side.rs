@@ -162,7 +162,7 @@ impl<I: Io> Worker<I> {
         self.with_client(client_id, Client::advance);
     }
 
-    /// Handles the end of a target's data: FIN or, over TLS, also a close_notify alert.
+    /// Handles the end of a target's data: FIN or, over TLS, FIN or a close_notify alert.
     pub(crate) fn origin_ended(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;

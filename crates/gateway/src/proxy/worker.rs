@@ -186,7 +186,7 @@ impl<I: Io> Worker<I> {
     }
 
     /// Switches to another configuration. Requests in flight keep theirs, except that the new
-    /// `limits` apply to them at once.
+    /// `limits` apply to them immediately.
     fn replace(&mut self, compiled: Arc<CompiledConfig>) {
         self.core.limits = compiled.limits;
         self.has_reported_full = false;

@@ -109,7 +109,7 @@ pub(crate) struct Counts {
     /// Keys with counts that have not been sent to Redis yet.
     dirty: Vec<Box<[u8]>>,
     pub(crate) sent_at_ns: u64,
-    /// True if the counts must be sent at once, because a key's total in Redis is unknown.
+    /// True if the counts must be sent immediately, because a key's total in Redis is unknown.
     pub(crate) is_urgent: bool,
     swept_at_ns: u64,
 }
@@ -159,8 +159,8 @@ impl Counts {
         standing
     }
 
-    /// Drops the keys whose window has ended, unless it has done so a short time ago. Returns true
-    /// if there is room for another key.
+    /// Drops the keys whose window has ended, unless the last search for such keys was a short time
+    /// ago. Returns true if there is room for another key.
     fn make_room(&mut self, now_ns: u64) -> bool {
         if now_ns >= self.swept_at_ns.saturating_add(SWEEP_EACH_NS) {
             self.swept_at_ns = now_ns;

@@ -148,8 +148,8 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the deadline to the earlier deadline of the two oldest questions. The oldest may be
-    /// AUTH, which has none.
+    /// Sets the deadline to the earlier of the deadlines of the two oldest questions. The oldest
+    /// may be AUTH, which has no deadline.
     fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
         let oldest = self.asked.iter().map(|question| question.due_ns);
         match (self.conn, oldest.clone().take(2).min()) {

@@ -173,8 +173,8 @@ impl Soap {
         policy.advance_response(&response, waited)
     }
 
-    /// Returns the fault for a failure with this status outside the chains; none if the client does
-    /// not use SOAP.
+    /// Returns the fault for a failure with this status outside the chains; `None` if the client
+    /// does not use SOAP.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
         Fault::of_status(status, passage.client, self.is_verbose)
     }

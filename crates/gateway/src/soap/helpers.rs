@@ -22,8 +22,8 @@ pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
         ConfigError::new(message, "install it: make saxon")
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // Up to the maximum, there is one helper more than there are cores, so that enough helpers
-    // remain while one restarts.
+    // One more helper than there are cores (but at most the maximum), so that enough helpers remain
+    // while one restarts.
     let count = (cores + 1).min(HELPERS_MAX);
     let started = Saxon::start(folder, Bounds::default(), count)
         .map_err(|why| ConfigError::new(format!("saxon: {why}"), "install it again: make saxon"))?;

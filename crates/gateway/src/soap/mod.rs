@@ -23,7 +23,7 @@ pub fn library_versions() -> Vec<(&'static str, String)> {
     gatebench_xml::library_versions().into()
 }
 
-/// Starts the thread that recompiles the definitions of chains when they expire; returns none if
+/// Starts the thread that recompiles the definitions of chains when they expire; returns `None` if
 /// there are no chains.
 pub(crate) fn refresher<'s>(
     chains: impl Iterator<Item = &'s Soap>,

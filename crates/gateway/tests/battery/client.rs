@@ -55,7 +55,7 @@ pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
             return;
         }
         rest = others;
-        // This is usually long enough for the gateway to read the pieces separately.
+        // The pause is usually long enough for the gateway to read the pieces separately.
         std::thread::sleep(Duration::from_micros(200));
     }
     let _ = stream.write_all(rest);

@@ -166,7 +166,7 @@ struct Frame<'b> {
     payload: &'b [u8],
 }
 
-/// Returns the first frame and the bytes after it; none if the frame is incomplete.
+/// Returns the first frame and the bytes after it; `None` if the frame is incomplete.
 fn first_frame(bytes: &[u8]) -> Option<(Frame<'_>, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<9>()?;
     let [l0, l1, l2, kind, flags, stream @ ..] = *head;

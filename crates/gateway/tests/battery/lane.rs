@@ -44,7 +44,7 @@ impl Battery {
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 
-/// Runs a battery on both event loops at the same time.
+/// Runs a battery on all event loops at the same time.
 pub fn run(battery: &Battery) -> Tally {
     let lanes = std::thread::scope(|scope| {
         let run_on = |backend| {

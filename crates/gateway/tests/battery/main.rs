@@ -7,7 +7,8 @@
 //! This is a separate binary because the tests limit how long another client waits, so no other
 //! test of this crate may run at the same time.
 //!
-//! The vectors are derived from the RFCs. These public lists show which shapes are worth testing:
+//! The vectors are derived from the RFCs. These public lists show which kinds of input are worth
+//! testing:
 //! - the mutations of smuggler, <https://github.com/defparam/smuggler>
 //! - HTTP Desync Attacks,
 //!   <https://portswigger.net/research/http-desync-attacks-request-smuggling-reborn>

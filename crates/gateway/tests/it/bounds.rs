@@ -1,5 +1,5 @@
-//! Tests the bounds on what clients can make a worker keep, and deadlines that pass while a worker
-//! is busy.
+//! Tests the limits on the connections and the memory that clients can occupy in a worker, and
+//! deadlines that pass while a worker is busy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -267,7 +267,7 @@ impl Windows {
         self.frame(HEADERS, 4, stream, &block);
     }
 
-    /// Returns how many of `bytes` bytes the windows and the frame size allow.
+    /// Returns the number of bytes, at most `bytes`, that the windows and the frame size allow.
     fn allowed(&self, stream: u32, bytes: usize) -> usize {
         let of_stream = self.initial + self.of_streams[&stream];
         let window = of_stream.min(self.of_connection).max(0) as usize;
@@ -396,7 +396,7 @@ fn the_bodies_of_one_connection_share_their_memory() {
             "{sent} of {} bytes were sent",
             LENGTH * STREAMS as usize
         );
-        // Another client is served as usual, and eventually all requests of this connection are
+        // Another client is served normally, and eventually all requests of this connection are
         // served too.
         assert_eq!(gateway.client().get("/a").status, 200);
         windows.send_all(&mut left, LENGTH, true);

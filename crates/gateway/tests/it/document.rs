@@ -1,4 +1,4 @@
-//! Tests that all errors in a configuration file are reported at once, each with its place.
+//! Tests that all errors in a configuration file are reported together, each with its place.
 
 use gatebench_gateway::{Document, Gateway, GatewayConfig};
 

@@ -1,5 +1,5 @@
-//! Tests the gateway with clients and upstreams that misbehave, over real sockets, on both event
-//! loops.
+//! Tests the gateway with clients and upstreams that misbehave, over real sockets, on each event
+//! loop.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -84,7 +84,7 @@ fn an_upstream_that_sends_garbage_causes_502() {
 }
 
 /// An upstream that responds to one request per connection. It closes the first connection when the
-/// test says so, without responding to the second request, and the others at once.
+/// test says so, without responding to the second request, and closes the others immediately.
 fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>) {
     let (close, closes) = mpsc::channel();
     let closes = std::sync::Mutex::new(closes);
@@ -135,7 +135,7 @@ fn an_idle_connection_closed_by_the_upstream_is_not_used_again() {
         let mut client = gateway.client();
         for _ in 0..5 {
             let response = client.ask("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-            // A POST that crosses the upstream's close is not sent twice.
+            // A POST that is sent while the upstream closes the connection is not sent again.
             assert!(matches!(response.status, 200 | 502), "{response:?}");
         }
         assert!(connections.load(Ordering::SeqCst) >= 3);

@@ -1,4 +1,5 @@
-//! Tests how deliberate faults are written on a command line, and that extra work takes time.
+//! Tests the parsing of deliberate faults from command-line arguments, and that extra work takes
+//! time.
 
 use gatebench_gateway::{Handicap, Leak};
 use gatebench_net::clock::thread_cpu_ns;

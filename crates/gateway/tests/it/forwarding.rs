@@ -1,4 +1,4 @@
-//! Tests the messages that the gateway forwards, over real sockets, on both event loops.
+//! Tests the messages that the gateway forwards, over real sockets, on each event loop.
 
 use std::process::Command;
 

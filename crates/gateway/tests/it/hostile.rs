@@ -1,5 +1,5 @@
 //! Tests that a malicious client gets a clear error or loses its connection, in bounded time and
-//! memory, and that other clients are served as usual.
+//! memory, and that other clients are served normally.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -282,7 +282,7 @@ fn a_slow_client_is_closed() {
     for backend in backends() {
         let (origin, _) = noting();
         let gateway = before(backend, origin);
-        // A head that arrives byte by byte, with each byte in time.
+        // A head that arrives byte by byte, with each byte within the timeout.
         let mut slow = TcpStream::connect(gateway.address).unwrap();
         slow.set_read_timeout(Some(Duration::from_secs(10)))
             .unwrap();

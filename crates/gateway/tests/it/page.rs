@@ -91,7 +91,7 @@ fn every_example_works_as_the_page_states() {
     let origin = upstream(Kind::Httpbin, backend);
     for example in examples {
         let text = whole(&example, origin.address.port());
-        // This checks the file as `gatebench gateway --check` does.
+        // `Document::check` checks the file as `gatebench gateway --check` does.
         let document = Document::check("page.yaml", &text)
             .unwrap_or_else(|wrong| panic!("line {}: {:?}", example.line, wrong.all()));
         while_serving(backend, &document.config, |_, address| {

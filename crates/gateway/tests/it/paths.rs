@@ -85,7 +85,7 @@ impl Asker {
         }
     }
 
-    /// Returns the response, or none if the server closes without one, even on a new connection.
+    /// Returns the response, or `None` if the server closes without one, even on a new connection.
     fn ask(&mut self, target: &str, fields: &str) -> Option<Response> {
         loop {
             let is_new = self.stream.is_none();

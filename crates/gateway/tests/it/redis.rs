@@ -20,7 +20,7 @@ struct Redis {
 
 impl Redis {
     fn start(password: Option<&str>) -> Self {
-        // Another process may take a free port before Redis uses it; Redis then ends at once.
+        // Another process may take a free port before Redis uses it; Redis then exits immediately.
         let started = (0..5).find_map(|_| Self::start_at(nowhere(), password));
         started.expect("there was no free port in five attempts")
     }

@@ -104,7 +104,7 @@ fn a_message_that_ends_its_helper_affects_no_other() {
     let mut client = gateway.client();
     client.send(post("/echo", "after").as_bytes());
     assert_text(&mut client, "after");
-    // A client that sends JSON does not get a client error for this message either.
+    // A client that sends JSON also gets 500 for such a message, not a client error.
     client.send(post_as("application/json", "/echo", "END").as_bytes());
     let response = client.response(false);
     let body = String::from_utf8(response.body).unwrap();

@@ -1,5 +1,5 @@
 //! Tests that endless bodies that arrive one byte at a time are cut off, and that other clients are
-//! served as usual.
+//! served normally.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

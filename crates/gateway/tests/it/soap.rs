@@ -114,7 +114,7 @@ fn every_case_of_the_scenarios_holds() {
     }
 }
 
-/// This is not one of the scenario's cases, because the scenario is derived from published
+/// The request is not one of the scenario's cases, because the scenario is derived from published
 /// plug-ins, which do not escape JSON when they insert it into XML.
 #[test]
 fn markup_in_json_is_text() {

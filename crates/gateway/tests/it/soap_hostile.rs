@@ -1,6 +1,6 @@
 //! Tests malicious messages and definitions over real sockets, most of them on a route that
 //! transforms, validates and routes requests. Each must get a clear fault or refusal, no external
-//! resource may be read, and the next client must be served as usual.
+//! resource may be read, and the next client must be served normally.
 
 use std::fs;
 use std::io::Write;
@@ -259,7 +259,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
             90_000,
             100_000,
         ),
-        // This limit is above the one for definitions.
+        // This limit on messages is higher than the limit on definitions.
         (
             json!({"collected_bytes_max": 20 << 20}),
             &edits,
@@ -268,8 +268,8 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
         ),
     ] {
         let (_origin, gateway) = envelopes_only(settings.clone(), policy.clone());
-        // The message is created before the client connects, because this takes seconds and idle
-        // connections are closed.
+        // The message is created before the client connects, because its creation takes seconds
+        // and idle connections are closed.
         let whole = packed(&large(fits));
         let response = post(&mut gateway.client(), &fields, &whole);
         assert_eq!(response.status, 200, "{settings} {policy}");

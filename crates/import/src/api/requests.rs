@@ -11,7 +11,7 @@ use super::{Api, ApiRoute, token};
 /// The rate limit below which some requests of a load may be refused.
 const LIMIT_LOW: u64 = 1_000_000;
 
-/// The rate limit below which the parity cases before and after each load may exhaust the limit.
+/// The rate limit below which the parity cases before and after the loads may exhaust the limit.
 const LIMIT_TINY: u64 = 50;
 
 /// The maximum size in bytes of a body that proves a size limit.

@@ -38,8 +38,8 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
-    /// Changes the options of a script as k6 does: the duration replaces iterations, stages and
-    /// scenarios, and the number of users replaces only that number.
+    /// Changes the options of a script as k6 does: the duration replaces `duration`, `iterations`,
+    /// `stages` and `scenarios`, and the number of users replaces only `vus`.
     pub(super) fn apply(&self, options: &mut Json) {
         if *self == Self::default() {
             return;
@@ -268,7 +268,7 @@ fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     let mut jump = None;
     for (rate, over) in stages {
         let rate_per_second = at_least(rate);
-        // A stage of zero length changes the rate at once.
+        // A stage of zero length changes the rate immediately.
         if over.is_zero() {
             jump = Some(rate_per_second);
             continue;

@@ -1,4 +1,4 @@
-//! Converts security schemes to policies, and creates a consumer that passes them.
+//! Converts security schemes to policies, and creates a consumer whose credentials satisfy them.
 
 use gatebench_config::Node;
 use gatebench_model::policy::{ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy};
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::resolve::Document;
 use crate::log::Log;
 
-/// The name of the consumer that an import creates, because a document contains no credentials.
+/// The name of the consumer that an import creates. A document describes no consumers.
 const CONSUMER: &str = "someone";
 
-/// Returns the policies for the document's global security, the consumers that pass these policies,
-/// and the schemes that have no policy.
+/// Returns the policies for the document's global security, the consumers whose credentials satisfy
+/// these policies, and the schemes that have no policy.
 pub(super) fn read(
     document: &Document,
     root: &Node,

@@ -1,5 +1,5 @@
-//! Records the rate over time as the number of requests in slots of equal length, which grow with
-//! the covered time.
+//! Records the rate over time as request counts in slots of equal length. The length doubles
+//! whenever the log covers too many slots.
 
 use std::collections::BTreeMap;
 

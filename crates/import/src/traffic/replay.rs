@@ -1,5 +1,5 @@
-//! Turns recorded traffic into load profiles, and adds them with a scenario and a suite to the
-//! folder of the import.
+//! Turns recorded traffic into load profiles, and adds them, together with a scenario and a suite,
+//! to the folder of the import.
 
 use std::time::Duration;
 
@@ -192,8 +192,8 @@ fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
 }
 
 /// Returns a closed load with the log's mean think time and, multiplied by `times`, its average
-/// number of concurrent users (Little's law). Returns `None` if no mean think time above zero is
-/// known.
+/// number of concurrent users (Little's law). Returns `None` if the mean think time is zero or
+/// unknown.
 fn users(traffic: &Recorder, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;

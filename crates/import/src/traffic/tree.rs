@@ -256,7 +256,7 @@ impl Tree {
         is_changed
     }
 
-    /// Returns an entry for every path, method and status.
+    /// Returns an entry for each combination of path, method and status.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut open = vec![(ROOT, Vec::new())];

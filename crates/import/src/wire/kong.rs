@@ -28,7 +28,7 @@ const OF_TLS: [&str; 4] = [
     "client_certificate",
 ];
 
-/// The template for the address of the upstream that plug-ins route requests to by content.
+/// The template for the address of the upstream to which plug-ins route requests by content.
 const OTHER_TARGET: &str = "{{ (upstreams | last).targets[0] | endpoint }}";
 
 pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {

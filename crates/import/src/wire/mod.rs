@@ -35,11 +35,11 @@ pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 /// `conf.d/*.conf`. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
-// Reasons for changes in more than one language.
+// Reasons that apply to changes in more than one configuration language.
 const PORT: &str = "each trial has its own port";
 const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
-const CERTIFICATE: &str = "each trial has its own certificate";
+const CERTIFICATE: &str = "a trial can use only its own certificate";
 const UPSTREAM: &str = "requests go to gatebench's upstream";
 const PLAIN: &str = "gatebench's upstream speaks HTTP without TLS";
 const MOVED: &str = "files are written to the folder of the trial";

@@ -1,4 +1,4 @@
-//! Helpers for the tests.
+//! Imports inputs, reads the resulting folders, and compares strings with golden files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

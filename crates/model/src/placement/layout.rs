@@ -8,7 +8,7 @@ use crate::topology::{Core, Topology};
 /// rarely the bottleneck.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores with which the load generator and the upstream have one each.
+/// The number of cores that give the load generator and the upstream one each.
 const ENDS: usize = 2;
 
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
@@ -17,8 +17,9 @@ const ENDS: usize = 2;
 /// If the machine has enough cores, the gateway does not share a core. It then gets one thread of
 /// each of its cores, because two threads of a core slow each other down. All components are on the
 /// fastest kind of core, and on one NUMA node, if there are enough such cores for all. Otherwise,
-/// the gateway's cores are at least of one kind, if a kind has enough of them. Among equal cores,
-/// the gateway gets the last, because most kernels put interrupts and housekeeping on the first.
+/// at least the gateway's cores are all of one kind, if any kind has enough of them. Among equal
+/// cores, the gateway gets the last, because most kernels put interrupts and housekeeping on the
+/// first.
 pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);

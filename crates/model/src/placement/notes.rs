@@ -26,7 +26,7 @@ fn shares(placed: &Placement) -> String {
         return format!(
             "The gateway ({gateway}) and the load generator ({engine}) or the upstream ({upstream}) run on threads \
              of one physical core, because no other layout exists. They slow each other down, so throughput, latency \
-             and CPU per request are limited; {SHARED_CORE_REMEDY}."
+             and CPU per request are reported as limited; {SHARED_CORE_REMEDY}."
         );
     }
     if engine != upstream && !placed.engine_is_alone() {

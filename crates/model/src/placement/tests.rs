@@ -86,9 +86,9 @@ fn more_cores_than_the_machine_has_are_refused() {
     assert!(message.contains("at most 3"), "{message}");
 }
 
-/// The layout for CPUs that each have their own core of the same kind: the last `count` for the
-/// gateway. The load generator and the upstream each get half of the others, but at most twice
-/// `count`.
+/// The expected layout if each CPU is a separate core and all cores are of one kind: the gateway
+/// gets the last `count` CPUs. The load generator and the upstream each get half of the others, but
+/// at most twice `count`.
 fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let (rest, gateway) = cpus.split_at(cpus.len() - count);
     if rest.len() == 1 {
@@ -150,8 +150,8 @@ fn no_layout_uses_a_sibling_of_a_gateway_core_while_another_core_is_free() {
         assert!(every.iter().all(|cpu| topology.numbers().contains(cpu)));
         assert!(!placed.engine.is_empty() && !placed.upstream.is_empty());
         assert!(!placed.gateway.iter().any(|cpu| placed.engine.contains(cpu)));
-        // Another layout exists if one core remains when the gateway has all threads of the other
-        // cores.
+        // Siblings are avoidable if the gateway fits on the threads of all cores but the smallest,
+        // which then remains for the load generator and the upstream.
         let mut sizes: Vec<usize> = topology
             .cores()
             .iter()

@@ -76,7 +76,7 @@ fn sequence(sequence: &Node, problems: &mut Vec<Problem>) {
     if let Some(step) = sequence.get("step")
         && step.number() == Some(0.0)
     {
-        let message = "a sequence with a step of 0 is always the same number";
+        let message = "a sequence with a step of 0 always yields the same number";
         let help = "use another step, or write the number in place of the template";
         problems.push(step.problem(message, help));
     }

@@ -198,7 +198,7 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
             problems.push(Problem::new((*span).clone(), message, help));
         } else if before.any(|(it, _)| is_inside(it, pointer) || is_inside(pointer, it)) {
             let message = format!("another edit changes `{pointer}` or a value in it");
-            let help = "keep one of them, or split them into two policies: the second sees the output of the first";
+            let help = "keep one of the two edits, or move one to a second policy, which edits the output of the first";
             problems.push(Problem::new((*span).clone(), message, help));
         }
     }

@@ -155,7 +155,7 @@ fn names(root: &Node, problems: &mut Vec<Problem>) {
             &format!("give each {item} a unique name"),
         );
     }
-    let help = "state in each name the property that only this case tests";
+    let help = "give each case a name that states what only this case tests";
     each("parity", "name", "parity cases", help);
     let help = "give each route a unique path";
     each("routes", "path", "route paths", help);

@@ -82,7 +82,7 @@ pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
     let is_edit = |entry: &&&Entry| EDITS.contains(&entry.key.as_str());
     for edit in policies.iter().filter(is_edit) {
         let message = format!("`{}` and `soap` edit the same bodies", edit.key);
-        let help = "let a stylesheet of `soap` do it, or use another route";
+        let help = "edit the bodies with a stylesheet of `soap`, or use another route";
         problems.push(edit.problem(message, help));
     }
 }

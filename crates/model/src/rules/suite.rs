@@ -20,13 +20,14 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     loads_of_sizes(root, problems);
 }
 
-/// Returns the node with the name of a scenario, which may have separate loads.
+/// Returns the node that contains a scenario's name: the value of the key `scenario` or, without
+/// this key, the entry itself.
 fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports published loads that no length of a run would use, and scenarios that are mappings but
-/// have no load.
+/// Reports scenarios that have a published load although the suite has none, because no run would
+/// use such a load, and scenarios that are mappings but have no load.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
@@ -45,8 +46,9 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that each load belongs to a size of the suite, and that each size has at most one load.
-/// The loads of scenarios must belong to scenarios of the suite.
+/// Checks that the suite's sizes are unique, that each published load of a size belongs to one of
+/// them, and that each size has at most one such load. The scenarios that these loads name must be
+/// scenarios of the suite.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
     let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes contain", once, problems);

@@ -217,7 +217,7 @@ fn template(node: &Node) -> Option<Result<Template, crate::template::TemplateErr
     Some(Template::parse(node.text()?))
 }
 
-/// Returns the strings of a request that are templates.
+/// Returns the strings of a request that may contain templates, each with its place.
 fn templates(request: &Node) -> impl Iterator<Item = (&Node, Place)> {
     let headers = request.mapping("headers").iter();
     let path = request.get("path").map(|node| (node, Place::Path));

@@ -18,7 +18,7 @@ pub struct AbTest {
     /// The deciding metric.
     pub metric: DecisiveMetric,
     /// The maximum number of deciding blocks. No further deciding block is measured once the test
-    /// is decided. The error rate of the verdict is valid for this number of interim analyses.
+    /// is decided. The error rate of the verdict allows for an analysis after every deciding block.
     pub blocks_max: u32,
     /// True if blocks up to `blocks_max` have only the deciding phases, and later blocks only the
     /// others.
@@ -30,9 +30,9 @@ pub struct AbTest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
-    /// CPU time of the gateway per request. It comes from a phase that loads the gateways side by
-    /// side. If there is no such phase, it comes from a load at a fixed rate, or otherwise from
-    /// saturation.
+    /// CPU time of the gateway per request, from a phase that loads the gateways side by side. If
+    /// there is no such phase, the CPU time comes from an open load or, if there is none, from a
+    /// closed load.
     #[default]
     Cpu,
     /// Responses per second of the closed load.

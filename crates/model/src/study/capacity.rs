@@ -25,8 +25,8 @@ const WARM_UP_PART: u32 = 4;
 /// The normal length of a step divided by the length of the saturation phase.
 const SATURATION_PART: u32 = 2;
 
-/// The expected duration of a repeat, in lengths of a step: about four steps in the search and
-/// twelve near the result, each with a warm-up of a quarter of its length.
+/// The expected duration of a repeat, in step lengths: about four steps in the search and twelve
+/// near the result, each with a warm-up of a quarter of its length.
 const EXPECTED_STEPS: u32 = 20;
 
 /// The settings of a capacity search.
@@ -42,11 +42,11 @@ pub struct Capacity {
     /// The distribution of arrivals; uniform for runs that do not record it.
     #[serde(default)]
     pub arrivals: Spread,
-    /// The highest rate that is tried, in requests per second. It has no effect above four times
-    /// the gateway's saturation, which is the default.
+    /// The highest rate that is tried, in requests per second. The default is four times the
+    /// gateway's saturation; a higher value has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_max_per_second: Option<f64>,
-    /// The rate that the number of cores is calculated for, in requests per second.
+    /// The rate for which the number of cores is calculated, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_for_per_second: Option<f64>,
 }

@@ -6,14 +6,15 @@ use thiserror::Error;
 
 use crate::Scenario;
 
-/// A scenario in which all groups but one fail, and the same scenario without failing groups.
+/// The scenarios of an isolation test: one in which all groups but one fail, and two copies of it
+/// without failing groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Isolation {
     /// Name of the scenario with failing groups.
     pub failing: String,
     /// Name of the scenario in which every group sends the requests of the good group.
     pub healthy: String,
-    /// Name of a copy of that scenario. Any difference between the two is machine noise.
+    /// Name of a copy of the scenario `healthy`. Any difference between the two is machine noise.
     pub again: String,
     /// The good group.
     pub group: String,

@@ -10,7 +10,7 @@ use super::capacity::SATURATION;
 use crate::load::{Closed, Open, Spread};
 use crate::{Length, Phase, Shape};
 
-/// The number of connections of the closed load, and the maximum of the open loads.
+/// The number of connections of the closed load, and the maximum number for each open load.
 pub const CONNECTIONS: u32 = 64;
 
 /// Shares of each gateway's own saturation, in each scenario. A closed load finds the saturation in
@@ -20,7 +20,7 @@ pub struct Shares {
     /// The percentages, in ascending order without duplicates.
     #[schemars(length(min = 1), inner(range(min = 1, max = 99)))]
     pub percents: Vec<u32>,
-    /// The number of connections of the closed load, and the maximum of the open loads.
+    /// The number of connections of the closed load, and the maximum number for each open load.
     pub connections: u32,
     /// The distribution of arrivals.
     pub arrivals: Spread,
@@ -32,7 +32,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// These percentages, with durations that suit a run of this length.
+    /// Creates the settings for these percentages, with durations that suit a run of this length.
     pub fn new(mut percents: Vec<u32>, length: Length) -> Self {
         percents.sort_unstable();
         percents.dedup();
@@ -64,7 +64,7 @@ impl Shares {
         self.phase(name(percent), Shape::Open(open))
     }
 
-    /// The names of the loads, which no load of the profile may have.
+    /// The names of these loads. No load of the profile may have one of these names.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let saturation = std::iter::once(SATURATION.to_owned());
         saturation.chain(self.percents.iter().map(|percent| name(*percent)))

@@ -65,7 +65,7 @@ fn within_percent() -> u32 {
 }
 
 /// One gateway under one load for a long time. Each trial of the plan is a segment: a process, from
-/// its start to its end or to an interrupt. A resumed soak has another segment.
+/// its start to its end or to an interrupt. Resuming a soak adds a segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Soak {
     /// The total measured time of all segments.
@@ -79,11 +79,11 @@ pub struct Soak {
 pub struct Flame {
     /// Samples per second on each core.
     pub samples_per_second: u32,
-    /// How stacks are read.
+    /// The method of reading stacks.
     pub stacks: Stacks,
 }
 
-/// How the callers of a sampled function are found.
+/// The methods of finding the callers of a sampled function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stacks {
@@ -91,7 +91,7 @@ pub enum Stacks {
     Own,
     /// With unwind tables, which most programs have. Each sample includes a copy of the stack.
     Dwarf,
-    /// With frame pointers, if the program was built with them. This is cheaper.
+    /// With frame pointers, if the program was built with them. This costs less than unwind tables.
     FramePointers,
 }
 
@@ -111,7 +111,7 @@ pub struct Specified {
     /// The number of retries, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// How quiet the machine must be before each load, in a plan of an earlier version.
+    /// The wait for a quiet machine before each load, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
 }
@@ -208,7 +208,7 @@ impl Study {
     }
 
     /// Reports whether trials are segments of one long measurement. Each second of a segment
-    /// counts, no matter how the segment ended, and a resumed run has another segment.
+    /// counts, no matter how the segment ended, and resuming a run adds a segment.
     pub fn is_in_segments(&self) -> bool {
         matches!(self, Self::Soak(_))
     }
@@ -224,7 +224,8 @@ impl Study {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteStudy {
-    /// Also measures at these shares of each gateway's saturation, in percent, like `--at`.
+    /// Measures at these shares of each gateway's saturation, in percent, after the suite's loads,
+    /// like `--at`.
     At(#[schemars(length(min = 1), inner(range(min = 1, max = 99)))] Vec<u32>),
     /// Measures cold starts. The load must be `cold`.
     ColdStart(ColdStart),

@@ -66,7 +66,7 @@ const SEEDS: [&str; 10] = [
     include_str!("../mistakes/gateway-folder.yaml"),
 ];
 
-/// One of gatebench's files with a part replaced by something else.
+/// One of gatebench's files, with a part replaced by random text.
 fn damaged() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z ]{0,8}",

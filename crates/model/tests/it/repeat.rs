@@ -58,7 +58,8 @@ fn repeated_requests_may_have_the_weights_of_a_normal_distribution() {
     assert_eq!(weight("/r45"), weight("/r55"));
     let one_deviation = weight("/r58").unwrap() / weight("/r50").unwrap();
     assert!((one_deviation - (-0.5 * (8.0_f64 / 7.69).powi(2)).exp()).abs() < 1e-12);
-    // Their weights would be less than a millionth of the weight at the mean.
+    // These copies are omitted: their weights would be less than a millionth of the weight at the
+    // mean.
     assert_eq!((weight("/r1"), weight("/r99")), (None, None));
 }
 

@@ -1,6 +1,6 @@
 //! Measures the lowest cost of a request, with a client that does not parse or check responses, but
-//! only counts their bytes. The benchmarks run both this client and the engine. The difference is
-//! the cost of correct measurement.
+//! only counts their bytes. The benchmarks run both this client and the engine. The difference
+//! between the two costs is the cost of correct measurement.
 //!
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
@@ -111,7 +111,7 @@ fn first_response(address: SocketAddr, request: &[u8]) -> Result<usize, Failure>
     loop {
         match stream.read(&mut chunk) {
             Ok(0) => {
-                return Err("the server closes its connections: there is nothing to count".into());
+                return Err("the server closed the connection instead of keeping it alive".into());
             }
             Ok(bytes) => response.extend_from_slice(&chunk[..bytes]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

@@ -44,7 +44,7 @@ enum State {
     /// After a CR where a request may begin: an empty line before a request is ignored (RFC 9112
     /// 2.2).
     EmptyLine,
-    /// In a head whose end is searched for, usually because it is split across inputs.
+    /// In a head whose end has not been found, usually because the head is split across inputs.
     Head(HeadScan),
     Length {
         left: u64,
@@ -60,7 +60,8 @@ enum State {
     Failed(ProtocolError),
 }
 
-/// An event without the decoder's own bytes, so that the state can change while it exists.
+/// An event that does not borrow the decoder's own bytes, so that the decoder's state can change
+/// while the event exists.
 enum Step<'i> {
     NeedMore,
     Informational(u16),
@@ -146,10 +147,10 @@ impl Decoder {
         })
     }
 
-    /// Handles the peer's FIN. Call it after [`Decoder::next`] returned `None`.
+    /// Handles the peer's FIN. Call it once [`Decoder::next`] has returned `None`.
     ///
-    /// Returns true if this ended a message whose body lasted until the close, and false if it
-    /// occurred between messages, where it is allowed.
+    /// Returns true if the FIN ended a message whose body lasted until the close, and false if the
+    /// FIN arrived between messages, where it is allowed.
     ///
     /// # Errors
     /// A message was cut off, or an error had occurred before.
@@ -181,8 +182,8 @@ impl Decoder {
         matches!(self.state, State::End)
     }
 
-    /// Reports whether no part of a message was read since the last one ended, so that closing now
-    /// loses nothing.
+    /// Reports whether the decoder is between messages and has read no part of the next one, so
+    /// that closing now loses nothing.
     pub fn is_idle(&self) -> bool {
         self.informational == 0
             && matches!(self.state, State::Idle | State::EmptyLine | State::Closed)

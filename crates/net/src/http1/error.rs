@@ -28,7 +28,9 @@ pub enum ProtocolError {
     BareLineFeed,
     /// In a head, outside the field values, a CR that is not followed by LF (RFC 9112 2.2), or more
     /// bytes after the version of a request line.
-    #[error("a line of the head does not end with CRLF")]
+    #[error(
+        "a CR in the head is not followed by LF, or the request line has bytes after the version"
+    )]
     BareCarriageReturn,
     /// A field name that is not a token; white space before the colon; a folded line (RFC 9112 5).
     #[error("a field name is not a token followed by a colon")]
@@ -91,7 +93,7 @@ pub enum ProtocolError {
     #[error("the line before a chunk exceeds {limit} bytes")]
     ChunkLineTooLong { limit: usize },
     /// A chunk's data is not followed by CRLF, so the stated size is wrong (RFC 9112 7.1).
-    #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
+    #[error("the data of a chunk is not followed by CRLF, so the chunk's size is wrong")]
     ChunkEnd,
     /// The last chunk is followed by something other than valid field lines and the empty line (RFC
     /// 9112 7.1.2).

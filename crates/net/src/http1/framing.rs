@@ -1,4 +1,4 @@
-//! The length of a body, and whether its connection persists: RFC 9112 6.3 and 9.3.
+//! The length of a body, and the persistence of the connection (RFC 9112 6.3 and 9.3).
 
 use std::net::Ipv6Addr;
 
@@ -24,7 +24,7 @@ pub(super) struct FieldFacts {
     chunked: bool,
     close: bool,
     keep_alive: bool,
-    /// The Connection field has options other than `close` and `keep-alive`.
+    /// True if the Connection field has options other than `close` and `keep-alive`.
     pub(super) lists_fields: bool,
     host: bool,
     expects_continue: bool,
@@ -173,7 +173,8 @@ impl FieldFacts {
         framing != Framing::UntilClose && !self.close && (version_minor == 1 || self.keep_alive)
     }
 
-    /// Reports whether the client waits for `100 Continue`; never in HTTP/1.0 (RFC 9110 10.1.1).
+    /// Reports whether the client waits for `100 Continue`; always false for HTTP/1.0 (RFC 9110
+    /// 10.1.1).
     pub(super) fn expects_continue(&self, version_minor: u8) -> bool {
         self.expects_continue && version_minor == 1
     }

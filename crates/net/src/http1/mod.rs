@@ -33,9 +33,9 @@
 //! A [`ResponseReader`] reads one response from a blocking stream, for clients that are not load
 //! generators.
 //!
-//! Reading is strict where leniency lets two parties see different messages (request smuggling): a
-//! bare CR or LF, white space before a colon, folded lines, and contradictions in the length of a
-//! body are errors.
+//! Reading is strict where leniency would let two parties see different messages (request
+//! smuggling): a bare CR or LF, white space before a colon, folded lines, and contradictions in the
+//! length of a body are errors.
 
 mod chunked;
 mod decode;

@@ -45,7 +45,7 @@ pub(super) struct HeadFacts {
     pub(super) status: u16,
     pub(super) version_minor: u8,
     pub(super) framing: Framing,
-    /// No other message follows on the connection.
+    /// True if no other message follows on the connection.
     pub(super) closes: bool,
     pub(super) expects_continue: bool,
     pub(super) connection_lists_fields: bool,

@@ -18,8 +18,8 @@ impl HeadScan {
     /// bytes that belong to the head.
     ///
     /// # Errors
-    /// A line that ends with LF alone, or a beginning that cannot become a start line: a peer that
-    /// speaks another protocol is detected at once, not after it has filled a head.
+    /// A line ends with LF alone, or the beginning cannot become a start line. A peer that speaks
+    /// another protocol is therefore detected at once, not only when the head exceeds its limit.
     pub(super) fn find_end(
         &mut self,
         bytes: &[u8],

@@ -3,7 +3,7 @@
 //! The caller is responsible for names and values: they must be valid (no CR, LF or NUL), as those
 //! from a [`super::Decoder`] are.
 
-/// How a message indicates the end of its body.
+/// The way in which a message indicates the end of its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
     /// No framing field: a request without a body, a response that cannot have one (204, 304), or

@@ -107,8 +107,8 @@ impl Client {
         self.connection.next(input, out)
     }
 
-    /// Refills the budgets of [`Limits`] for input that does no work. Finished requests refill them
-    /// too. Call this function about every second if a connection may be idle for long.
+    /// Refills the budgets of [`Limits`] for input that serves no request. Finished requests refill
+    /// them too. Call this function about every second if a connection may be idle for long.
     pub fn refill_budgets(&mut self) {
         self.connection.budgets.refill();
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The reason that a stream or a connection ended, as RST_STREAM and GOAWAY state it.
+/// The reason why a stream or a connection ended, as RST_STREAM and GOAWAY state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(
     /// The number on the wire, which may be one that RFC 9113 does not define.

@@ -40,7 +40,8 @@ pub(super) struct Connection {
     /// The highest stream number so far. On a client, this side opened that stream; on a server,
     /// the peer did.
     pub(super) last_stream: u32,
-    /// No more streams are opened: a server has sent its last GOAWAY, or a client has received one.
+    /// True if no more streams are opened, because a server has sent its last GOAWAY or a client
+    /// has received one.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
@@ -78,7 +79,7 @@ pub(super) struct IncomingData {
     pub(super) stream: Option<StreamId>,
     pub(super) data_left: u32,
     pub(super) padding_left: u32,
-    /// The number of bytes that the whole payload takes from the windows.
+    /// The number of bytes by which the whole payload reduces the windows.
     pub(super) window_bytes: u32,
     pub(super) end_stream: bool,
 }
@@ -95,7 +96,8 @@ pub(super) enum Queued {
     },
 }
 
-/// An event without the connection's own bytes, so that the state can change while it exists.
+/// An event that does not borrow the connection's own bytes, so that the connection's state can
+/// change while the event exists.
 #[derive(Debug)]
 pub(super) enum Step<'i> {
     Informational(StreamId, u16),

@@ -207,7 +207,7 @@ impl Connection {
         self.reset_for(id, error, out)
     }
 
-    /// Increases the connection's send window, as a WINDOW_UPDATE of the peer requests.
+    /// Increases the connection's send window as a WINDOW_UPDATE from the peer states.
     fn widen(&mut self, increment: u32, out: &mut Vec<u8>) -> Outcome {
         if increment == 0 {
             return Err(ProtocolError::WindowIncrementZero);

@@ -17,7 +17,7 @@ pub enum ProtocolError {
     #[error("the connection does not begin with the HTTP/2 preface")]
     Preface,
     /// The server responds in HTTP/1: it does not speak HTTP/2 with prior knowledge on this port.
-    #[error("the response is HTTP/1, so the server does not speak HTTP/2 here")]
+    #[error("the response is HTTP/1, so the server does not speak HTTP/2 on this port")]
     Http1Response,
     /// The first frame is not SETTINGS (RFC 9113 3.4).
     #[error("the first frame is {frame} instead of SETTINGS")]
@@ -90,7 +90,7 @@ pub enum ProtocolError {
     WindowExceeded,
     /// Too much input that causes work on this side but serves no request. `limit` is the value of
     /// the field of [`super::Limits`] that bounds it.
-    #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
+    #[error("too many {flood}: they exceed the budget of {limit}, which finished requests refill")]
     Flood { flood: Flood, limit: u32 },
 }
 

@@ -29,8 +29,8 @@ impl StreamId {
 /// The next event in the bytes of a connection.
 ///
 /// The events of a stream occur in this order: any number of [`Event::Informational`] (only on a
-/// client), one [`Event::Head`], any number of [`Event::Body`], perhaps [`Event::Trailers`], and
-/// [`Event::End`]. At any point [`Event::Reset`] may replace the rest; on a server it may also
+/// client), one [`Event::Head`], any number of [`Event::Body`], at most one [`Event::Trailers`],
+/// and [`Event::End`]. At any point [`Event::Reset`] may replace the rest; on a server it may also
 /// follow [`Event::End`], as long as the response is not complete.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {

@@ -135,7 +135,7 @@ pub(super) struct Fields {
     pub(super) content_length: Option<u64>,
     list_bytes: usize,
     list_bytes_max: usize,
-    /// The fields exceeded the limit, so some of them are missing.
+    /// True if the fields exceeded the limit, so that some of them are missing.
     pub(super) is_too_large: bool,
     malformed: Option<Malformed>,
 }
@@ -181,8 +181,8 @@ impl Fields {
         &self.bytes
     }
 
-    /// Adds the field that was appended from `start` on. Beyond the limit it is dropped: decoding
-    /// continues, because the dynamic table must stay in step with the peer's.
+    /// Adds the field that was appended from `start` on. A field beyond the limit is dropped;
+    /// decoding continues, because the dynamic table must stay in step with the peer's.
     #[inline]
     pub(super) fn close(&mut self, start: usize, name_end: usize, kind: FieldKind) {
         let end = self.bytes.len();
@@ -227,8 +227,8 @@ impl Fields {
         self.malformed.get_or_insert(reason);
     }
 
-    /// Returns the size at which the decoding of a block stops, if the decoded fields exceed it.
-    /// There is a limit because one byte of a block may refer to kilobytes of the table.
+    /// Returns the limit on the size of the decoded fields if they exceed it, so that decoding
+    /// stops. There is a limit because one byte of a block may refer to kilobytes of the table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);

@@ -45,8 +45,8 @@ impl Index {
         self.entries += 1;
     }
 
-    /// Removes a number and closes the gap: a later entry moves into the gap unless its home comes
-    /// after the gap.
+    /// Removes a number and closes the gap: a later entry moves into the gap unless its preferred
+    /// place comes after the gap.
     pub(super) fn remove(&mut self, number: u32) {
         let mask = self.mask();
         let mut gap = self.place_of(number);
@@ -115,7 +115,8 @@ mod tests {
             let mut index = Index::default();
             let mut model = BTreeMap::new();
             for (slot, (inserts, at)) in (0..).zip(steps) {
-                // The numbers are far apart as well as adjacent, so that their homes collide.
+                // Some numbers are adjacent and others are far apart, so that their preferred
+                // places collide.
                 let number = 1 + 2 * (at % 20) + 4096 * (at / 20);
                 if inserts && !model.contains_key(&number) {
                     index.insert(number, slot);

@@ -22,8 +22,8 @@ pub struct Limits {
     pub list_bytes: usize,
     /// Number of informational (1xx) responses before a final one. Default 16.
     pub informational: u32,
-    /// Number of frames that do no work: SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS
-    /// of streams that were reset. Default 1,000.
+    /// Number of frames that serve no request: SETTINGS, PING, PRIORITY, GOAWAY, unknown frames,
+    /// HEADERS of streams that were reset. Default 1,000.
     pub idle_frames: u32,
     /// Number of empty DATA frames that do not end a stream. Default 100.
     pub empty_data: u32,
@@ -47,15 +47,15 @@ impl Default for Limits {
     }
 }
 
-/// Input that does no work and that a peer could send endlessly.
+/// Input that serves no request and that a peer could send endlessly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
     /// SETTINGS, PING, PRIORITY, GOAWAY, unknown frames, HEADERS of streams that were reset.
-    #[error("frames that do no work")]
+    #[error("frames that serve no request")]
     IdleFrames,
     #[error("empty DATA frames")]
     EmptyData,
-    /// Streams that the peer opens and then resets, or that must be reset or refused because of it.
+    /// Streams that the peer opens and then resets, or causes this side to reset or refuse.
     #[error("streams that were reset")]
     Resets,
 }

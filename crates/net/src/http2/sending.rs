@@ -21,9 +21,9 @@ pub(super) struct Sending {
     pub(super) sent_bytes: u64,
     /// Slots whose bodies wait for a window, in queue order.
     waiting: VecDeque<u32>,
-    /// The peer made the table smaller than its initial size, and the next block must confirm this.
-    /// Because we do not use the table, that block sets its size to 0 bytes, after which no further
-    /// update is needed.
+    /// True if the peer made the table smaller than its initial size, and the next block must
+    /// confirm this. Because we do not use the table, that block sets its size to 0 bytes, after
+    /// which no further update is needed.
     owes_table_update: bool,
     table_is_empty: bool,
 }

@@ -116,7 +116,7 @@ impl Server {
     }
 
     /// Ends the connection with all open streams: GOAWAY states the code, and bytes that wait for
-    /// windows are dropped. Nothing may be read or sent afterwards.
+    /// windows are dropped. After `out` has been sent, nothing more may be read or sent.
     pub fn give_up(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.give_up(code, out);
     }

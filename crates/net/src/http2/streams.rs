@@ -1,4 +1,4 @@
-//! The open streams, and how recent ones were closed.
+//! The open streams, and a record of how the most recently closed streams ended.
 
 use super::StreamId;
 use super::index::Index;
@@ -22,11 +22,11 @@ pub(super) struct Stream {
     pub(super) outgoing_ended: bool,
     pub(super) is_head: bool,
     pub(super) informational: u32,
-    /// The number of bytes that the body still lacks, if its length is known.
+    /// The number of bytes of the body that have not arrived yet, if its length is known.
     pub(super) body_left: Option<u64>,
     /// Bytes of DATA payloads, including padding, since the stream's window was last increased.
     pub(super) received: u32,
-    /// The window is not increased, because the user has paused the peer.
+    /// True if the user has paused the peer, so that the window is not increased.
     pub(super) is_held: bool,
     /// The difference between the send window and the peer's initial window: WINDOW_UPDATEs minus
     /// DATA bytes sent.
@@ -40,9 +40,10 @@ pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
     /// The number of bytes at the front of `bytes` that have already been sent.
     pub(super) sent: usize,
-    /// The stream ends after these bytes.
+    /// True if the stream ends after these bytes.
     pub(super) ends: bool,
-    /// The slot is in the queue of waiting slots, perhaps since an earlier stream.
+    /// True if the slot is in the queue of waiting slots, perhaps since an earlier stream used the
+    /// slot.
     pub(super) queued: bool,
 }
 
@@ -76,7 +77,8 @@ impl Unsent {
     }
 }
 
-/// How a stream was closed, which determines the meaning of its late frames (RFC 9113 5.1).
+/// The way in which a stream was closed, which determines the meaning of its late frames (RFC 9113
+/// 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     /// Both sides ended it.
@@ -86,7 +88,7 @@ pub(super) enum Closed {
     ResetByUs,
 }
 
-/// The number of closed streams that are remembered, the most recent ones.
+/// The number of most recently closed streams that are remembered.
 const REMEMBERED: usize = 128;
 
 #[derive(Debug, Default)]

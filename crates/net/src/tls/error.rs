@@ -8,7 +8,7 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use super::Version;
 
-/// The reason that a context cannot be made. The machine causes [`SettingsError::NoSystemRoots`];
+/// The reason why a context cannot be made. The machine causes [`SettingsError::NoSystemRoots`];
 /// the user's settings cause all others.
 #[derive(Debug, thiserror::Error)]
 #[error("{}; {}", self.what_and_place(), self.remedy())]
@@ -34,7 +34,7 @@ pub enum SettingsError {
     Refused(String),
 }
 
-/// The reason that a session ended early.
+/// The reason why a session ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}; {}", self.what(), self.remedy())]
 pub enum SessionError {
@@ -117,7 +117,7 @@ impl SettingsError {
             }
             Self::ServerName(_) => "give the name in the server's certificate",
             Self::Versions { .. } => "choose a minimum version that does not exceed the maximum",
-            Self::Refused(_) => "change one of them",
+            Self::Refused(_) => "change one of these settings",
         }
     }
 }
@@ -290,9 +290,11 @@ impl CertificateFault {
     fn remedy(self) -> &'static str {
         match self {
             Self::Missing => "give the client a certificate and its key",
-            Self::UnknownIssuer => "give the certificate of the CA that signed it",
-            Self::OtherName => "give the server name that it is valid for",
-            Self::Expired => "renew it, or correct this machine's clock",
+            Self::UnknownIssuer => {
+                "give the certificate of the CA that signed the peer's certificate"
+            }
+            Self::OtherName => "give a server name that the certificate is valid for",
+            Self::Expired => "renew the certificate, or correct this machine's clock",
             Self::NotYetValid => "wait, or correct this machine's clock",
             Self::OfAuthority => {
                 "give the peer a certificate that a CA signed, or skip the verification"

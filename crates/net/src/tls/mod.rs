@@ -2,8 +2,8 @@
 //!
 //! Contexts ([`ClientContext`], [`ServerContext`]) are made from settings once, before the loop,
 //! and a mistake in the settings is a [`SettingsError`]. A [`Session`] is one connection's TLS: it
-//! takes the bytes that arrived, passes their plaintext to a function, and appends the bytes to
-//! send to a vector of the caller.
+//! takes the bytes that arrived, passes their plaintext to a function, and appends the outgoing
+//! bytes to the caller's vector.
 //!
 //! # Which rustls interface
 //! rustls can keep the buffers itself or leave them to its user (`rustls::unbuffered`). Measured in

@@ -57,9 +57,7 @@ impl Pem {
         }
         let found: Result<Vec<_>, PemError> = CertificateDer::pem_slice_iter(&self.bytes).collect();
         match found {
-            Ok(found) if found.is_empty() => {
-                Err(self.unusable("it contains no certificate", REMEDY))
-            }
+            Ok(found) if found.is_empty() => Err(self.unusable("no certificate found", REMEDY)),
             Ok(found) => Ok(found),
             Err(error) => Err(self.unusable(error.to_string(), REMEDY)),
         }
@@ -70,7 +68,7 @@ impl Pem {
         const REMEDY: &str =
             "give an unencrypted private key in PEM format, as `openssl pkey -in FILE` writes it";
         PrivateKeyDer::from_pem_slice(&self.bytes).map_err(|error| match error {
-            PemError::NoItemsFound => self.unusable("it contains no private key", REMEDY),
+            PemError::NoItemsFound => self.unusable("no private key found", REMEDY),
             error => self.unusable(error.to_string(), REMEDY),
         })
     }
@@ -108,7 +106,7 @@ impl Identity {
         match error {
             rustls::Error::InconsistentKeys(_) => self.chain.unusable(
                 format!(
-                    "its first certificate does not match the key in {}",
+                    "the first certificate does not match the key in {}",
                     self.key.name
                 ),
                 "give the key of that certificate, and the chain in order, beginning with the server's own certificate",

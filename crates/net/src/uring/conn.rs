@@ -16,7 +16,7 @@ pub(super) struct Conn {
     pub(super) paused: bool,
     pub(super) finished: bool,
     pub(super) failed: bool,
-    /// The user has closed the connection: its events are no longer delivered.
+    /// True if the user has closed the connection; its events are then no longer delivered.
     pub(super) closed: bool,
     pub(super) shutdown_wanted: bool,
 }

@@ -65,7 +65,7 @@ pub struct Uring {
     starved: Vec<ConnId>,
     /// The number of operations whose last completion has not been reaped.
     outstanding: usize,
-    /// The loop is being dropped: connections accepted meanwhile are closed.
+    /// True while the loop is being dropped; connections accepted meanwhile are closed.
     is_ending: bool,
 }
 
@@ -463,7 +463,8 @@ impl Io for Uring {
             return;
         };
         if std::mem::replace(&mut entry.paused, false) {
-            // If the canceled receive is still ending, its last completion starts the next one.
+            // If the canceled receive has not ended yet, its last completion starts the next
+            // receive.
             self.arm_receive(conn);
         }
     }

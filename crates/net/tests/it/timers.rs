@@ -1,4 +1,4 @@
-//! Timers and deadlines at exact times.
+//! Tests timers and deadlines at exact times.
 
 use gatebench_net::timers::{Deadline, Timers};
 

@@ -1,4 +1,4 @@
-//! Nonces and times as written in fields.
+//! Tests the encoding and parsing of nonces and times in header fields.
 
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 

@@ -1,4 +1,4 @@
-//! Workers start, stop and fail together.
+//! Tests that workers start, stop and fail together.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, WorkersError};
 use gatebench_net::{Backend, Io};
 
-/// Records the workers that ran, and ends all of them when the last one has started.
+/// Records the workers that ran, and stops all of them once the last one has started.
 struct Roll<'a> {
     present: Mutex<Vec<usize>>,
     expected: usize,

@@ -110,7 +110,7 @@ pub enum Part {
     /// The explanation of the chapter or card. It appears above the tables, except on a terminal,
     /// where it follows them.
     Lead(Text),
-    /// A sentence above a table.
+    /// A sentence that introduces what follows, such as a table.
     Sentence(Text),
     /// A sentence below a table.
     Foot(Text),

@@ -132,8 +132,8 @@ pub struct TableBlock {
     /// The page's explanation of the mark of limited cells. If it is empty, the page refers to the
     /// findings.
     limits: &'static str,
-    /// True if the sentences above the table explain its symbols. If the lines fit, a terminal then
-    /// prints each row on one line.
+    /// True if the sentences above the table explain its symbols. A terminal then prints each row
+    /// on one line if all lines fit.
     pub is_summary: bool,
     /// The column and row headers on the page, if some rows are parts of others.
     matrix: Option<Matrix>,

@@ -60,7 +60,7 @@ pub struct Line {
     /// True if the verdict is based on the line.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells that a terminal shows. If any line of the table has some, the terminal shows
+    /// The cells that a terminal shows. If any line of the table has such cells, the terminal shows
     /// neither the headers nor `cells`.
     #[serde(skip)]
     pub brief: Vec<Text>,

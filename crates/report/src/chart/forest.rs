@@ -32,8 +32,8 @@ pub struct Point<'a> {
 }
 
 impl Forest {
-    /// Returns an axis that covers the intervals of these results, or the ratio of a result without
-    /// an interval, and the band of effects that do not matter. `effect` is the smallest effect
+    /// Returns an axis that covers the intervals of these results (or the ratio of a result that
+    /// has no interval) and the band of effects that do not matter. `effect` is the smallest effect
     /// that matters.
     pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);

@@ -1,6 +1,6 @@
 //! Draws the loads of a trial in sequence, second by second, with responses per second above and
-//! the 99th percentile of the response time below. Loads differ by orders of magnitude, so each has
-//! its own axes, which are the same in all charts.
+//! the 99th percentile of the response time below. Loads differ by orders of magnitude, so each
+//! load has separate axes. All charts use the same axes for the same load.
 
 use std::ops::Range;
 
@@ -132,7 +132,7 @@ fn draw_rate(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
     svg.polyline("curve thin", &points);
 }
 
-/// Draws the latency as a line, which breaks at seconds without responses because they have no
+/// Draws the latency as a line that is interrupted at seconds without responses, which have no
 /// percentile.
 fn draw_latency(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
     let mut unbroken: Vec<(f64, f64)> = Vec::new();

@@ -65,7 +65,7 @@ pub fn round_to_three(value: f64) -> f64 {
     }
 }
 
-/// Formats a ratio and its interval, such as `0.61×` and `0.58–0.64`. The second text is empty if
+/// Formats a ratio and its interval, such as `0.61×` and `0.58–0.64`. The second string is empty if
 /// there is no interval.
 pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
     // A comparison without blocks has no ratio.
@@ -82,8 +82,8 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
 }
 
 /// Formats a difference with its sign, such as `+1.24`, and its interval, such as `1.10–1.38`, or
-/// `−0.1 to +0.2` if it reaches below zero. The second text is empty if there are fewer than two
-/// blocks. `number` formats the values.
+/// `−0.1 to +0.2` if the interval reaches below zero. The second string is empty if there are fewer
+/// than two blocks. `number` formats the values.
 pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
     let sign = |value: f64| if value < 0.0 { MINUS } else { "+" };
     let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
@@ -129,7 +129,7 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 const COUNTS_LISTED_MAX: usize = 6;
 
 /// Lists up to six nonzero counts, the largest first: `12 × timeout, 3 × reset`. If there are more,
-/// the text ends with their number: `, and 2 more`.
+/// the text ends with the number of the others: `, and 2 more`.
 pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
     seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

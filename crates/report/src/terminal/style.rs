@@ -1,6 +1,6 @@
 //! Emphasizes text with ANSI escape sequences if the terminal shows colors.
 
-/// The role of a text, which determines how it is emphasized.
+/// The role of a piece of text, which determines how the text is emphasized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Plain,
@@ -12,7 +12,7 @@ pub enum Style {
     Good,
     /// A limited figure, a caution or an open verdict.
     Fair,
-    /// An invalid figure, a failure or a verdict of worse.
+    /// An invalid figure, a failure or the verdict *worse*.
     Bad,
 }
 

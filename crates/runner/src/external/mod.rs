@@ -1,7 +1,7 @@
 //! Finds an external load generator that replaces the built-in one, and checks that it supports the
 //! plan, before the first trial.
 //!
-//! This module must not send a load; [`crate::phase::external`] does.
+//! This module must not send loads; [`crate::phase::external`] sends them.
 
 mod resolve;
 

@@ -206,7 +206,8 @@ mod tests {
     fn a_users_load_with_the_name_of_the_scripts_phase_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let k6 = folder.path().join("k6");
-        // The script file contains the output of `k6 inspect`, whose last argument is its path.
+        // The stub for `k6 inspect` prints the file named by its last argument, so the script file
+        // contains the output of the stub.
         fs::write(&k6, "#!/bin/sh\nfor last; do :; done\nexec cat \"$last\"\n").unwrap();
         fs::set_permissions(&k6, fs::Permissions::from_mode(0o755)).unwrap();
         let of = |options: &str, phase: &str| {

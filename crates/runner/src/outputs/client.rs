@@ -38,7 +38,7 @@ impl Client {
     }
 
     /// Sends an empty body, which is valid for every kind of server, or opens the file. If
-    /// necessary, it first sends a request that creates a database.
+    /// necessary, first sends a request that creates a database.
     pub(super) fn probe(&mut self, until: &dyn Fn() -> Instant) -> Result<(), Refusal> {
         if let Place::Server(endpoint) = &self.target.place
             && let Some(first) = endpoint.first.clone()

@@ -42,7 +42,7 @@ pub(super) fn labels_of(
     own.into_iter().chain(tags.clone()).collect()
 }
 
-/// The properties of a load from which its description for the outputs is made.
+/// The properties of a load that determine its description in the outputs.
 pub(super) struct Requests<'a> {
     pub(super) all: Vec<&'a Request>,
     pub(super) is_http2: bool,
@@ -250,7 +250,7 @@ pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     ((window.begin_ns + from_ns).min(to_ns), to_ns)
 }
 
-/// Counts the requests of a second by outcome. `phase` remains empty.
+/// Counts the requests of a second by outcome, and leaves `phase` empty.
 pub(crate) fn row_of(interval: &Interval) -> RequestsRow {
     let counts = &interval.counts;
     let errors = ErrorKind::ALL.into_iter().zip(counts.errors);

@@ -43,7 +43,7 @@ struct State {
     /// The first failure, until it is reported.
     failure: Option<Refusal>,
     has_failed: bool,
-    /// The time at which sending ends at the latest; `None` until the queue is closed.
+    /// The deadline for sending; `None` until the queue is closed.
     until: Option<Instant>,
     is_over: bool,
 }
@@ -122,8 +122,8 @@ impl Queue {
         }
     }
 
-    /// Waits for this long, but not beyond the end of sending. If the queue is closed, it waits
-    /// only after a failure.
+    /// Waits for this long, but not beyond the end of sending. If the queue is closed, waits only
+    /// after a failure.
     pub(super) fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         let mut state = self.state();
@@ -229,7 +229,7 @@ impl Queue {
         self.state().until.map_or(usual, |until| until.min(usual))
     }
 
-    /// Closes the queue: no further body follows, and sending ends at this time at the latest.
+    /// Closes the queue: no further body follows, and sending ends by this time.
     pub(super) fn close(&self, until: Instant) {
         let mut state = self.state();
         state.until.get_or_insert(until);

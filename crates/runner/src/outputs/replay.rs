@@ -17,7 +17,7 @@ use super::feed::{
 };
 use crate::workload::{Workload, connections_max};
 
-/// The kind of every error in a run of an earlier version, which did not record the kind.
+/// The kind that is reported for errors in runs of earlier versions, which did not record kinds.
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "failed";
 

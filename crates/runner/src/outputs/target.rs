@@ -287,7 +287,7 @@ fn basic(user: &str, password: &str) -> (String, String) {
 }
 
 /// Returns the header with the user and password from the variables, or otherwise from the URL.
-/// Removes them from the URL.
+/// Removes the user and password from the URL.
 fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String)> {
     let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
     let (user, password) = user.or(url.user.take())?;

@@ -65,8 +65,8 @@ fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
     let failure = seen.contains(&0).then(|| {
         let seen: Vec<String> = seen.iter().map(u64::to_string).collect();
         [
-            format!("{asked} times, one after the other:\n{sent}"),
-            "each target gets at least one of them".into(),
+            format!("{asked} times, one after another:\n{sent}"),
+            "each target gets at least one request".into(),
             format!("the targets got {}", seen.join(", ")),
         ]
     });
@@ -101,7 +101,7 @@ mod tests {
         assert!(
             found
                 .sent
-                .starts_with("60 times, one after the other:\nGET /")
+                .starts_with("60 times, one after another:\nGET /")
         );
     }
 }

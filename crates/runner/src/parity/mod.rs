@@ -1,5 +1,5 @@
 //! Tests the behavior of a gateway: the cases of its scenario before and after a load, the
-//! distribution of requests among targets, whether messages are forwarded in parts, and the time
+//! distribution of requests among targets, the forwarding of incomplete messages, and the time
 //! until a change takes effect.
 //!
 //! This module sends requests and reads the upstream's ledger. It must not depend on trials or
@@ -37,8 +37,9 @@ const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
 pub(crate) struct Place<'a> {
     pub(crate) target: Wire,
-    /// The targets of the upstream, with their ledgers; empty for the user's own upstream. In that
-    /// case, only the upstream's times in a response show that the request reached the upstream.
+    /// The targets of the upstream with their ledgers, followed by the scenario's additional
+    /// upstreams; empty for the user's own upstream. In that case, only the upstream's times in a
+    /// response show that the request reached the upstream.
     pub(crate) upstream: Vec<Wire>,
     /// The tag of the nonces.
     pub(crate) tag: u16,
@@ -203,8 +204,8 @@ struct Prover<'a> {
     place: &'a Place<'a>,
     sequence: u64,
     ledger: Option<Snapshot>,
-    /// The number of requests, since the ledger was read, whose responses show that they reached
-    /// the upstream.
+    /// The number of requests that, according to their responses, have reached the upstream since
+    /// the ledger was read.
     known: u64,
 }
 
@@ -322,7 +323,7 @@ impl<'a> Prover<'a> {
         Ok(ledger.map(|ledger| ledger.body_bytes))
     }
 
-    /// Reports whether more requests reached the upstream than their responses show.
+    /// Reports whether more requests reached the upstream than the responses show.
     fn reached_unseen(&mut self) -> Result<bool, Abort> {
         let after = ledger::read(&self.place.upstream, self.place.interrupt)?;
         let Some((before, after)) = self.ledger.as_mut().zip(after) else {

@@ -104,7 +104,8 @@ fn stub_status(text: &str) -> Vec<Sample> {
         .collect()
 }
 
-/// Returns the value of exactly this label: `status_code="200"` has no label `code`.
+/// Returns the value of the label with exactly this name: the label `status_code` is not found
+/// under the name `code`.
 fn label<'l>(labels: &'l str, name: &str) -> Option<&'l str> {
     let begins = |at: usize| {
         let before = labels[..at].trim_end();

@@ -9,7 +9,7 @@ use gatebench_upstream::Snapshot;
 use crate::abort::Abort;
 use crate::ledger;
 
-/// A time in the measurement, and each target's number of requests up to then.
+/// A time in the measurement, and the number of requests that each target had received by then.
 #[derive(Debug)]
 struct Mark {
     at_ns: u64,
@@ -49,7 +49,8 @@ impl<'a> FaultInjection<'a> {
         if self.began.is_none() && at_ns >= self.failure.from.as_nanos() {
             let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
             self.start(running)?;
-            // The target was still working while the ledgers were read, so its last count is used.
+            // The target was still working while the ledgers were read, so the count that was read
+            // just before the kill is used.
             if let Some((first, killed)) = seen.first_mut().zip(self.killed.as_ref()) {
                 *first = killed.begun;
             }

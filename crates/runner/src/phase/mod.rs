@@ -1,4 +1,5 @@
-//! Measures one phase: sends its load, observes and acts during the load, and makes the record.
+//! Measures one phase: sends its load, watches the gateway and makes scheduled changes during the
+//! load, and assembles the record.
 //!
 //! [`measure`] runs the load generator from the calling thread, which collects the seconds of its
 //! workers. The watch, the scrapes, the calls to an admin interface and the profile each have a
@@ -198,8 +199,8 @@ fn loss(sent: &mut Sent, watched: &Watched, phase: &Phase) -> Result<Option<Abor
     }
 }
 
-/// Reads the ledgers of the upstream after a load, and adds the last one of a target that was
-/// killed, because its next process counts from zero.
+/// Reads the ledgers of the upstream after a load. Adds the last ledger of a target that was
+/// killed, because the target's next process counts from zero.
 fn ledger_after(
     context: &TrialContext<'_>,
     running: &Running,
@@ -222,7 +223,8 @@ fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>) {
     }
 }
 
-/// Creates the watch of the load, which also causes the changes and failures of the phase.
+/// Creates the watch of the load, which also makes the scheduled changes of the phase and causes
+/// its scheduled failure.
 fn watch<'a>(
     context: &'a TrialContext<'_>,
     running: &'a mut Running,

@@ -28,8 +28,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The interval between checks for an interrupt.
 const NAP: Duration = Duration::from_millis(20);
 const MILLISECOND_NS: f64 = 1e6;
-/// The minimum number of times for which a sum of whole milliseconds shows that each time is a
-/// whole number of milliseconds.
+/// The minimum number of recorded times for the conclusion that a metric measures in whole
+/// milliseconds.
 const WHOLE_MIN: u64 = 100;
 
 pub(crate) struct Audit<'a> {
@@ -39,7 +39,7 @@ pub(crate) struct Audit<'a> {
 }
 
 pub(crate) struct Counted<'a> {
-    /// The recordings of the measurement, and those of the requests outside it.
+    /// The recordings of the requests in the measurement, and of those outside it.
     pub(crate) recordings: [&'a Recordings; 2],
     pub(crate) ledger: Option<&'a LedgerDelta>,
     /// The number of fetches during the load.
@@ -106,8 +106,8 @@ impl<'a> Audit<'a> {
         let requests = page.sum(&metrics.requests, &metrics.labels);
         let requests = requests.map(|it| it as u64);
         if metrics.counts_fetches {
-            // Each fetch also adds to the counts of times, so only the number of requests, from
-            // which the fetches can be subtracted, shows whether anything else has changed.
+            // Fetches also increase the counts of the latency metrics. Only the number of requests,
+            // from which the fetches can be subtracted, shows whether anything else has changed.
             return vec![requests.map(|it| it.saturating_sub(fetches))];
         }
         let counts = metrics.latency.iter().map(|it| Reading::of(page, it).count);
@@ -131,7 +131,7 @@ impl<'a> Audit<'a> {
         audit.latencies = latencies.collect();
     }
 
-    /// Returns the record of a metric of times; `None` if the gateway does not have it.
+    /// Returns the record of a latency metric; `None` if the gateway does not have the metric.
     fn latency(
         &self,
         latency: &OwnLatency,
@@ -267,11 +267,11 @@ fn percentiles(times: &Histogram<u64>) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// A metric of times on a page, in the metric's unit.
+/// The values of a latency metric on a page, in the metric's unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Reading {
     exists: bool,
-    /// The bounds without the infinite one, and the number of times up to each.
+    /// The finite bounds, each with the number of recorded times up to it.
     buckets: Vec<(f64, u64)>,
     count: u64,
     sum: Option<f64>,
@@ -347,9 +347,9 @@ impl Reading {
         self.mean.or_else(of_sum)
     }
 
-    /// Reports whether the times appear to be whole milliseconds. The sum of times in microseconds
-    /// is a whole number of milliseconds by chance in one of a thousand readings, so callers
-    /// require it of two readings.
+    /// Reports whether the times appear to be whole milliseconds. By chance, the sum of times in
+    /// microseconds is a whole number of milliseconds in one of a thousand readings, so callers
+    /// require two such readings.
     fn is_whole(&self, unit_ns: f64) -> bool {
         let is_whole = |value: f64| {
             let ms = value * unit_ns / MILLISECOND_NS;

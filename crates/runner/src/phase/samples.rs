@@ -4,8 +4,8 @@
 //! The start of the measurement is decided before it is reached, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
 //! 0.1 ms late, or a few milliseconds late on a busy core. A change to the gateway during the load
-//! delays the samples until it is made, possibly by seconds. Each usage covers the time between its
-//! own samples, so the only error is a shift of the window by this delay.
+//! delays the samples until the change is made, possibly by seconds. Each usage covers the time
+//! between its own samples, so the only error is a shift of the window by this delay.
 
 use gatebench_net::clock;
 use gatebench_store::{
@@ -306,8 +306,8 @@ mod tests {
             (1_000, 60, 1)
         );
         assert_eq!(facts.gateway_cores, None);
-        // If no process is charged for softirq time, its 70 ns do not count as another process's
-        // time.
+        // If no process is charged for softirq time, the 70 ns of softirq time do not count as
+        // another process's time.
         cores.gateway_alone = Some(vec![1]);
         let facts = machine_where(&moments, &cores, SoftirqPayer::Nobody);
         assert_eq!(facts.foreign_cpu_ns, 0);

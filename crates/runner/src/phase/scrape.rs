@@ -87,7 +87,7 @@ impl Counter {
             (Some(now), Some(before)) => (NS_PER_MS, now - before),
             _ => (PER_SECONDS, seconds),
         };
-        // After a restart, both differences can be negative, and their quotient is positive.
+        // After a restart, both differences can be negative, and their quotient would be positive.
         (growth >= 0.0 && divisor > 0.0).then(|| (growth * scale / divisor).round() as u64)
     }
 }

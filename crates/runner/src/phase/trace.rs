@@ -66,9 +66,9 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     }
 }
 
-/// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known.
-/// Responses beyond this number did not come from the upstream. The gateway itself was meant to
-/// send some of them.
+/// Counts the responses if requests carry no nonce. In that case, only the ledger's number of
+/// requests is known. Responses beyond this number did not come from the upstream; the gateway
+/// itself was meant to send some of them.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
     let never_reached_upstream = seen.responses.saturating_sub(reached);
@@ -89,8 +89,8 @@ pub(crate) fn tag(first: u16, trial: u32, slots: u32, slot: u32) -> u16 {
 }
 
 /// Returns the first tag of a run that starts at this time. An upstream that the user started
-/// remembers the nonces of earlier runs, so tags advance with the time, in general by more per
-/// second than a run uses. They repeat after 4,096 s.
+/// remembers the nonces of earlier runs, so tags advance with time, usually by more per second than
+/// a run uses. They repeat after 4,096 s.
 pub(crate) fn first_tag(now: SystemTime) -> u16 {
     let since_epoch = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     (since_epoch.as_secs_f64() * TAGS_PER_SECOND) as u64 as u16

@@ -1,8 +1,9 @@
-//! The warm-up of a load, which lasts until the CPU time per request has settled, within bounds.
+//! The warm-up of a load. If its length is not fixed, it lasts until the CPU time per request has
+//! settled, within bounds.
 //!
 //! The necessary length of a warm-up is not known in advance: a compiler starts, a pool fills, a
-//! table grows. The warm-up is therefore observed in bins of a tenth of a second, and ends when
-//! their CPU time per request has settled ([`settled`]).
+//! table grows. Such a warm-up is therefore observed in bins of a tenth of a second, and ends when
+//! the CPU time per request in the bins has settled ([`settled`]).
 
 use gatebench_model::{HumanDuration, Phase, Shape};
 use gatebench_stats::settled::{self, Total};
@@ -12,7 +13,7 @@ use super::bins::{BIN_NS, Glance};
 use crate::context::TrialContext;
 use crate::lockstep::Member;
 
-/// The maximum warm-up of a gateway, unless its folder sets one.
+/// The maximum warm-up of a gateway whose folder sets none. A load may require a longer one.
 pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// Time from the decision to the start of the measurement, in nanoseconds. Workers see the decision
@@ -66,7 +67,7 @@ impl<'a> Warming<'a> {
         (!self.is_adaptive()).then_some(self.min_ns)
     }
 
-    /// Reports whether the end of the warm-up is decided while it lasts.
+    /// Reports whether the end of the warm-up is decided only during the warm-up.
     pub(crate) fn is_adaptive(&self) -> bool {
         self.max_ns > self.min_ns
     }
@@ -108,10 +109,11 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Reports whether the warm-up lasts until the CPU time per request settles. The warm-up has a
-/// fixed length for loads with think times or a fixed number of requests, and for the steps of a
-/// search, which follow a load that has warmed up the gateway. It also has a fixed length for loads
-/// that agents send, in a soak, and in a run whose requests carry no nonce.
+/// Reports whether the warm-up of a gateway lasts until the CPU time per request settles. The
+/// warm-up has a fixed length for loads with think times or a fixed number of requests, and for
+/// loads that follow those of the profile, such as the steps of a search, because the gateway is
+/// already warm. It also has a fixed length for loads that agents send, in a soak, and in a run
+/// whose requests carry no nonce.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {

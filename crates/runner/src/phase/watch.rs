@@ -112,8 +112,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Drops the machine's figures from the latest moment, unless it is the first, because a day
-    /// has 86,400 moments.
+    /// Drops the machine's figures from the latest moment, unless it is the first, to save memory:
+    /// a day has 86,400 moments.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();

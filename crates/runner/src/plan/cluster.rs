@@ -130,7 +130,7 @@ impl ClusterPlan {
     }
 
     /// Creates the pods of the run, and waits until they run. Signals are not caught until the run
-    /// begins, so nothing raises this interrupt.
+    /// begins, so nothing raises the interrupt that this wait checks.
     ///
     /// # Errors
     /// The cluster's own message, with a remedy.

@@ -89,8 +89,8 @@ fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
     Some((asked, each.max()?))
 }
 
-/// Replaces the numbers above `most` with a single `most`, or removes them if `most` is 0. Returns
-/// whether there were any.
+/// Replaces the numbers above `most` with a single `most`, or removes them if `most` is 0. Reports
+/// whether any number was above `most`.
 fn cut(numbers: &mut Vec<u32>, most: u32) -> bool {
     let before = numbers.len();
     let place = numbers.iter().position(|number| *number > most);
@@ -199,7 +199,7 @@ mod tests {
         if let Some(warning) = warning {
             let text = warning.to_string();
             assert!(
-                text.contains("instead of 1000000, which need 2000256 file descriptors"),
+                text.contains("1000000 connections need 2000256 file descriptors"),
                 "{text}"
             );
             assert!(text.contains("ulimit -Hn 2000256"), "{text}");

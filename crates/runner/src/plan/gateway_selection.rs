@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
     pub(crate) sizes: Vec<Limits>,
     /// The host that the gateways run on; `None` for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
-    /// True if each size runs on as many cores as it has CPUs, rounded up.
+    /// True if a gateway of each size runs on as many cores as the size has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
     /// The numbers of cores; empty if the size or the placement determines the number.
     pub(crate) cores: Vec<usize>,
@@ -189,11 +189,11 @@ impl GatewaySelection {
     }
 
     /// Returns the name, with a number appended if it is taken. A run may contain the same gateway
-    /// twice, to measure its own noise.
+    /// twice, to measure the differences that are due to noise.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
             // A trial refers to its variant by label, so no two variants may share a label, and no
-            // gateway may have a label of the direct variant.
+            // gateway may have a label that is reserved for the direct variant.
             label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -215,7 +215,8 @@ impl GatewaySelection {
     }
 }
 
-/// Returns a warning if the gateway's cores limit it instead of a control group.
+/// Returns a warning if the gateway's limits are enforced by its number of cores, not by a control
+/// group.
 pub(crate) fn limited_by_cores(
     label: &str,
     gateway: &FoundGateway,

@@ -125,7 +125,7 @@ impl<'a> Hosts<'a> {
 }
 
 impl Hosts<'_> {
-    /// The placement in pods. An attached gateway has no pod of the run.
+    /// Returns the placement in pods. The run creates no pod for an attached gateway.
     fn in_pods(&self, pods: &Pods, count: usize) -> Result<Placement, RunnerError> {
         let Some((name, cores)) = &self.there else {
             let words = format!(

@@ -27,8 +27,8 @@ impl From<ImportError> for RunnerError {
     }
 }
 
-/// Reads a user's configuration and adapts it to a trial; `None` if it is a template, which runs
-/// unchanged, or if its language is unknown.
+/// Reads a user's configuration and adapts it to a trial. Returns `None` if the configuration is a
+/// template or its language is unknown; the configuration is then used unchanged.
 ///
 /// # Errors
 /// The configuration cannot be read, has mistakes, or has parts that cannot run in a trial.

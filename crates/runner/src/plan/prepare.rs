@@ -30,15 +30,15 @@ use crate::external::{self, PreparedGenerator};
 use crate::warning::Warning;
 use crate::workload;
 
-/// The default seed is fixed, so that the same arguments always result in the same plan and
-/// `--dry-run` shows the plan of the run.
+/// The default seed is fixed, so that the same arguments, files and gateways result in the same
+/// plan, and `--dry-run` shows the plan of the run.
 const DEFAULT_SEED: u64 = 1;
 
-/// Resolves a user's request before the first trial. This connects to the hosts of the run, and
-/// creates its pods if it runs in a cluster.
+/// Resolves a user's request before the first trial. Connects to the hosts of the run, and creates
+/// the run's pods if the run is in a cluster.
 ///
-/// A missing gateway is an error if the user named it; if only the suite or `all` names it, it is
-/// omitted with a warning.
+/// A gateway that is not installed is an error if the user named it; if only the suite or `all`
+/// names it, it is omitted with a warning.
 ///
 /// # Errors
 /// A name is unknown, a file has mistakes, a named gateway is not installed, a template does not
@@ -144,7 +144,7 @@ fn open(
 /// run began causes a warning.
 ///
 /// # Errors
-/// `out` contains no readable run, one of its gateways is missing, or a host or the cluster is not
+/// `out` contains no readable run, a gateway of the run is missing, or a host or the cluster is not
 /// available.
 pub fn prepare_resume(
     out: &Path,
@@ -192,7 +192,8 @@ pub fn prepare_resume(
     })
 }
 
-/// Returns the manifest of a run, with a plan for only the missing trials.
+/// Returns the manifest of a run, with a plan that includes what a resumed run needs in addition to
+/// the missing trials, such as a further segment of a soak.
 ///
 /// # Errors
 /// The run cannot be read.

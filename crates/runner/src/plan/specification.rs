@@ -32,7 +32,7 @@ pub(crate) fn ask(
                     scenario.scenario
                 ),
                 remedy: format!(
-                    "begin the path with one of its routes: {}",
+                    "begin the path with one of the scenario's routes: {}",
                     gatebench_config::suggest::listed(prefixes.into_iter(), "or")
                 ),
             });

@@ -74,8 +74,8 @@ pub(crate) fn suite_of(
     Ok((suite, PathBuf::new()))
 }
 
-/// Joins the strings. If there are too many, joins only the first ones, and appends the number of
-/// the remaining strings between `and` and `more`.
+/// Joins at most [`NAMES_MAX`] of the strings. If there are more, appends the number of the others
+/// between `and` and `more`.
 fn joined<'t>(
     texts: impl Iterator<Item = &'t str>,
     separator: &str,

@@ -23,7 +23,7 @@ pub(crate) struct EarlyStop {
 /// The part of a run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// The deciding blocks, for this reason. The blocks for the other metrics remain.
+    /// The deciding blocks are over, for this reason; the blocks for the other metrics remain.
     Deciding(String),
     Run(String),
 }
@@ -53,7 +53,7 @@ impl EarlyStop {
     }
 
     /// Returns the part of the run that is over before the block `next`; `None` if the run
-    /// continues. The time limit also holds for the blocks that remain after the deciding ones.
+    /// continues. The time limit also applies to the blocks that remain after the deciding ones.
     pub(crate) fn over(
         &self,
         done: u32,
@@ -70,13 +70,13 @@ impl EarlyStop {
         let is_over = self.budget.is_some_and(|budget| with_next > budget);
         let blocks = counted(done.into(), "block");
         let why =
-            || format!("Ended after {blocks}: the next would probably exceed the time limit.");
+            || format!("Ended after {blocks}: the next one would probably exceed the time limit.");
         Ok(part_over(settled, is_over.then(why)))
     }
 }
 
-/// Returns the part of the run that is over if the study has settled, the time limit is reached, or
-/// both, for these reasons.
+/// Returns the part of the run that is over: the whole run if there is a reason `limit`, or the
+/// deciding blocks if there is only a reason `settled`.
 fn part_over(settled: Option<String>, limit: Option<String>) -> Option<Over> {
     match (settled, limit) {
         (Some(settled), Some(limit)) => Some(Over::Run(format!("{settled} {limit}"))),
@@ -112,7 +112,7 @@ mod tests {
         let mut over = EarlyStop::new(Study::default(), Some(Duration::ZERO));
         over.is_at_a_boundary(0);
         let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
-        let said = "Ended after 5 blocks: the next would probably exceed the time limit.";
+        let said = "Ended after 5 blocks: the next one would probably exceed the time limit.";
         assert_eq!(why, Over::Run(said.into()));
     }
 

@@ -26,7 +26,7 @@ impl Eta {
     }
 
     /// Returns the expected duration of this number of trials, based on the mean duration of the
-    /// finished trials.
+    /// finished trials or, before the first one has finished, on the plan's estimate.
     pub(crate) fn for_trials(&self, trials: u32) -> Duration {
         let each = self.total.checked_div(self.count).unwrap_or(self.planned);
         each.saturating_mul(trials)

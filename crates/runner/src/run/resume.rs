@@ -9,9 +9,9 @@ use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 
-/// Returns the finished trials that the resumed run keeps. It measures a whole group of gateways
-/// again if one of them is missing, because a value from a side-by-side load is comparable only
-/// with the others of the same load.
+/// Returns the finished trials that the resumed run keeps. A value from a side-by-side load is
+/// comparable only with the other values from the same load. If one trial of a side-by-side group
+/// is missing, the whole group is therefore measured again.
 pub(crate) fn kept(finished: Vec<TrialRecord>, plan: &Plan) -> Vec<TrialRecord> {
     let done: BTreeSet<u32> = finished.iter().map(|it| it.trial.number).collect();
     let missing = plan.trials.iter().filter(|it| !done.contains(&it.number));
@@ -74,7 +74,8 @@ mod tests {
 
     use super::*;
 
-    /// A plan of these trials, each with its number, block, variant and repeated trial.
+    /// A plan of these trials, each with its number, its block, its variant and the trial that it
+    /// repeats.
     fn plan(side_by_side: bool, trials: &[(u32, u32, &str, Option<u32>)]) -> Plan {
         let trial = |(number, block, variant, again): &(u32, u32, &str, Option<u32>)| {
             json!({
@@ -137,7 +138,7 @@ mod tests {
         let trials = [(1, 1, "a", None), (2, 1, "b", None), (3, 1, "a", Some(1))];
         assert_eq!(kept_of(&plan(true, &trials), &[1, 2]), [1]);
         assert_eq!(kept_of(&plan(true, &trials), &[1, 2, 3]), [1, 2, 3]);
-        // The plan of a resumed soak does not contain the attempt.
+        // The plan of a resumed soak does not contain the first of these trials.
         let records = records(&plan(true, &trials), &[1, 3]);
         let kept = kept(records, &plan(true, &trials[2..]));
         assert_eq!(kept.len(), 1);

@@ -91,8 +91,8 @@ impl<'a> RunLoop<'a> {
 }
 
 /// Forwards the events of one of several concurrent trials. The first trial forwards all of its
-/// events. The other trials forward only the starts of loads that run alone. Before each start of a
-/// load, the load's trial is announced again.
+/// events. The other trials forward only the starts of loads that run alone. Before each forwarded
+/// start of a load, the load's trial is announced again.
 struct PartnerObserver<'a> {
     observer: &'a dyn Observer,
     load: &'a LoadProfile,

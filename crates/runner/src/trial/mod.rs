@@ -77,8 +77,8 @@ fn load_seed(context: &TrialContext<'_>, slot: u32) -> u64 {
     trace::load_seed(context.plan.seed, number, slots(context), slot).into()
 }
 
-/// Returns the number of parts in a trial. Every trial has the same number, so that tags differ
-/// between trials.
+/// Returns the number of parts in a trial. The number is the same for all trials of the run, so
+/// that tags differ between trials.
 fn slots(context: &TrialContext<'_>) -> u32 {
     let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
     let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
@@ -307,7 +307,7 @@ impl<'a> TrialRunner<'a> {
         FIRST_PHASE_SLOT + count(self.context.phases().len())
     }
 
-    /// Measures a load; `slot` identifies its part of the trial.
+    /// Measures a load; `slot` is the load's number among the parts of the trial.
     fn load(&mut self, setting: &mut Setting<'_>, phase: &Phase, slot: u32) -> Result<(), Abort> {
         let loading = Loading {
             phase,

@@ -20,7 +20,7 @@ pub(crate) struct Opening<'a> {
     tag: u16,
     interrupt: &'a Interrupt,
     sequence: Cell<u64>,
-    /// The end of the last attempt on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// The time on `CLOCK_MONOTONIC` at which the last attempt ended, in nanoseconds.
     responded_at_ns: Cell<u64>,
 }
 

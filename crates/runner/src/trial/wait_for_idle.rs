@@ -10,7 +10,8 @@ use gatebench_testbed::probe::{MachineSample, load_average};
 
 use crate::numbers::nanos;
 
-/// The interval between reads; the kernel updates the load average only every five seconds.
+/// The interval between readings of the load average, which the kernel updates only every five
+/// seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Waits until the machine's load average per core is below the limit, but not longer than the

@@ -112,7 +112,7 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_shows_it() {
     assert_eq!(left(), Vec::<PathBuf>::new());
 }
 
-/// Creates a control group like one that remains when its supervisor is killed together with
+/// Creates a control group like the one that remains when its supervisor is killed together with
 /// gatebench.
 fn leftover() -> PathBuf {
     let mut gone = std::process::Command::new("true").spawn().unwrap();

@@ -58,9 +58,9 @@ struct Side {
 }
 
 impl View {
-    /// Fills in the roles for which the query names no listed run: the candidate with the latest
-    /// other run, and the baseline with the run before the candidate or, if there is none, with
-    /// another run.
+    /// Fills in each role for which the query names no listed run. The candidate becomes the latest
+    /// other run. The baseline becomes the run before the candidate or, if there is none, another
+    /// run.
     fn select_missing(&mut self) {
         for name in [&mut self.baseline, &mut self.candidate] {
             if !self.runs.contains(name) {

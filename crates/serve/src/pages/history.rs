@@ -68,7 +68,8 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("history.html", &view))
 }
 
-/// While a run is in progress, new runs are not read, because that could disturb the measurement.
+/// While a run is in progress, new runs are not read, because reading them could disturb the
+/// measurement.
 fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
     let folder = app.folder.path();
     let mut index = HistoryIndex::open(folder)?;

@@ -87,7 +87,7 @@ struct Waiting {
 }
 
 impl App {
-    /// Reports whether a run of this name was started or is expected, and may still create its
+    /// Reports whether a run with this name was started or is expected, and may still create its
     /// directory.
     pub(crate) fn may_begin(&self, name: &str) -> bool {
         let launcher = self.launcher.as_ref();

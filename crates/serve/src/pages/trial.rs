@@ -65,7 +65,8 @@ pub(crate) fn of_folder(page: &str, files: Vec<StoredFile>) -> Vec<FileLink> {
     files.into_iter().map(link).collect()
 }
 
-/// The outcome of a trial. A final outcome is read from the disk only once.
+/// The outcome of a trial. The outcomes *completed* and *not supported* are read from the disk only
+/// once.
 pub(crate) fn outcome_of(
     app: &App,
     run: &str,

@@ -69,7 +69,7 @@ mod tests {
         let with = |fifth: f64| [four[0], four[1], fifth, four[2], four[3]];
         assert_eq!(deviating(&middles(&with(9.80), 0.005)), [2]);
         assert_eq!(deviating(&middles(&with(9.93), 0.005)), [0; 0]);
-        // A middle with a larger error may be farther away.
+        // If the errors are larger, the same distance may be due to chance.
         assert_eq!(deviating(&middles(&with(9.80), 0.03)), [0; 0]);
         // The middles of equal processes are known only within their errors.
         let equal = |fifth: f64| [9.9, 9.9, 9.9, 9.9, fifth];

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::Interval;
 
-/// The bounds between the cells of the grid of shares. One of them is 1 −
+/// The bounds of the cells of the grid of shares. One of them is 1 −
 /// [`super::SUSTAINED_PROBABILITY`].
 const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
 

@@ -45,7 +45,8 @@ pub struct Sustained {
     pub probability: f64,
     /// The rate at which a step meets the objective half of the time.
     pub half: Rate,
-    /// For each repeat, the rate at which its process meets the objective half of the time.
+    /// For each repeat, the rate at the middle of its process's curve: half of the steps hold
+    /// there, not counting lapses.
     pub knees_per_second: Vec<f64>,
     /// The indices of the repeats whose processes differ from the others by more than chance
     /// explains.

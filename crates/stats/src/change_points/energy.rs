@@ -5,8 +5,9 @@
 pub(super) struct Split {
     /// The index of the first value after the split, within the segment.
     pub(super) at: usize,
-    /// The energy distance between the left side, of m values, and the n values after it that
-    /// differ most, times mn ÷ (m + n). This is equation 5 of the paper named in the parent module.
+    /// The energy distance between the m values before the split and the n values after it, times
+    /// mn ÷ (m + n), for the n that maximizes this product. This is equation 5 of the paper named
+    /// in the parent module.
     pub(super) statistic: f64,
 }
 
@@ -32,14 +33,14 @@ impl Split {
     }
 }
 
-/// Cumulative sums of the distances between all values, with which each statistic takes constant
-/// time.
+/// Cumulative sums of the distances between all values, from which each statistic is computed in
+/// constant time.
 struct Distances {
     /// In row i and column j, the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,
     columns: usize,
-    /// The reciprocals of the numbers up to the number of values. Multiplying by them is faster
-    /// than dividing.
+    /// The reciprocals of the integers from 0 to the number of values. Multiplying by them is
+    /// faster than dividing.
     inverses: Vec<f64>,
 }
 

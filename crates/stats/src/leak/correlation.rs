@@ -6,7 +6,7 @@ use super::Sample;
 /// chance.
 const PERIODIC_MIN: f64 = 0.25;
 
-/// The number of correlation times over which correlations are summed. This is the same as Sokal's
+/// The number of correlation times over which correlations are summed. This window equals Sokal's
 /// window of five, because his correlation times are half as long.
 const WINDOW: f64 = 2.5;
 

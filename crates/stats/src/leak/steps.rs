@@ -6,7 +6,7 @@
 use super::envelope::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
-/// The largest step that may be acquired at once, and the time that an envelope spans.
+/// The largest amount that may be acquired at once, and the time that an envelope spans.
 pub(super) struct Steps {
     known: f64,
     /// The larger of the known step and the largest step of the series.

@@ -1,9 +1,9 @@
 //! A comparison that is examined after every block and stops when it is settled.
 //!
 //! A 95 % interval that is examined thirty times excludes the true value in far more than one run
-//! of twenty. Repeated confidence intervals are widened by error spending so that they are correct
-//! at all looks together. At most the planned share of runs has a wrong interval, no matter when
-//! and why a run stops.
+//! in twenty. Repeated confidence intervals are widened by error spending so that they are
+//! simultaneously correct at all looks. At most the planned share of runs has a wrong interval, no
+//! matter when and why a run stops.
 //!
 //! Sources: C. Jennison, B. W. Turnbull, *Interim Analyses: The Repeated Confidence Interval
 //! Approach*, Journal of the Royal Statistical Society B 51(3), 1989; the same authors, *Group

@@ -4,13 +4,14 @@ use gatebench_stats::drift::{BINS_MIN, drift};
 use gatebench_stats::simulate::{Drift, Noise};
 use gatebench_stats::trend::Trend;
 
-/// The limits of the steady-state check.
+/// The steady-state check reports a drift with a p-value below this limit and a size above
+/// `DRIFT_MIN`.
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
-/// The kinds of noise: a bin's correlation with the previous one, and true if half of the variance
-/// is that of outliers (Student's t with 3 degrees of freedom). The standard deviation of a bin is
-/// 5 %.
+/// The kinds of noise. Each has a bin's correlation with the previous bin, and a flag that is true
+/// if half of the variance comes from outliers (Student's t with 3 degrees of freedom). The
+/// standard deviation of a bin is 5 %.
 const KINDS: [(f64, bool); 5] = [
     (0.0, false),
     (0.3, false),
@@ -43,7 +44,7 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
-/// The cost while a just-in-time compiler works, which is 40 % too high at first. The excess halves
+/// The cost during just-in-time compilation: it is 40 % too high at first, and the excess halves
 /// every 0.7 s.
 fn warming_up(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// A function that returns memory usage without a leak, in MiB, for a number of samples and the
-/// seconds between them.
+/// A function that simulates memory usage without a leak. It takes the number of samples and the
+/// seconds between them, and returns the samples in MiB.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
 /// A sawtooth on a base of 200 MiB. Its teeth are about 60 MiB high and 120 s long, both varying by
@@ -85,8 +85,8 @@ fn samples(values: &[f64], step_seconds: f64) -> Vec<Sample> {
 }
 
 /// Returns the shares of runs of `hours` hours that report a leak, no leak, and neither, and the
-/// median of the smallest growth that would be seen. Memory grows by `leak` MiB per hour, and
-/// growth up to `bound` does not matter.
+/// median of the smallest detectable growth. Memory grows by `leak` MiB per hour, and growth up to
+/// `bound` does not matter.
 fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64; 3], f64) {
     let mut noise = Noise::seeded(10);
     let count = ((hours * 3_600.0) as usize).min(8_640);

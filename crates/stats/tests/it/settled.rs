@@ -79,7 +79,8 @@ fn steady(_: f64) -> f64 {
 const TOO_HIGH: f64 = 1.05;
 
 struct Ends {
-    /// The share that ended because the cost seemed settled while it was still too high.
+    /// The share of warm-ups that ended because the cost seemed settled while it was still too
+    /// high.
     too_early: f64,
     at_bound: f64,
     /// The median and the 90th percentile of the warm-ups' lengths, in seconds.

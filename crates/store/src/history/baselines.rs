@@ -56,8 +56,8 @@ impl Baselines {
         atomic::write(&path, &schema::render(&path, self)?)
     }
 
-    /// Gives a set of runs a name, which replaces an earlier set with this name. The paths in
-    /// `dirs` must be absolute.
+    /// Names a set of runs, replacing any earlier set with the same name. The paths in `dirs` must
+    /// be absolute.
     pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
         let kept = |dir: &PathBuf| {
             dir.strip_prefix(folder)

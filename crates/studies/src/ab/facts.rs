@@ -11,12 +11,12 @@ pub struct AbTestFindings {
     /// Label of the variant that is judged.
     pub candidate: String,
     pub baseline: String,
-    /// Label of the second variant that runs the baseline's gateway.
+    /// Label of the variant that runs the baseline's gateway a second time.
     pub again: String,
     pub decision: Decision,
     /// The decision and its reason, as one or more sentences.
     pub text: String,
-    /// Another possible cause of the difference, and the remedy, as sentences; none if no other
+    /// Another possible cause of the difference, and the remedy, as sentences; `None` if no other
     /// cause is suspected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,

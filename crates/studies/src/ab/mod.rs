@@ -206,7 +206,7 @@ fn layout(
     })
 }
 
-/// The comparison of these two variants on the deciding metric, in each scenario; none for a
+/// The comparison of these two variants on the deciding metric, in each scenario; `None` for a
 /// scenario without such a comparison.
 fn deciding<'a>(
     scenarios: &'a [ScenarioFindings],
@@ -271,7 +271,7 @@ fn decide(
     (decision, format!("{candidate} {word} {baseline}: {why}"))
 }
 
-/// The reason why a scenario has no comparison on the deciding metric; none if it merely has too
+/// The reason why a scenario has no comparison on the deciding metric; `None` if it merely has too
 /// few blocks.
 fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
     let labels = [&ab_test.candidate, &ab_test.baseline, &ab_test.again];

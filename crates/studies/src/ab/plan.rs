@@ -17,7 +17,7 @@ pub struct AbChoice {
 }
 
 impl StudyChoice for AbChoice {
-    /// Returns none unless every load has both deciding and other phases: only such a load can be
+    /// Returns `None` unless every load has both deciding and other phases: only such a load can be
     /// divided.
     fn other_blocks(&self, loads: &[&LoadProfile]) -> Option<u32> {
         let is_divided = loads.iter().all(|load| {

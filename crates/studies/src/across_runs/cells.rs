@@ -104,7 +104,7 @@ pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<
     found
 }
 
-/// The place of a metric in a row; [`Place::control`] is none.
+/// The place of a metric in a row; [`Place::control`] is `None`.
 fn place(
     scenario: &ScenarioFindings,
     row: &VariantRow,
@@ -136,16 +136,16 @@ pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     }
 }
 
-/// The usable blocks of a run at a place; none if the run did not measure the place, or if
-/// [`side_of`] returns none.
+/// The usable blocks of a run at a place; `None` if the run did not measure the place, or if
+/// [`side_of`] returns `None`.
 pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     let row = row_of(&run.findings.scenarios, &place.scenario, &place.gateway)?;
     let found = row.metric(place.kind, place.metric)?;
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// Returns the usable blocks of a row. Returns none if no block is usable, or if a value is not
-/// positive. Also returns none for a gateway's limited throughput, because it may not be the
+/// Returns the usable blocks of a row. Returns `None` if no block is usable, or if a value is not
+/// positive. Also returns `None` for a gateway's limited throughput, because it may not be the
 /// gateway's capacity.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;

@@ -1,4 +1,4 @@
-//! The differences between two runs, apart from their figures, and the consequences for a
+//! The differences between two runs, other than in their figures, and the consequences for a
 //! comparison.
 
 use std::collections::{BTreeMap, BTreeSet};

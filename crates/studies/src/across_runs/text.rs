@@ -162,9 +162,9 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     format!("{word}: {why}")
 }
 
-/// The sentence for baseline runs whose number of blocks is unlike the candidate's; none if there
-/// is no such run. Runs with more blocks vary less, so the interval would be too narrow for a
-/// candidate with fewer blocks.
+/// The sentence for baseline runs whose number of blocks differs too much from the candidate's;
+/// `None` if there is no such run. Runs with more blocks vary less, so the interval would be too
+/// narrow for a candidate with fewer blocks.
 pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> Option<String> {
     let blocks = |run: &RunSummary| f64::from(run.findings.run.blocks_complete.max(1));
     let own = blocks(candidate);

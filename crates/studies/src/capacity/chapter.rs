@@ -19,16 +19,16 @@ use crate::kind::StudyFacts;
 
 const TITLE: &str = "Capacity";
 
-const CURVE: &str = "Steps at the same rate share a row. The columns held and missed count the \
-     steps that met the objective and those that missed it. Response times are measured from when \
-     a request was due. The columns gateway, load generator and upstream show how many cores \
+const CURVE: &str = "Steps at about the same rate share a row. The columns held and missed count \
+     the steps that met the objective and those that missed it. Response times are measured from \
+     when a request was due. The columns gateway, load generator and upstream show how many cores \
      each kept busy.";
 
 const DRAWING: &str = "filled: every step met the objective; hollow: at least one missed it; \
      dotted line and band: the sustained rate and its interval; thin line: half of the steps meet \
      the objective";
 
-/// A column's head and unit, and the function that returns the value of a row, if it has one.
+/// A column's head and unit, and the function that returns the value of a row, if the row has one.
 type Figure<T> = ([&'static str; 2], Unit, fn(&T) -> Option<f64>);
 
 impl StudyFacts for CapacityFindings {
@@ -111,7 +111,7 @@ fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &
 }
 
 /// Rates above this multiple of the result appear only in the table, because the search goes far
-/// beyond it.
+/// beyond the result.
 const BEYOND_RATE_MAX: f64 = 1.25;
 
 /// A line of a chart: its label, its style, and the function that returns its value at a point.
@@ -134,7 +134,7 @@ const CORES: [Drawn; 3] = [
 ];
 
 /// Draws response times against the offered rate, with the objective, and the busy cores below
-/// them. `class` sets the color of the gateway. None if there are fewer than two points.
+/// them. `class` sets the color of the gateway. `None` if there are fewer than two points.
 fn draw(
     id: &str,
     capacity: &CapacityFindings,
@@ -348,7 +348,7 @@ fn responses(all: &[GatewayCapacity]) -> Lane {
     }
 }
 
-/// The rates at which half of the steps meet the objective; none if no gateway has such a rate.
+/// The rates at which half of the steps meet the objective; `None` if no gateway has such a rate.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let half = |it: &GatewayCapacity| match it.response.as_ref()? {
         Response::Found(Sustained { half, .. }) | Response::Lapsing { half, .. } => {
@@ -378,7 +378,7 @@ fn range(rate: &Rate, scale: &UnitScale) -> String {
     range.unwrap_or_default()
 }
 
-/// The values of a column on one scale; none if no row has a value.
+/// The values of a column on one scale; `None` if no row has a value.
 fn lane<T>(all: &[T], figure: &Figure<T>) -> Option<Lane> {
     let (head, unit, value) = figure;
     let values: Vec<Option<f64>> = all.iter().map(value).collect();

@@ -1,4 +1,4 @@
-//! The curve of a gateway: all its steps, with those of about the same rate merged.
+//! The curve of a gateway: the steps that count, with those of about the same rate merged.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +54,8 @@ pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, S
     Ok(bins.values().map(Bin::point).collect())
 }
 
-/// The point at which throughput divided by mean response time is largest (Kleinrock). None if this
-/// point is an end of the curve, because the quotient may be larger beyond it.
+/// The point at which throughput divided by mean response time is largest (Kleinrock). `None` if
+/// this point is an end of the curve, because the quotient may be larger beyond it.
 pub(super) fn knee_of(curve: &[CapacityPoint]) -> Option<CurveKnee> {
     let points = curve.iter();
     let points = points.map(|it| (it.achieved_per_second, it.mean_ns.unwrap_or(f64::NAN)));

@@ -38,7 +38,7 @@ pub struct GatewayCapacity {
     pub variant: String,
     /// The number of cores that the gateway could use.
     pub cores: f64,
-    /// The result; none if the completed repeats have no saturation or no step.
+    /// The result; `None` if the completed repeats have no saturation or no step.
     #[serde(rename = "answer")]
     pub response: Option<Response>,
     /// Limited if [`Self::limits`] has entries, and invalid if there is no result.
@@ -47,8 +47,8 @@ pub struct GatewayCapacity {
     /// remedies. If there are any, the result is only a lower bound.
     pub limits: Vec<String>,
     /// The most frequent bottleneck in the steps near the result that missed the objective or, if
-    /// none of them did, in the other steps of the search that missed it; none if there are no such
-    /// steps.
+    /// none of them did, in the other steps of the search that missed it; `None` if there are no
+    /// such steps.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
     /// The sustained rate or its lower bound, divided by the number of cores that the gateway could
@@ -66,10 +66,10 @@ pub struct GatewayCapacity {
     /// direct variant.
     #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
-    /// The knee; none if it would be at an end of the curve, because the true knee may then lie
+    /// The knee; `None` if it would be at an end of the curve, because the true knee may then lie
     /// beyond that end.
     pub knee: Option<CurveKnee>,
-    /// All steps in ascending order of rate; steps of equal rate are merged.
+    /// The steps that count, in ascending order of rate; steps of about the same rate are merged.
     pub curve: Vec<CapacityPoint>,
     pub text: String,
 }
@@ -94,22 +94,22 @@ pub enum Bottleneck {
     Nothing,
 }
 
-/// Steps whose rates are equal within the resolution of the search.
+/// Steps whose rates lie in one bin, as wide as the resolution of the search.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CapacityPoint {
     pub offered_per_second: f64,
     /// Responses per second.
     pub achieved_per_second: f64,
-    /// Median response time; none if it falls on a request without a response, or if fewer than ten
-    /// requests lie beyond it. The same conditions apply to the other percentiles.
+    /// Median response time; `None` if it falls on a request without a response, or if fewer than
+    /// ten requests lie beyond it. The same conditions apply to the other percentiles.
     pub p50_ns: Option<f64>,
     pub p99_ns: Option<f64>,
     pub p999_ns: Option<f64>,
     pub mean_ns: Option<f64>,
     /// Share of the intended requests without a correct response.
     pub error_share: f64,
-    /// Cores that the gateway kept busy, on average; none if its CPU time was not sampled. The same
-    /// applies to the other two components.
+    /// Cores that the gateway kept busy, on average; `None` if its CPU time was not sampled. The
+    /// same applies to the other two components.
     pub gateway_cores: Option<f64>,
     pub engine_cores: Option<f64>,
     pub upstream_cores: Option<f64>,
@@ -128,11 +128,11 @@ pub struct SizingFindings {
     pub gateway: String,
     /// The rate that the user requested.
     pub rate_per_second: f64,
-    /// In ascending order.
+    /// The numbers of cores that were measured, in ascending order.
     pub cores_measured: Vec<f64>,
-    /// The fitted law; none if no capacity was found.
+    /// The fitted law; `None` if no capacity was found.
     pub law: Option<Law>,
-    /// The result; none if no number of cores suffices, or if no capacity was found.
+    /// The result; `None` if no number of cores suffices, or if no capacity was found.
     pub sizing: Option<Sizing>,
     /// Invalid if there is no result, valid if every measured size has a valid capacity, and
     /// limited otherwise.

@@ -20,7 +20,7 @@ use crate::common::gates::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE
 /// request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
-/// The result of a gateway's repeats; none if no repeat is on disk.
+/// The result of a gateway's repeats; `None` if no repeat is on disk.
 pub(super) fn of(
     context: &Context,
     capacity: &Capacity,

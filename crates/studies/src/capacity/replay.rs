@@ -26,7 +26,7 @@ pub(super) struct NextStep {
     pub(super) role: StepRole,
 }
 
-/// Returns the next step of an unfinished repeat, or none at its end. `earlier` contains the
+/// Returns the next step of an unfinished repeat, or `None` at its end. `earlier` contains the
 /// completed repeats of the same gateway in the same scenario, ordered by start time. `current` is
 /// the record of this repeat so far, which begins with the measurement of saturation. A disturbed
 /// step is repeated up to twice, regardless of its outcome.
@@ -59,7 +59,7 @@ pub(super) fn next_step(
     })
 }
 
-/// Returns the result of these repeats; none if no saturation was measured, or no step was made.
+/// Returns the result of these repeats; `None` if no saturation was measured, or no step was made.
 pub(super) fn response(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Response> {
     let all = repeats.iter().map(|record| tried(counted(record)));
     let all: Vec<Vec<Tried>> = all.filter(|it| !it.is_empty()).collect();
@@ -73,7 +73,7 @@ fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
     Some(capacity::Plan::around(saturation, most, repeats, plan.seed))
 }
 
-/// The throughput of the saturation phase of a trial; none if there is no such phase, or if no
+/// The throughput of the saturation phase of a trial; `None` if there is no such phase, or if no
 /// request got a response.
 pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
     let phase = record.phases.iter().find(|it| it.name == SATURATION)?;

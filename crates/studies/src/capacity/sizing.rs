@@ -92,8 +92,8 @@ fn of_gateway_in(
 /// A point for each repeat; a lower bound is a single point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // In every process, the sustained rate is the same share of the rate at which half of the
-        // steps meet the objective.
+        // The ratio of the sustained rate to the rate at which half of the steps meet the objective
+        // is assumed to be the same in all processes.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

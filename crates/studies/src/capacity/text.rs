@@ -11,8 +11,8 @@ use gatebench_stats::scalability::{Law, Sizing};
 
 use super::facts::{Bottleneck, GatewayCapacity, SizingFindings};
 
-pub(super) const DISTURBED: &str = "Other processes or the hypervisor took CPU time from the cores in most of the \
-     steps. Repeat the search on a quiet machine.";
+pub(super) const DISTURBED: &str = "In most of the steps, other processes, the hypervisor or a CPU \
+     limit took CPU time from the load. Repeat the search on a quiet machine without a CPU limit.";
 
 /// The result as a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
 /// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
@@ -160,8 +160,7 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     }
 }
 
-/// The limit to report if the load generator or the upstream limits the result; none if the gateway
-/// limits it.
+/// The limit to report if the load generator or the upstream limits the result; otherwise `None`.
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(
@@ -210,7 +209,8 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
                  objective, and down by four times as much after one that missed it",
                 percent(RESOLUTION)
             ),
-            "during which other processes used the cores is repeated up to twice, regardless of its outcome",
+            "from which other processes, the hypervisor or a CPU limit took CPU time is repeated \
+             up to twice, regardless of its outcome",
         )
     };
     format!(

@@ -33,7 +33,7 @@ const WINDOW_RESPONSES_MIN: u64 = 100;
 /// The minimum number of windows in which a steady state can be detected.
 const WINDOWS_MIN: usize = 9;
 
-/// The maximum number of windows on each side that a window's cost is smoothed over.
+/// The maximum number of windows on each side over which a window's cost is smoothed.
 const NEIGHBORS: usize = 10;
 
 /// The maximum number of consecutive windows whose smoothed cost may be outside the band after the
@@ -46,8 +46,8 @@ struct Start {
     resolution_ns: f64,
     /// The validity of `after_ns`.
     validity: Validity,
-    /// None if the gateway's CPU time was not sampled, or if there were too few responses for a
-    /// window.
+    /// The CPU time per request; `None` if it was not sampled, or if there were too few responses
+    /// for a window.
     course: Option<Course>,
     course_validity: Validity,
 }
@@ -175,7 +175,7 @@ fn windows(bins: &BinsRecord) -> Vec<Window> {
     windows
 }
 
-/// Returns the course of the cost; none if there is no window.
+/// Returns the course of the cost; `None` if there is no window.
 fn course(windows: &[Window], within: f64) -> Option<Course> {
     let costs: Vec<f64> = windows.iter().map(Window::cost_ns).collect();
     let late = costs.len() - costs.len() / 3;
@@ -195,8 +195,8 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
 
 /// Returns the window at which the steady state begins. A smoothed cost is near if it is within a
 /// given share of the median of the last third. The steady state begins at the first window, before
-/// the last third, from which nine of ten smoothed costs are near and no more than [`OUTSIDE_MAX`]
-/// consecutive ones are not.
+/// the last third, from which at least nine of ten smoothed costs are near and no more than
+/// [`OUTSIDE_MAX`] consecutive ones are not.
 ///
 /// A smoothed cost is the median of a window and the same number of windows on each side, so no
 /// single window is decisive. Because both sides are equal, smoothing does not move a step in the

@@ -81,8 +81,9 @@ pub(crate) struct Beforehand {
 }
 
 impl Beforehand {
-    /// Counts the requests of a phase from the trial's time series and the phase's per-second
-    /// histograms. Returns none if nothing changed or failed during the phase.
+    /// Counts the requests in the whole seconds before the phase's first change or failure, from
+    /// the trial's time series and the phase's per-second histograms. Returns `None` if nothing
+    /// changed or failed during the phase.
     pub(crate) fn of(
         phase: &PhaseRecord,
         rows: &[SeriesRow],
@@ -154,8 +155,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
 }
 
 /// The additional metrics of a failure. For a target: its share of the requests, and the number of
-/// retries. For the control plane: its downtime. For every failure: the p99 of the added latency in
-/// its whole seconds.
+/// retries. For the control plane: its downtime. For both: the p99 of the added latency in the
+/// whole seconds of the failure, if enough requests took longer.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = Vec::new();
     if failure.part == FailingPart::ControlPlane {

@@ -187,7 +187,7 @@ fn findings(trial: &StoredTrial, reasons: Vec<Reason>, series: &[SeriesRow]) -> 
 }
 
 /// Adds the metrics that relate a gateway to the direct variant and to the null gateway, if the
-/// plan has them.
+/// plan contains these variants.
 fn relate_to_bases(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
     let cells = context.cells();
     for (scenario, variant) in cells.filter(|(_, it)| it.is_control()) {
@@ -262,8 +262,8 @@ fn over_direct(kind: PhaseKind) -> &'static [Relation] {
     }
 }
 
-/// Relates values of the same block, except bases of 0. The result is as valid as the less valid of
-/// the two.
+/// Relates values of the same block. Blocks in which the base is not above 0 are left out. A result
+/// is as valid as the less valid of its two values.
 fn paired(own: &[BlockValue], direct: &[BlockValue], relate: Relate) -> Vec<BlockValue> {
     let related = own.iter().filter_map(|value| {
         let mut bases = direct.iter().filter(|base| base.value > 0.0);

@@ -59,8 +59,8 @@ pub(crate) struct Subject {
     pub(crate) primary: bool,
 }
 
-/// The subjects of comparisons within a run. An A/B test compares more metrics, and another metric
-/// may be the deciding one.
+/// The subjects of comparisons within a run. An A/B test compares more metrics, and may choose
+/// another deciding metric.
 fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subject> {
     let decisive = ab_test.map_or(Metric::GatewayCpuPerRequest, |ab_test| {
         decided_by(ab_test.metric)
@@ -129,8 +129,8 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     cells
 }
 
-/// Pairs two gateways on a metric. Returns none if neither has the metric, or if they have no
-/// usable block in common and neither of them spoiled a block. Also returns none for a throughput
+/// Pairs two gateways on a metric. Returns `None` if neither has the metric, or if they have no
+/// usable block in common and neither of them spoiled a block. Also returns `None` for a throughput
 /// that is limited on either side, because it may not be the capacity of the gateway.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
@@ -227,9 +227,9 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
-    /// Replaces the baseline's value in each block with the geometric mean of its two processes,
-    /// and drops blocks that lack either process. `second` compares the same candidate with the
-    /// second process.
+    /// Replaces the baseline's value in each block with the geometric mean of the values of the
+    /// baseline's two processes, and drops blocks that lack either value. `second` compares the
+    /// same candidate with the second process.
     fn against_both(mut self, second: &Self) -> Self {
         let (found, again) = (&mut self.found, &second.found);
         let partner = |block: &u32| again.blocks.iter().position(|it| it == block);
@@ -333,7 +333,7 @@ pub(crate) fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// Reports whether more data could still lead to a verdict.
+/// Reports whether a comparison is not settled: it is inconclusive or has too few blocks.
 pub(crate) fn is_open(verdict: Verdict) -> bool {
     use Verdict::{Inconclusive, TooFewBlocks};
     matches!(verdict, Inconclusive { .. } | TooFewBlocks { .. })

@@ -135,7 +135,7 @@ impl<'a> Context<'a> {
     }
 
     /// The direct variant's throughput in the same block, or its median over the blocks if that
-    /// block has none; none if the direct variant was not measured.
+    /// block has none; `None` if the direct variant was not measured.
     pub(crate) fn direct_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
         let blocks = self.direct.get(scenario)?;
         let all = || blocks.values().copied().collect::<Vec<_>>();
@@ -175,7 +175,7 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received per response during the measurement; none if no response ended in it.
+/// Bytes received per response during the measurement; `None` if no response ended in it.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
     let counts = &phase.counts;
     let responses = counts.completed_in_window;

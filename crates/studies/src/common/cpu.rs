@@ -5,7 +5,7 @@ use gatebench_store::{GatewayFacts, PhaseRecord};
 
 use super::context::throughput_per_second;
 
-/// Cores that a component kept busy during the measurement; none if it was not sampled.
+/// Cores that a component kept busy during the measurement; `None` if it was not sampled.
 pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
     let usage = phase.usage.get(component)?;
     (usage.window_ns > 0).then(|| usage.cpu_ns as f64 / usage.window_ns as f64)
@@ -26,7 +26,7 @@ pub(crate) fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
     (throughput > 0.0 && window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e9 / throughput)
 }
 
-/// The share of their cores that the load generator and the upstream kept busy together; none if
+/// The share of their cores that the load generator and the upstream kept busy together; `None` if
 /// they share no core. `engine` and `upstream` are the numbers of cores that each kept busy.
 pub(crate) fn shared_busy(placement: &Placement, engine: f64, upstream: f64) -> Option<f64> {
     let of_upstream = placement.upstream.iter();
@@ -36,7 +36,7 @@ pub(crate) fn shared_busy(placement: &Placement, engine: f64, upstream: f64) -> 
     (apart < placement.upstream.len()).then(|| (engine + upstream) / cores.max(1) as f64)
 }
 
-/// The largest anonymous resident memory of the gateway; none if it was not sampled.
+/// The largest anonymous resident memory of the gateway; `None` if it was not sampled.
 pub(crate) fn memory_bytes(phase: &PhaseRecord) -> Option<f64> {
     let bytes = phase.usage.get("gateway")?.rss_anon_bytes_max;
     (bytes > 0).then_some(bytes as f64)

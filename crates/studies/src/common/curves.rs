@@ -1,4 +1,5 @@
-//! Percentile curves over all blocks. Histograms are added; percentiles are never averaged.
+//! Percentile curves over all blocks. The blocks' histograms are added, because percentiles cannot
+//! be averaged.
 
 use std::collections::BTreeMap;
 

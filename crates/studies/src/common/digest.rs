@@ -12,7 +12,7 @@ use super::facts::CurveMetric;
 /// request without a response has no latency, so the histograms of this class are left out.
 const FAILED: &str = "failed";
 
-/// The histograms of a trial by phase and metric, over all requests with a response.
+/// The histograms of a trial by phase and metric, over all classes except [`FAILED`].
 #[derive(Default)]
 pub(crate) struct Digest {
     histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
@@ -72,7 +72,7 @@ impl Digest {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns none if nothing was recorded.
+    /// Returns `None` if nothing was recorded.
     pub(crate) fn get(&self, phase: &str, metric: CurveMetric) -> Option<&Histogram<u64>> {
         self.histograms
             .get(&(phase.to_owned(), metric))
@@ -80,8 +80,8 @@ impl Digest {
     }
 }
 
-/// Reports whether the tag of a sum or histogram belongs to this metric, for requests with a
-/// response of any class.
+/// Reports whether the tag of a sum or histogram belongs to this metric and to a class other than
+/// [`FAILED`].
 pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
     let class = tag.strip_prefix(metric.word());
     let class = class.and_then(|class| class.strip_prefix('.'));
@@ -105,8 +105,8 @@ pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) ->
 }
 
 /// A percentile over the requests in a histogram and those without a response, which count as
-/// slower than all others. None if the percentile falls on a request without a response, or if too
-/// few requests lie beyond it.
+/// slower than all others. `None` if the percentile falls on a request without a response, or if
+/// too few requests lie beyond it.
 pub(crate) fn percentile_of_sent(
     histogram: &Histogram<u64>,
     percentile: f64,

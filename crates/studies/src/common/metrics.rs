@@ -35,8 +35,8 @@ pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     }
 }
 
-/// The values of one phase of a completed trial, except those of `changes`. Values that were not
-/// measured are absent.
+/// The values of one phase of a completed trial, except the values from `changes`. Values that were
+/// not measured are absent.
 pub(crate) fn of_phase(
     record: &TrialRecord,
     phase: &PhaseRecord,
@@ -63,8 +63,9 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    // Side by side, gateways wait for the cores that they share, so the response times are not
-    // theirs alone. Those of an external load generator are reported nevertheless.
+    // Side by side, gateways wait for the cores that they share, so the response times of one
+    // gateway depend on the others. The response times that an external load generator measured are
+    // reported nevertheless.
     if !phase.side_by_side || phase.external.is_some() {
         found.extend(RESPONSE.iter().filter_map(|(percentile, metric)| {
             let value = response_percentile(phase, digest, *percentile)?;

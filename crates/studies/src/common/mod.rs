@@ -55,7 +55,7 @@ pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator:
     parts.join(separator)
 }
 
-/// The sum of histograms, whose ranges may differ; none without histograms.
+/// The sum of histograms, whose ranges may differ; `None` without histograms.
 pub(crate) fn sum_of<'a>(
     histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
 ) -> Option<Histogram<u64>> {

@@ -38,8 +38,8 @@ impl<'a> OfShare<'a> {
         }
     }
 
-    /// Returns a latency metric; none for a closed load, whose latency follows from its connections
-    /// and its throughput.
+    /// Returns a latency metric; `None` for a closed load, whose latency follows from its
+    /// connections and its throughput.
     pub(crate) fn latency_ns(&self, metric: Metric) -> Option<f64> {
         matches!(self.phase.shape, Shape::Open(_)).then_some(())?;
         self.metrics.get(&metric).copied()

@@ -130,7 +130,7 @@ pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
 }
 
 /// The sentence `nginx itself spoiled 3 of 13 blocks (arrivals dropped), which count against it.`
-/// The total includes the `usable` blocks, which have values. None if no block was spoiled.
+/// The total includes the `usable` blocks, which have values. `None` if no block was spoiled.
 pub(crate) fn sentence(
     blocks: &SpoiledBlocks,
     candidate: &str,

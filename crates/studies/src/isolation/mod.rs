@@ -107,7 +107,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Returns none if the failing side or the healthy side was never measured.
+    /// Returns `None` if the failing side or the healthy side was never measured.
     fn findings(
         self,
         isolation: &Isolation,
@@ -142,15 +142,16 @@ impl<'a> Sides<'a> {
     }
 
     /// The first deciding figure that the gateway spoiled next to failing requests, and the number
-    /// of blocks in which it did. Without these blocks, a gateway that stalls would look isolated.
+    /// of blocks in which it did. If these blocks were ignored, a gateway that stalls would look
+    /// isolated.
     fn first_spoiled(&self) -> Option<(&'static str, usize)> {
         let deciding = SUBJECTS.iter().filter(|it| it.decides);
         let mut spoiled = deciding.map(|it| (it.title, self.blocks_spoiled(it)));
         spoiled.find(|(_, blocks)| *blocks > 0)
     }
 
-    /// The number of blocks in which the gateway spoiled this figure next to failing requests, and
-    /// the first healthy run has it.
+    /// The number of blocks that lack this figure next to failing requests because the gateway
+    /// spoiled it, although the first healthy run has it.
     fn blocks_spoiled(&self, subject: &Subject) -> usize {
         let has = |side: &[GroupOfTrial<'_>], block: u32| {
             let mut side = side.iter();
@@ -267,7 +268,7 @@ fn decide(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decisio
     harm(found).unwrap_or_else(|| slowness(found, spoiled))
 }
 
-/// The decision and its reason if requests of the good group failed; none if all succeeded.
+/// The decision and its reason if requests of the good group failed; `None` if all succeeded.
 fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let of = |counts: IsolationCounts| {
@@ -295,7 +296,8 @@ fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
     })
 }
 
-/// The decision and its reason by the speed of the good group, if none of its requests failed.
+/// The decision based on the speed of the good group, if none of its requests failed, and the
+/// reason.
 fn slowness(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decision, String) {
     let (variant, scenario) = (&found.variant, &found.scenario);
     let kept = format!(
@@ -328,8 +330,8 @@ fn slowness(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decis
     (Decision::Fine, text)
 }
 
-/// The end of the sentence that there is no verdict on a deciding figure; none if each of them has
-/// a verdict.
+/// The end of the sentence that a deciding figure has no verdict; `None` if every deciding figure
+/// has one.
 fn unsettled(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> Option<String> {
     if let Some((title, blocks)) = spoiled {
         return Some(format!(

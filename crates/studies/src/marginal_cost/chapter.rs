@@ -21,7 +21,7 @@ use super::facts::{
 use crate::common::facts::{Metric, RowStatus};
 use crate::common::joined;
 
-/// The chapter; none if no two scenarios or loads of the run differ only in a number.
+/// The chapter; `None` if no two scenarios or loads of the run differ only in a number.
 pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> Option<Chapter> {
     let families = families.iter().enumerate();
     let cards = families.map(|(index, found)| card(index, found, palette));
@@ -57,7 +57,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     Block::card("", blocks)
 }
 
-/// Draws memory against the number, on logarithmic axes; none if no gateway has two points.
+/// Draws memory against the number, on logarithmic axes; `None` if no gateway has two points.
 fn memory_chart(
     id: &str,
     found: &MarginalCostFindings,
@@ -163,7 +163,7 @@ fn table(costs: &MarginalCostFindings) -> Table {
     Table::of_lanes(rows.collect(), lanes.collect())
 }
 
-/// The reason why a gateway has no figures; none if something was measured, or if no number was
+/// The reason why a gateway has no figures; `None` if something was measured, or if no number was
 /// planned.
 fn absence(gateway: &GatewayMarginalCosts) -> Option<String> {
     let mut statuses = gateway.points.iter().map(|point| &point.status);

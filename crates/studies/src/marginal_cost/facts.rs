@@ -47,14 +47,14 @@ impl MarginalUnit {
 pub struct MarginalCostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase in which the quantity is measured; none if each number is a separate phase.
+    /// The phase in which the quantity is measured; `None` if each number is a separate phase.
     pub phase: Option<String>,
-    /// The load of the phase as text; none if each number is a separate phase. The time until the
+    /// The load of the phase as text; `None` if each number is a separate phase. The time until the
     /// gateway is ready belongs to the first phase, but is measured before it.
     pub load: Option<String>,
 }
 
-/// A gateway, as measured with different numbers of the unit.
+/// A gateway, measured with different numbers of units.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayMarginalCosts {
     /// Label of the variant.
@@ -62,12 +62,12 @@ pub struct GatewayMarginalCosts {
     /// The points, in ascending order of [`MarginalCostPoint::count`].
     pub points: Vec<MarginalCostPoint>,
     /// The cost of each additional unit, for each measure: between the smallest and the largest
-    /// measured number, paired by block. None if fewer than two numbers were measured, or if they
+    /// measured number, paired by block. `None` if fewer than two numbers were measured, or if they
     /// have no block in common.
     pub each: Vec<Option<Difference>>,
 }
 
-/// The figures of a gateway at one number of the unit.
+/// The figures of a gateway with one number of units.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginalCostPoint {
     pub count: u32,
@@ -75,6 +75,6 @@ pub struct MarginalCostPoint {
     /// The phase, if each number is a separate phase.
     pub phase: Option<String>,
     pub status: RowStatus,
-    /// A value for each measure; none if it was not measured or no block is usable.
+    /// A value for each measure; `None` if it was not measured or no block is usable.
     pub values: Vec<Option<Estimate>>,
 }

@@ -60,8 +60,8 @@ fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
 }
 
 /// The family of a scenario, the unit in which its members differ, and the number in this scenario.
-/// None if the members differ in several numbers or in something else, or if the scenario does not
-/// have that number of units.
+/// `None` if the members differ in several numbers or in something else, or if the scenario does
+/// not have that number of units.
 pub(crate) fn marginal_unit(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
     let Some(family) = &scenario.family else {
         return by_name(scenario);

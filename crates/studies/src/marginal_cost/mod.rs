@@ -143,7 +143,7 @@ fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Opt
     Some(format!("{}.", capitalized(&text)))
 }
 
-/// The value at each number, such as `21.0 ms with 1 and 35.0 ms with 5,000`; none if there is no
+/// The value at each number, such as `21.0 ms with 1 and 35.0 ms with 5,000`; `None` if there is no
 /// value.
 fn at_each(gateway: &GatewayMarginalCosts, measure: usize, unit: Unit) -> Option<String> {
     let known = gateway.points.iter().filter_map(|point| {

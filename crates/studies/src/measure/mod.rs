@@ -126,7 +126,7 @@ fn next_share(shares: &Shares, current: &TrialRecord) -> Next {
     }
 }
 
-/// Returns a table for the run; none for a smoke run, and if nothing was measured.
+/// Returns a table for the run; `None` for a smoke run, and if nothing was measured.
 fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
     let (context, collected) = (of.context, of.collected);
     (!is_smoke(context.plan)).then_some(())?;

@@ -28,11 +28,11 @@ const EXPLANATION: &str = "Each gateway's own metrics are fetched before and aft
      measured one or in the bucket next to it (a mean: within a factor of two). \"too coarse\": the \
      measured p99 lies in the first bucket or beyond the last one, so the drawn values depend on \
      the bounds and not on the times. \"half\": the gateway's time ends when it sends the request to \
-     the upstream. \"whole milliseconds\": the gateway rounds each time, to steps of more than a tenth \
-     of the median. \"late by\" a time: the metrics include the last requests only after this time. \
-     \"miscounts\": requests are missing, or counted more than once. \"differs\": a figure does not \
-     agree; often, clients wait where the gateway does not measure, for example in the kernel's \
-     queues.";
+     the upstream. \"whole milliseconds\": the gateway rounds its times to steps of more than a \
+     tenth of the median. \"late by\" a time: the metrics include the last requests only after \
+     this time. \"miscounts\": requests are missing, or counted more than once. \"differs\": a figure \
+     does not agree; often, clients wait where the gateway does not measure, for example in the \
+     kernel's queues.";
 
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 
@@ -45,7 +45,7 @@ struct Cell {
     timed: Vec<Timed>,
 }
 
-/// The table of all audited metrics; none if no gateway was audited.
+/// The table of all audited metrics; `None` if no gateway was audited.
 pub(crate) fn sections(context: &Context) -> Option<Section> {
     let cells = cells(context);
     let are_several = distinct(cells.iter().map(|it| &it.scenario)).len() > 1;
@@ -127,7 +127,7 @@ impl Cell {
         let mut counted = Counted::default();
         audits.iter().for_each(|it| counted.add(it));
         let latencies = audits.iter().flat_map(|it| &it.latencies);
-        // A metric may time several parts, each with its own label.
+        // A metric may time several parts of a request, each under a separate label.
         let key = |it: &OwnLatencyRecord| (it.metric.clone(), it.covers);
         let keys = distinct(latencies.map(key));
         let timed = keys.into_iter().map(|wanted| {

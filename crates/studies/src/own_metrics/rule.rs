@@ -7,8 +7,8 @@ use gatebench_store::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
 /// A metric is late if it includes the last request of a load more than this long after the end of
 /// the load.
 const LATE_NS: u64 = 500_000_000;
-/// If the resolution is coarser than this share of the measured median, it hides the time. If no
-/// percentiles were measured, the mean replaces the median.
+/// A metric is judged *whole milliseconds* if its resolution is coarser than this share of the
+/// measured median. If no percentiles were measured, the mean replaces the median.
 const RESOLUTION_MAX: f64 = 0.1;
 /// A mean agrees with the measured one if they differ by at most this factor. A gateway begins to
 /// time a request after the client has sent it.
@@ -133,7 +133,8 @@ impl Timed {
         Some(lower + (*upper as f64 - lower) * (rank - below) / inside)
     }
 
-    /// The rank of a percentile, and its bucket; none if the metric has no buckets or no requests.
+    /// The rank of a percentile, and its bucket; `None` if the metric has no buckets or no
+    /// requests.
     fn place(&self, percentile: f64) -> Option<(f64, usize)> {
         let is_histogram = !self.bounds_ns.is_empty() && self.count > 0;
         let rank = self.count as f64 * percentile / 100.0;
@@ -173,7 +174,7 @@ impl Timed {
 
     /// Reports whether each percentile of a histogram agrees with the measured one, within the
     /// resolution and [`BUCKETS_MAX`]. For any other metric, and if no percentiles were measured,
-    /// the means are compared; if either mean is unknown, they agree.
+    /// the means are compared; true if either mean is unknown.
     fn agrees(&self) -> bool {
         let resolution_ns = self.resolution_ns.unwrap_or(0);
         let mut percentiles = self.measured.percentiles.iter();
@@ -198,7 +199,7 @@ impl Timed {
     }
 }
 
-/// The words that apply, or *agrees*.
+/// Returns the words whose condition is true, or *agrees* if there are none.
 fn chosen<const N: usize>(words: [(bool, Word); N]) -> Vec<Word> {
     let apply = words.into_iter().filter(|(applies, _)| *applies);
     let words: Vec<Word> = apply.map(|(_, word)| word).collect();

@@ -35,7 +35,7 @@ pub(crate) fn chapter(found: &CostFindings, palette: &Palette) -> Chapter {
     Chapter::new("costs", "Costs", blocks).headed(TITLE)
 }
 
-/// One measure of all policies on all gateways; none if nothing was measured.
+/// One measure of all policies on all gateways; `None` if nothing was measured.
 fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Block> {
     let measure = &costs.measures[index];
     let scale = scale(costs, index)?;
@@ -232,7 +232,7 @@ impl Drawn<'_> {
         self.line.role.baseline().is_some()
     }
 
-    /// The cost of a policy; none for the total of a scenario.
+    /// The cost of a policy; `None` for the total of a scenario.
     fn cost(&self) -> Option<&Cost> {
         self.figure.cost.as_ref().filter(|_| self.is_policy())
     }
@@ -275,7 +275,7 @@ fn note(metric: Metric) -> &'static str {
     }
 }
 
-/// A common scale for totals and costs, which lets readers add them by eye; none if nothing was
+/// A common scale for totals and costs, which lets readers add them by eye; `None` if nothing was
 /// measured.
 fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     let unit = costs.measures[index].unit;

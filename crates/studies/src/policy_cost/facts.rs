@@ -54,10 +54,11 @@ pub struct CostLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CostRole {
-    /// The gateway serves the requests itself, which is the minimum cost of a request.
+    /// Requests that the gateway serves itself: their cost is that of a request without an
+    /// upstream.
     #[serde(rename = "answers")]
     Responses,
-    /// A plain proxy, which sends the same requests as the policies below it, without policies.
+    /// A plain proxy: the same requests as in the lines below it, without policies.
     Plain,
     /// Policies, and the scenario that sends the same requests without them.
     Policy {
@@ -71,18 +72,18 @@ pub enum CostRole {
 /// The value of one measure for a scenario on a gateway.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostFigure {
-    /// The total: median and range over the blocks that are not invalid; none if there is no such
+    /// The total: median and range over the blocks that are not invalid; `None` if there is no such
     /// block.
     pub total: Option<Estimate>,
-    /// Worst validity among the blocks of the total; `Invalid` if no block is usable; none if it
+    /// Worst validity among the blocks of the total; `Invalid` if no block is usable; `None` if it
     /// was not measured.
     pub validity: Option<Validity>,
     /// Rank of the total among the gateways, by the verdicts of their comparisons; 1 is best.
-    /// Gateways that no verdict separates share a rank. None with fewer than ten blocks, or with
+    /// Gateways that no verdict separates share a rank. `None` with fewer than ten blocks, or with
     /// fewer than two compared gateways.
     pub rank: Option<usize>,
-    /// The cost compared with the plain proxy; none for lines that are not policies, or if the two
-    /// have no usable block in common.
+    /// The cost compared with the plain proxy; `None` for lines that are not policies, or if the
+    /// two have no usable block in common.
     pub cost: Option<Cost>,
 }
 
@@ -92,7 +93,7 @@ pub struct Cost {
     /// The difference in the unit of the measure. For latencies, it is the difference of two
     /// quantiles, not a quantile of differences.
     pub difference: Difference,
-    /// The ratio with its verdict; none if a value is not positive.
+    /// The ratio with its verdict; `None` if a value is not positive.
     pub ratio: Option<Comparison>,
     /// Blocks in which neither side is invalid.
     pub blocks: Vec<u32>,
@@ -101,9 +102,9 @@ pub struct Cost {
     /// Blocks that are missing because the gateway spoiled them, with or without the policy.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
-    /// Rank of the cost among the gateways; gateways whose intervals overlap share a rank. None if
-    /// there is no interval, if the gateway itself spoiled a block, or if fewer than two gateways
-    /// can be ranked.
+    /// Rank of the cost among the gateways; gateways whose intervals overlap share a rank. `None`
+    /// if there is no interval, if the gateway itself spoiled a block, or if fewer than two
+    /// gateways can be ranked.
     pub rank: Option<usize>,
 }
 

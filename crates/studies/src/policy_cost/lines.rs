@@ -10,8 +10,8 @@ use crate::common::facts::RowStatus;
 fn line(scenario: &Scenario, role: CostRole) -> CostLine {
     let policies = scenario.routes.iter().flat_map(|route| &route.policies);
     let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
-    // The access log, TLS and HTTP/2 also have costs. A need with a dot is part of a policy, whose
-    // name covers it.
+    // The access log, TLS and HTTP/2 are not policies, but have a cost. A need whose name contains
+    // a dot belongs to a policy that is already in the list.
     for need in scenario.needs() {
         let is_named = need.contains('.') || policies.iter().any(|known| known == need);
         if !is_named {
@@ -27,7 +27,7 @@ fn line(scenario: &Scenario, role: CostRole) -> CostLine {
     }
 }
 
-/// The lines, which are the same for every gateway; none if no policy has a plain proxy.
+/// The lines, which are the same for every gateway; `None` if no policy has a plain proxy.
 pub(super) fn of_plan(plan: &Plan) -> Option<Vec<CostLine>> {
     let (mocked, others): (Vec<&Scenario>, Vec<&Scenario>) =
         plan.scenarios.iter().partition(|it| is_mocked(it));
@@ -65,7 +65,8 @@ fn is_mocked(scenario: &Scenario) -> bool {
     scenario.load_requests().all(mocked)
 }
 
-/// The plain scenario that sends the same requests: the first one with the fewest routes.
+/// The plain scenario with the same requests: among several, the first of those with the fewest
+/// routes.
 fn plain_proxy<'a>(scenario: &Scenario, plain: &[&'a Scenario]) -> Option<&'a Scenario> {
     let same = plain.iter().filter(|base| same_work(scenario, base));
     same.min_by_key(|base| base.routes.len()).copied()

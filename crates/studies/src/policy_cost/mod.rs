@@ -36,8 +36,8 @@ struct Cell {
 }
 
 impl Costing {
-    /// Arranges the lines and pairs the blocks; none if no policy has a plain proxy, or no gateway
-    /// was planned.
+    /// Arranges the lines and pairs the blocks; `None` if no policy has a plain proxy, or no
+    /// gateway was planned.
     pub(crate) fn of(context: &Context, scenarios: &[ScenarioFindings]) -> Option<Self> {
         let placed = lines::of_plan(context.plan)?;
         let measures = measures(&scenarios.first()?.phases);
@@ -191,8 +191,9 @@ pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
 }
 
 /// An overview: `nginx takes 14.2 µs of CPU per plain request at 5,000 requests/s; 12 policy
-/// scenarios add from +0.310 µs (rate-limit-never-reached) to +31.0 µs (pipeline).` None if fewer
-/// than three costs are known, because an overview would only repeat their sentences.
+/// scenarios add from +0.310 µs (rate-limit-never-reached) to +31.0 µs (pipeline).` Returns `None`
+/// if fewer than three costs are known, because an overview would only repeat the sentences of
+/// these costs.
 fn overview(gateway: &GatewayCosts, measure: &CostMeasure) -> Option<String> {
     let known = |line| Some((line, cost_of(line)?.difference.effect));
     let mut known: Vec<(&CostLine, f64)> = gateway.lines.iter().filter_map(known).collect();

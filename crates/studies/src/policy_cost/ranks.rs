@@ -31,7 +31,7 @@ pub(super) fn add(
     }
 }
 
-/// The rank of each total, by the verdicts between gateways; none for a gateway without a usable
+/// The rank of each total, by the verdicts between gateways; `None` for a gateway without a usable
 /// total or a comparison, and if fewer than two gateways have both.
 fn totals(
     gateways: &[GatewayCosts],
@@ -70,14 +70,14 @@ fn totals(
     ranks
 }
 
-/// The interval of a cost; none if the cost has no interval, or if the gateway spoiled a block.
+/// The interval of a cost; `None` if the cost has no interval, or if the gateway spoiled a block.
 fn cost(figure: &CostFigure) -> Option<(f64, f64)> {
     let cost = figure.cost.as_ref().filter(|it| it.spoiled.is_empty())?;
     let interval = cost.difference.interval?;
     Some((interval.low, interval.high))
 }
 
-/// The rank of each interval; none if fewer than two gateways have one.
+/// The rank of each interval; `None` if fewer than two gateways have one.
 fn by_intervals(intervals: Vec<Option<(f64, f64)>>, direction: Direction) -> Vec<Option<usize>> {
     let known: Vec<(f64, f64)> = intervals
         .iter()

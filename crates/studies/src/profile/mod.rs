@@ -68,7 +68,7 @@ impl StudyKind for Flame {
 }
 
 impl<'a> Profile<'a> {
-    /// The samples of all completed trials; none if nothing was sampled, or no request was
+    /// The samples of all completed trials; `None` if nothing was sampled, or no request was
     /// completed.
     fn of(context: &Context, scenario: &str, variant: &'a str) -> Result<Option<Self>, StoreError> {
         let mut profile = Self {

@@ -9,7 +9,7 @@ use gatebench_store::Histogram;
 /// quantile lies beyond it.
 ///
 /// `cumulative` contains the number of values up to each of `bounds`, and `total` is the number of
-/// all values. None if there are no values. Source: the documentation of `histogram_quantile` in
+/// all values. `None` if there are no values. Source: the documentation of `histogram_quantile` in
 /// Prometheus.
 pub fn bucket_quantile(bounds: &[f64], cumulative: &[u64], total: u64, share: f64) -> Option<f64> {
     let wanted = share * total as f64;
@@ -53,10 +53,10 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
 
 /// The mean that wrk prints for these times, in nanoseconds. wrk 4.0.0 to 4.2.0 assumes that
 /// requests were due at a fixed pace, which is a connection's average time per request. For each
-/// request that took more than twice as long, it adds the requests that would have been due in that
-/// time. Their times are shorter than that of the request by one pace, by two paces, and so on, as
-/// long as they are longer than a pace. Source: `stats_correct` of wrk, and its call before
-/// printing. None if there were fewer requests than connections, because wrk then adds nothing.
+/// request that took more than twice the pace, it adds the requests that would have been due in
+/// that time. Their times are shorter than that of the request by one pace, by two paces, and so
+/// on, as long as they are longer than a pace. Source: `stats_correct` of wrk, and its call before
+/// printing. `None` if there were fewer requests than connections, because wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));
@@ -72,8 +72,8 @@ pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64)
     (count > 0).then(|| sum as f64 / count as f64 * 1e3)
 }
 
-/// The second of the measurement at which a load becomes constant; none if it keeps changing until
-/// the end, or never changes.
+/// The second of the measurement at which a load becomes constant; `None` if it keeps changing
+/// until the end, or never changes.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     let (mut before, stages): (f64, Vec<(f64, HumanDuration)>) = match shape {
         Shape::Closed(closed) => {
@@ -98,8 +98,8 @@ pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     Some(last_ns.div_ceil(1_000_000_000) as u32)
 }
 
-/// The window of `seconds` (at least 1) consecutive seconds with the most responses: its first
-/// second, and its responses per second. None if there are not enough seconds.
+/// Finds the window of `seconds` (at least 1) consecutive seconds with the most responses. Returns
+/// its first second and its responses per second. `None` if there are not enough seconds.
 pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
     let sums = completed.windows(seconds).map(|it| it.iter().sum::<u64>());
     // If several windows are equal, the first one counts.

@@ -25,7 +25,7 @@ const EFFECT: &str = "Each difference is followed by its effect on this run's fi
      its first gateway, if the rows name no gateway): the figure by the document's method, and the \
      figure as measured.";
 
-/// The explanation of the mark of limited cells.
+/// Explains the mark on limited cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
 /// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has

@@ -50,8 +50,8 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
     let suite = of_tables.find(|it| **it == plan.suite);
     format!(
-        "Loads are shorter than the document's and have different numbers of users: gatebench run \
-         {} --as-published uses the document's loads.",
+        "Loads differ from the document's in length and in the number of users: gatebench run {} \
+         --as-published uses the document's loads.",
         suite.unwrap_or(&document.suite)
     )
 }

@@ -52,7 +52,7 @@ pub struct Correction {
     pub heads: [String; 2],
     pub unit: Unit,
     pub rows: Vec<CorrectionRow>,
-    /// The reason why there are no rows; none if there are rows.
+    /// The reason why there are no rows; `None` if there are rows.
     pub untold: Option<String>,
 }
 
@@ -63,6 +63,6 @@ pub struct CorrectionRow {
     /// The figure of this run by the document's method.
     pub their_way: f64,
     pub measured: f64,
-    /// The first figure divided by the second; none if the second is 0.
+    /// The first figure divided by the second; `None` if the second is 0.
     pub ratio: Option<f64>,
 }

@@ -34,7 +34,7 @@ pub(super) fn unit_and_aspect(figure: Figure) -> (Unit, Option<Aspect>) {
     }
 }
 
-/// The value of a figure; none if it was not measured, and for checks, which are text.
+/// The value of a figure; `None` if it was not measured, and for checks, which are text.
 fn value(figure: Figure, load: &Load<'_>) -> Result<Option<f64>, StoreError> {
     let counts = &load.phase.counts;
     let cores = |component| cores_busy(load.phase, component);
@@ -123,7 +123,7 @@ pub(super) fn over(
 pub(super) struct Point {
     pub(super) block: u32,
     pub(super) validity: Validity,
-    /// None if the figure was not measured, or not computed because the load is invalid.
+    /// The figure; `None` if it was not measured, or not computed because the load is invalid.
     pub(super) value: Option<f64>,
 }
 
@@ -160,8 +160,8 @@ pub(super) fn median_of<'a>(
 }
 
 /// A figure of `own` divided by that of `base`; see [`ratio_of`]. Limited points of the base are
-/// left out, because the ratio would describe that limit and not the cost of `own`. If all points
-/// of the base are limited, the cell contains [`BASE_LIMITED`] instead.
+/// left out, because the ratio would describe what limited them and not the cost of `own`. If all
+/// points of the base are limited, the cell contains [`BASE_LIMITED`] instead.
 pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     let is_free = |point: &&Point| point.validity != Validity::Limited;
     let free: Vec<Point> = base.iter().filter(is_free).copied().collect();

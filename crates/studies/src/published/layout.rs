@@ -329,7 +329,7 @@ impl<'a> Sheet<'_, 'a> {
         over(&loads, column.stated.figure, column.stated.across)
     }
 
-    /// The row that a row is compared with; none for the base row itself.
+    /// The base row with which a row is compared; `None` for the base row itself.
     fn base(&self, line: &Line<'a>) -> Option<&Line<'a>> {
         let own = line.published?.base.as_ref();
         let base = own.or(self.stated.base.as_ref())?;

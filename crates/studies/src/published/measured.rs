@@ -83,7 +83,7 @@ impl<'a> Measured<'a> {
         own
     }
 
-    /// The reason why nothing was measured; none if something was measured.
+    /// The reason why nothing was measured; `None` if something was measured.
     pub(super) fn absence(&self, scenario: &str, variant: &str) -> Option<String> {
         let mut scenarios = self.findings.scenarios.iter();
         let Some(found) = scenarios.find(|it| it.name == scenario) else {
@@ -149,7 +149,7 @@ impl Load<'_> {
         response_percentile(self.phase, &self.digest, percentile)
     }
 
-    /// A percentile of the added latency; none if requests carried no nonce, or if too few values
+    /// A percentile of the added latency; `None` if requests carried no nonce, or if too few values
     /// lie beyond the percentile.
     pub(super) fn added_ns(&self, percentile: f64) -> Option<f64> {
         trusted_percentile(self.histogram(CurveMetric::Added)?, percentile)

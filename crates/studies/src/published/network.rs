@@ -12,8 +12,8 @@ use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use crate::common::facts::Aspect;
 
-/// Returns none if the bare network was not measured. Each scenario with direct loads has separate
-/// rows, because its messages differ in size.
+/// Returns `None` if the bare network was not measured. Each scenario with direct loads has
+/// separate rows, because its messages differ in size.
 pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let targets = targets(measured);
     let seed = measured.run.manifest().plan.seed;
@@ -66,7 +66,7 @@ struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// Returns none if no load of the target was preceded by a measurement of the bare network.
+    /// Returns `None` if no load of the target was preceded by a measurement of the bare network.
     fn before(target: &Target<'a>) -> Option<Self> {
         let loads = target.loads.iter().filter(|it| carried(it).is_some());
         let loads: Vec<Load<'a>> = loads.cloned().collect();

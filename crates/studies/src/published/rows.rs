@@ -15,7 +15,7 @@ pub(super) struct Line<'a> {
     pub(super) name: String,
     /// Label of the variant; empty if the row has loads of several variants.
     pub(super) variant: &'a str,
-    /// Name of the scenario; none if the row has loads of several scenarios.
+    /// Name of the scenario; `None` if the row has loads of several scenarios.
     pub(super) scenario: Option<&'a str>,
     pub(super) published: Option<&'a PublishedRow>,
     /// The number of connections, if each number has a row.

@@ -13,7 +13,7 @@ pub(super) struct Target<'a> {
     pub(super) loads: Vec<Load<'a>>,
 }
 
-/// The number of connections of a load that keeps this number constant; none for other loads.
+/// The number of connections of a load that keeps this number constant; `None` for other loads.
 pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
     match &load.phase.shape {
         Shape::Closed(closed) if closed.stages.is_empty() => Some(closed.connections),

@@ -52,7 +52,7 @@ fn held(facts: &GatewayFacts) -> Option<String> {
     Some(format!("is limited to {} by {by}", facts.limits))
 }
 
-/// The throttling by a CPU limit in a phase, over all trials; none if there was none.
+/// The throttling by a CPU limit in a phase, over all trials; `None` if there was none.
 fn throttling(records: &[&TrialRecord], phase: &str) -> Option<Throttling> {
     let phases = records.iter().flat_map(|record| &record.phases);
     let each = phases
@@ -147,7 +147,7 @@ fn of_weights(context: &Context, scenario: &str, variant: &str) -> Option<String
 }
 
 /// The largest difference between a target's share of the requests and its share of the weights;
-/// none if no requests were sent or there are no weights.
+/// `None` if no requests were sent or there are no weights.
 fn deviation(weighed: &WeighedRecord) -> Option<f64> {
     let requests: u64 = weighed.requests.iter().sum();
     let weights: u64 = weighed.weights.iter().map(|it| u64::from(*it)).sum();

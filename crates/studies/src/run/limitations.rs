@@ -30,7 +30,7 @@ pub(crate) fn of(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
-    // The combined results of a specification already state this.
+    // The combined results of a specification already list the repeated trials.
     if context.plan.study.versions().is_none() {
         notes.extend(tried_again(context));
     }
@@ -72,7 +72,7 @@ fn too_few_requests(context: &Context) -> Option<String> {
         return Some("The run only tests that everything works; it does not report speed.".into());
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
-    // A paced load does not measure speed.
+    // The think time of a paced load limits its rate, so its figures do not show a gateway's speed.
     let too_few =
         |phase: &PhaseRecord| !has_enough_requests(phase) && kind(phase) != PhaseKind::Paced;
     phases.any(too_few).then(|| {

@@ -39,8 +39,8 @@ pub struct Findings {
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub study: StudyResult,
-    /// The cost of policies compared with the plain proxy; none if no scenario with policies has a
-    /// plain proxy.
+    /// The cost of policies compared with the plain proxy; `None` if no scenario with policies has
+    /// a plain proxy.
     pub costs: Option<CostFindings>,
     /// The costs that grow with routes, consumers, upstreams and idle connections, for each family
     /// of scenarios or loads.
@@ -55,7 +55,8 @@ pub struct Findings {
     pub missing: Vec<MissingTrial>,
     /// Trials that failed, with culprit and remedy, in the order of the run.
     pub failures: Vec<Failure>,
-    /// Proof that the policies take effect, one entry per scenario and variant.
+    /// The results of the parity tests: one entry for each scenario and variant in which parity was
+    /// tested.
     pub parity: Vec<ParityFindings>,
     /// The configurations of the gateways, one entry per scenario and variant.
     pub configurations: Vec<Configuration>,

@@ -13,13 +13,13 @@ use super::run_facts::shell_line;
 use crate::common::context::Context;
 use crate::common::joined;
 
-/// Proof that the policies of a scenario take effect in a variant.
+/// The results of the parity tests of a variant in a scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParityFindings {
     pub scenario: String,
     pub variant: String,
-    /// True if every case passed and every route responded, in every trial, before and after the
-    /// load. Always present, because only tested parity has an entry.
+    /// True if every case passed and every route responded in all parity tests. Never `None`,
+    /// because only scenarios and variants with parity tests have an entry.
     pub holds: Option<bool>,
     /// The number of trials in which parity was tested.
     pub trials: u32,
@@ -36,7 +36,7 @@ pub struct ParityCaseFindings {
     pub name: String,
     pub passed: u32,
     pub tried: u32,
-    /// The request and responses of the first failure; none if all passed.
+    /// The request and responses of the first failure; `None` if all passed.
     pub failure: Option<ParityMismatch>,
 }
 
@@ -50,12 +50,12 @@ pub struct ParityMismatch {
     pub expected: String,
 }
 
-/// The configuration of a gateway.
+/// The configuration of a gateway as rendered, with the commands that started it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Configuration {
     pub scenario: String,
     pub variant: String,
-    /// The trial whose files are shown. Other trials differ only in their ports.
+    /// The trial whose files are shown. Other trials have different ports and folders.
     pub trial: u32,
     pub version: String,
     pub workers: u32,
@@ -69,7 +69,7 @@ pub struct Configuration {
 pub struct ConfigurationFile {
     /// SHA-256 in lowercase hex.
     pub sha256: String,
-    /// The file's contents; none if the file is no longer in the run directory.
+    /// The file's contents; `None` if the file is no longer in the run directory.
     pub text: Option<String>,
 }
 

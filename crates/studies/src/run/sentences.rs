@@ -66,7 +66,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     let mut found = Vec::new();
     let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
     found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
-    // If there are verdicts, ranges add nothing.
+    // The verdicts' sentences, if there are any, already compare the gateways.
     if scenario.comparisons.is_empty() {
         let values = side_by_side(scenario).into_iter();
         found.extend(values.map(|text| say(text, Tone::Plain, None)));
@@ -171,8 +171,8 @@ fn cpu_per_request(row: &VariantRow, kind: PhaseKind, each: bool) -> Option<Stri
 }
 
 /// The figures of users who think: `302 requests/s from 200 connections (think time 650ms), with
-/// response times of 210 µs at p50 and 1.20 ms at p99`. None unless the scenario has exactly one
-/// such load.
+/// response times of 210 µs at p50 and 1.20 ms at p99`. Returns `None` unless the scenario has
+/// exactly one such load.
 fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
     let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
     let mut phases = scenario.phases.iter().filter(of_kind);
@@ -281,7 +281,7 @@ fn added(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
         return Some(own);
     };
     if direct.variant == row.variant {
-        return Some(format!("{own}, which is the instrument's own"));
+        return Some(format!("{own}, caused by the measurement itself"));
     }
     let direct: Vec<_> = [Some(Metric::AddedP50), p99.map(|_| Metric::AddedP99)]
         .into_iter()
@@ -326,9 +326,9 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
 }
 
 /// The values as a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
-/// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
-/// for a verdict. The values keep the plan's order and are not ranked: over three blocks, the
-/// ranges of two equal gateways fail to overlap in one of ten cases.
+/// blocks); a ranking needs 10 blocks.` Returns `None` for a single gateway, or if there are enough
+/// blocks for a verdict. The values keep the plan's order and are not ranked: over three blocks,
+/// the ranges of two equal gateways fail to overlap in one of ten cases.
 fn unranked(
     entries: &[(&str, &Estimate)],
     unit: Unit,
@@ -376,7 +376,7 @@ fn parity_sentence(parity: &[ParityFindings]) -> Option<Sentence> {
         let cases = parity.iter().flat_map(|found| &found.cases);
         let tried: u32 = cases.map(|case| case.tried).sum();
         let text = format!(
-            "Parity held before and after every load: all {} got the responses that the scenarios require.",
+            "Parity held in every test: all {} got the responses that the scenarios require.",
             counted(u64::from(tried), "case")
         );
         Sentence::new(Tone::Plain, text, None, None)

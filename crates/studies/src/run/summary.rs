@@ -20,7 +20,7 @@ const OTHERS_MAX: usize = 3;
 /// The maximum number of causes of limited figures that are named; further causes are only counted.
 const LIMITS_MAX: usize = 1;
 
-/// The summary of a scenario. None for a smoke run, if nothing was measured, or for a study other
+/// The summary of a scenario. `None` for a smoke run, if nothing was measured, or for a study other
 /// than measuring, whose result comes first.
 pub(crate) fn of_scenario(
     context: &Context,
@@ -265,7 +265,8 @@ fn meaning(
         return (format!("{leader}: {value} at {load}."), Tone::Plain);
     }
     let is_decided = column.best.is_some();
-    // A limited throughput is a lower bound, and lower bounds have no ratio.
+    // A throughput without a verdict may be limited. It is then a lower bound, and a ratio of lower
+    // bounds is meaningless.
     if column.metric == Metric::Throughput && !is_decided {
         let each = ranked
             .iter()
@@ -309,7 +310,7 @@ fn meaning(
 
 /// The difference as text, `13 % less than haproxy (12–14 %)`, with the interval of a verdict.
 /// Without comparisons, medians count as different only if the ranges of the blocks do not overlap.
-/// None if no difference can be shown.
+/// `None` if no difference can be shown.
 fn difference(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,

@@ -81,11 +81,11 @@ pub struct SoakQuantity {
     pub bound_per_hour: f64,
     /// The quantity's lower envelope, slope and verdict.
     pub growth: Growth,
-    /// Growth per 1,000 responses; none for the response time, and if there is no slope or no
+    /// Growth per 1,000 responses; `None` for the response time, and if there is no slope or no
     /// response.
     #[serde(rename = "per_thousand_answers")]
     pub per_thousand_responses: Option<f64>,
-    /// Both ends of the fitted line; none if there is no slope.
+    /// Both ends of the fitted line; `None` if there is no slope.
     pub line: Option<[(f64, f64); 2]>,
     /// The range of each stretch of the series, at most 240 stretches.
     pub stretches: Vec<SoakStretch>,

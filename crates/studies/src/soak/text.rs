@@ -125,7 +125,7 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             "the run is shorter than ten cycles of the rise and fall of the values".into()
         }
         Because::Slowing => {
-            format!("the growth of {slope} is slowing down, as if something were filling up")
+            format!("the growth of {slope} is slowing down, as when a cache fills up")
         }
         Because::GrowingLately => format!(
             "the values have recently grown by more than the allowed {bound}/h, as with a leak that begins late"
@@ -137,8 +137,8 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             };
             let hidden = amount(found.growth.resolution_per_hour, found.unit);
             format!(
-                "{grow}a step that has not occurred yet may hide growth of {hidden}/h, and the total exceeds the allowed \
-                 {bound}/h"
+                "{grow}until the next step, the values may hide growth of {hidden}/h, with which the growth would exceed \
+                 the allowed {bound}/h"
             )
         }
         Because::Unclear => {

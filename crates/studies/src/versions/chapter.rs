@@ -70,7 +70,7 @@ fn charts(found: &CombinedFindings, palette: &Palette) -> impl Iterator<Item = C
 
 const PERCENTILES_OF_RUNS: &str = "p90 and p99 of the runs";
 
-/// Draws the mean rates with their ranges; none if no run is valid.
+/// Draws the mean rates with their ranges; `None` if no run is valid.
 fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let unit = Unit::RequestsPerSecond;
     let all = || found.versions.iter().filter_map(|it| it.combined);
@@ -125,7 +125,8 @@ const PERCENTILES: [Percentile; 2] = [
     ("p99", |it| it.p99_ns, |it| it.p99_ns.as_ref()),
 ];
 
-/// Draws p90 and p99 of the combined runs, with their range and median; none if no run has either.
+/// Draws p90 and p99 of the combined runs, with their range and median; `None` if no run has
+/// either.
 fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let all = PERCENTILES.iter();
     let all = all.flat_map(|(.., of_all)| found.versions.iter().filter_map(*of_all));
@@ -183,7 +184,7 @@ fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> 
         .collect()
 }
 
-/// Draws the trends of a family; none if there is no point.
+/// Draws the trends of a family; `None` if there is no point.
 fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(String, String)> {
     let first = family.first()?;
     let noun = format!("{}s", first.what.noun());

@@ -29,14 +29,14 @@ pub struct VersionFindings {
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
-    /// The version that the program reported; none for the direct variant.
+    /// The version that the program reported; `None` for the direct variant.
     pub version: Option<String>,
     /// The number that the specification varies, in this scenario.
     pub count: Option<u32>,
     pub runs: Vec<RunFigures>,
-    /// The combined valid runs; none if no run is valid.
+    /// The combined valid runs; `None` if no run is valid.
     pub combined: Option<CombinedFigures>,
-    /// The median of the valid runs' 90th percentiles, with the smallest and the largest; none if
+    /// The median of the valid runs' 90th percentiles, with the smallest and the largest; `None` if
     /// no run has one.
     pub p90_ns: Option<Estimate>,
     /// Like [`Self::p90_ns`], for the 99th percentiles.
@@ -59,17 +59,17 @@ pub struct RunFigures {
     pub responses: u64,
     /// Requests without a response, and responses that failed a check.
     pub failed: u64,
-    /// Mean response time; none if there was no response.
+    /// Mean response time; `None` if there was no response.
     pub mean_ns: Option<f64>,
     pub max_ns: Option<u64>,
-    /// 90th percentile of the response time; none if too few responses lie beyond it.
+    /// 90th percentile of the response time; `None` if too few responses lie beyond it.
     pub p90_ns: Option<f64>,
     /// Like [`Self::p90_ns`], for the 99th percentile.
     pub p99_ns: Option<f64>,
     /// The worse of the validities of throughput and latency. An invalid run is shown, but excluded
     /// from combined figures.
     pub validity: Validity,
-    /// The state of the machine before the run; none if the run did not wait for a quiet machine.
+    /// The state of the machine before the run; `None` if the run did not wait for a quiet machine.
     pub settled: Option<SettledFindings>,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Runs are combined as in Kong's framework: by the mean of their rates, their mean latencies
 //! weighted by responses, and the longest latency. Percentiles are not averaged. A run whose
-//! throughput or latency is invalid is excluded from all combined figures, and is named.
+//! throughput or latency is invalid is listed as invalid and excluded from all combined figures.
 
 mod chapter;
 pub mod facts;
@@ -102,7 +102,7 @@ fn load(context: &Context) -> String {
     })
 }
 
-/// Returns the figures of a version in a scenario; none if no trial was completed.
+/// Returns the figures of a version in a scenario; `None` if no trial was completed.
 fn version(
     context: &Context,
     collected: &Collected,
@@ -184,7 +184,7 @@ fn over(runs: &[RunFigures], pick: impl Fn(&RunFigures) -> Option<f64>) -> Optio
     Estimate::of_blocks(&values)
 }
 
-/// The combined figures of the valid runs; none if no run is valid.
+/// The combined figures of the valid runs; `None` if no run is valid.
 fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
     let runs = valid(runs);
     let rates = || runs.clone().map(|run| run.rate_per_second);
@@ -219,7 +219,7 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
         .collect()
 }
 
-/// Returns none if there are fewer than two different numbers, or if a rate is 0.
+/// Returns `None` if there are fewer than two different numbers, or if a rate is 0.
 fn trend(
     family: &str,
     what: MarginalUnit,

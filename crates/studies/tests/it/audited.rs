@@ -1,4 +1,4 @@
-//! Impossible figures are found in gatebench's own runs, just as in published tables.
+//! Impossible figures in gatebench's own runs are detected, just as in published tables.
 
 use gatebench_report::{Tone, Validity};
 use gatebench_studies::Findings;

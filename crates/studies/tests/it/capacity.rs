@@ -40,8 +40,8 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     manifest
 }
 
-/// Adds a load that follows the law to a trial: an open load at `rate` or, if it is none, a closed
-/// load at the knee.
+/// Adds a load that follows the law to a trial: an open load at `rate` or, if it is `None`, a
+/// closed load at the knee.
 fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, law: Law) {
     let offered = rate.unwrap_or(law.knee);
     let done = offered.min(law.knee * 1.05);
@@ -252,7 +252,7 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
 
 #[test]
 fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
-    // The machine's record is changed only after the repeat has ended, so no step is repeated.
+    // The records are changed only after the search has ended, so the search repeats no step.
     let disturb = |record: &mut TrialRecord| {
         for phase in &mut record.phases {
             phase.machine.foreign_cpu_ns = phase.machine.window_ns / 2;

@@ -85,7 +85,7 @@ fn the_effects_of_a_change_are_measured() {
             slow: (30_000_000, 100),
             failed: 0,
         },
-        // The machine was busy: these requests count as affected, but recovery was earlier.
+        // A later disturbance: its slow requests count as affected, but do not delay the recovery.
         8 => Second {
             slow: (5_000_000, 60),
             failed: 0,

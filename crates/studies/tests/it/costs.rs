@@ -51,8 +51,8 @@ fn truth(made: &mut Made) {
         _ => plain_ns,
     };
     made.used("steady", "gateway").cpu_ns = cpu_ns * RATE * SECONDS;
-    // In the closed load, the key takes twice the CPU time of the others. Theirs is halved, so that
-    // the key needs no more than one core.
+    // In the closed load, the key takes twice the CPU time of the other scenarios: their time is
+    // halved, because twice the original time would need more than one core.
     if made.record.trial.scenario != "key" {
         made.used("saturate", "gateway").cpu_ns /= 2;
     }

@@ -283,7 +283,7 @@ fn different_accounting_of_cpu_time_forbids_a_comparison() {
         "{}",
         found.text
     );
-    // A run of an earlier version does not record the accounting.
+    // Runs of earlier versions did not record the kernel's accounting of CPU time.
     let earlier = with("earlier", None, "");
     for known in [&processes, &nobody] {
         let found = compare(&earlier, known, DecisiveMetric::Cpu);

@@ -1,4 +1,5 @@
-//! A run with an external load generator, whose latencies are reported; gatebench adds none.
+//! A run with an external load generator: the latencies that it printed are reported, and gatebench
+//! computes none of its own.
 
 use std::collections::BTreeMap;
 

@@ -195,7 +195,7 @@ fn sentences_state_the_findings() {
              CPU per request and an added latency of 60.0 µs at p50 and 150 µs at p99 (direct: \
              12.0 µs and 30.0 µs).",
             "direct: 100k requests/s (100k–100k over 3 blocks); at 5,000 requests/s an added \
-             latency of 12.0 µs at p50 and 30.0 µs at p99, which is the instrument's own.",
+             latency of 12.0 µs at p50 and 30.0 µs at p99, caused by the measurement itself.",
         ]
     );
     let headlines: Vec<_> = findings
@@ -207,7 +207,7 @@ fn sentences_state_the_findings() {
     assert_eq!(headlines[1], format!("proxy-json: {}", texts[1]));
     assert_eq!(
         headlines[5],
-        "Parity held before and after every load: all 12 cases got the responses that the scenarios require."
+        "Parity held in every test: all 12 cases got the responses that the scenarios require."
     );
 }
 

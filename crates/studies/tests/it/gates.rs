@@ -25,12 +25,12 @@ fn a_clean_run_is_valid_throughout() {
 
 #[test]
 fn engine_saturated() {
-    // The load generator and the upstream share core 0. In the closed load, the upstream uses 0.3
-    // of it.
+    // The load generator and the upstream share core 0. In the closed load, the upstream keeps it
+    // 30 % busy.
     let busy = |share: u64| {
         move |made: &mut Made| {
             made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;
-            // The gateway is also busy, but less so.
+            // The gateway is less busy than that core.
             made.used("saturate", "gateway").cpu_ns = 82 * SECOND_NS / 10;
         }
     };
@@ -301,7 +301,7 @@ fn no_responses() {
             (counts.sent, counts.completed) = (sent, completed);
         }
     };
-    // Other gates are also tripped.
+    // These counts trip other gates, too.
     let tripped = |sent, completed| {
         let found = reasons(answered(sent, completed));
         found.into_iter().find(|it| it.gate == Gate::NoResponses)

@@ -448,7 +448,7 @@ fn the_base_of_the_earlier_edition_is_its_first_row_with_figures() {
         median(nginx, "3 XSD, request", "ratio", "published"),
         4_939.0 / 3_887.0,
     );
-    // Another upstream has a separate base.
+    // A row with another upstream has its own base.
     close(
         median(nginx, "httpbin 2 OpenAPI, both", "ratio", "published"),
         6_508.0 / 8_691.0,

@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// Returns the ID of the image with this name: the digest of the image's configuration,
-    /// `sha256:…`. Returns none if the engine does not have the image.
+    /// `sha256:…`. Returns `None` if the engine does not have the image.
     pub(crate) fn image(&self, name: &str) -> io::Result<Option<String>> {
         let path = format!("/images/{}/json", escaped(name));
         let response = self.api.call("GET", &path, None)?;
@@ -175,7 +175,7 @@ impl Engine {
         self.frames("POST", &path, Some(r#"{"Detach": false, "Tty": false}"#))
     }
 
-    /// Returns the exit code of a started command; none while it runs.
+    /// Returns the exit code of a started command; `None` while it runs.
     pub(crate) fn command_ended(&self, id: &str) -> io::Result<Option<i32>> {
         let ran: Ran = self.get(&format!("/exec/{id}/json"))?;
         Ok(ran.exit_code.filter(|_| !ran.running))

@@ -33,7 +33,7 @@ pub(crate) fn run_inside(
 
 fn run(engine: &Engine, id: &str, deadline: Instant) -> io::Result<Finished> {
     let output = text_of(engine.start_command(id)?)?;
-    // The output may end a moment before the engine knows the exit code.
+    // The output may end a moment before the engine reports the exit code.
     let code = wait_until(deadline, || engine.command_ended(id).transpose());
     let code = code.transpose()?.ok_or(io::ErrorKind::TimedOut)?;
     Ok(Finished {

@@ -72,7 +72,7 @@ impl ContainerMain {
         });
     }
 
-    /// Returns the container's exit code; none while the container runs.
+    /// Returns the container's exit code; `None` while the container runs.
     pub(crate) fn ended(&self) -> io::Result<Option<i32>> {
         let ended = self.ended.get().cloned().transpose();
         ended.map_err(|why| io::Error::other(format!("cannot wait for the container: {why}")))

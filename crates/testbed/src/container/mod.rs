@@ -1,7 +1,7 @@
 //! Runs a command in a Docker or Podman container: creates the container, passes on its output, and
 //! removes it at the end.
 //!
-//! This module does not know that the command is a gateway, or where its files come from.
+//! Nothing in this module depends on the purpose of the command or on the origin of its files.
 
 mod api;
 mod engine;

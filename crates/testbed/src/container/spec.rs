@@ -77,7 +77,7 @@ impl ContainerSpec {
                 }
                 Amount::MemoryBytes(bytes) => {
                     host["Memory"] = json!(bytes);
-                    // This limits the sum of memory and swap, so there is no swap.
+                    // `MemorySwap` limits the sum of memory and swap; equal limits leave no swap.
                     host["MemorySwap"] = json!(bytes);
                 }
             }

@@ -59,7 +59,7 @@ pub(crate) fn signals<'r>(actions: impl Iterator<Item = &'r Ready>) -> Vec<Signa
 }
 
 /// Moves the modification time of the first version of watched files into the past, by
-/// [`WATCHED_AGE`], so every later version is newer by at least that time.
+/// [`WATCHED_AGE`], so every later version is newer by at least that much.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),

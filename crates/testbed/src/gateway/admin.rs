@@ -55,8 +55,8 @@ impl AdminRequest {
             let stream = connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
             stream.set_write_timeout(Some(timeout))?;
-            // A Unix socket has no host name, but nginx refuses an empty `Host` field, and Caddy
-            // accepts 127.0.0.1 and refuses most other hosts.
+            // A Unix socket has no host name, but nginx rejects an empty `Host` field, and Caddy
+            // accepts 127.0.0.1 and rejects most other hosts.
             let fields: [(&str, &[u8]); 2] = [
                 ("Host", b"127.0.0.1"),
                 ("Content-Type", b"application/json"),
@@ -75,7 +75,7 @@ impl AdminRequest {
                     text.trim()
                 ))
             }
-            Err(error) => Err(format!("{method} {path} got no response: {error}")),
+            Err(error) => Err(format!("{method} {path} got no complete response: {error}")),
         }
     }
 }
@@ -91,7 +91,7 @@ fn read_whole(response: &mut ResponseReader<UnixStream>, until: Instant) -> io::
         };
         body.extend_from_slice(response.take_piece());
         if body.len() > RESPONSE_BYTES_MAX {
-            let message = format!("its body has more than {RESPONSE_BYTES_MAX} bytes");
+            let message = format!("the response body has more than {RESPONSE_BYTES_MAX} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         if is_whole {

@@ -49,8 +49,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the embedded gateways and those of the overlay, sorted by name, except the null
-    /// gateway, which is an instrument.
+    /// Returns the embedded gateways and those of the overlay, sorted by name. The null gateway is
+    /// left out, because it is an instrument.
     ///
     /// # Errors
     /// Like [`Catalogue::resolve`].

@@ -71,7 +71,7 @@ impl Folder {
     }
 
     /// Assembles a folder. `read` returns the text of a file, given its path relative to the
-    /// folder. `root` is the folder's path; that of an embedded folder is only shown in messages.
+    /// folder. `root` is the folder's path, which for an embedded folder is only shown in messages.
     pub(crate) fn load(
         origin: Origin,
         root: PathBuf,

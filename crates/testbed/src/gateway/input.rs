@@ -100,8 +100,8 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         }],
         routes: input_routes(&scenario.routes, &names, global),
         all_routes: input_routes(scenario.all_routes(), &names, global),
-        // The policies are copied from a route, because the address of the Redis server that was
-        // started is only in the policies of routes.
+        // The policies are copied from a route, because only the policies of routes contain the
+        // address of the Redis server that was started.
         global_policies: (scenario.routes.iter().take(1))
             .flat_map(|route| route.policies.iter().take(global).cloned())
             .collect(),

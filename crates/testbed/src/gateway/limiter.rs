@@ -23,7 +23,7 @@ pub enum Limiter {
 
 impl Limiter {
     /// Finds the mechanism for a process on this machine, or returns the reason why there is none.
-    /// `cores` is the number of cores that the process runs on, if it is specified.
+    /// `cores` is the number of cores that the process runs on, if specified.
     pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, LimitError> {
         if limits.is_none() {
             return Ok(Self::Unlimited);

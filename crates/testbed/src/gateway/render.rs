@@ -134,7 +134,8 @@ impl<'a> Renderer<'a> {
         files.collect()
     }
 
-    /// Returns a renderer whose templates can also use the name `route`.
+    /// Returns a renderer whose templates can use the name `route` in addition to the input's
+    /// names.
     pub(crate) fn with_route(&self, route: &InputRoute) -> Result<Self, DriverError> {
         let route = level::value(json_of(route)?, &self.misses);
         Ok(self.with(context! { route, ..self.context.clone() }))

@@ -44,7 +44,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal, which starts no
-/// process. They are unusual, so a configuration does not contain them by accident.
+/// process. They are unusual, so a configuration is unlikely to contain them by accident.
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
@@ -115,7 +115,7 @@ impl GatewayStart<'_> {
     /// nothing else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
-    /// For example, the gateway lacks a feature or refuses its configuration, a template does not
+    /// For example, the gateway lacks a feature or rejects its configuration, a template does not
     /// render, a file cannot be written, all ports are taken, or the control plane or the gateway
     /// does not start.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
@@ -185,8 +185,8 @@ impl GatewayStart<'_> {
     }
 
     /// Returns the conditions for readiness. With a control plane, the gateway may listen before it
-    /// has its routes. The request for readiness then has the path of the first parity case that
-    /// sends a GET without headers and must reach the upstream, if there is such a case.
+    /// has its routes. The readiness check then requests the path of the first parity case that is
+    /// a GET without headers and must reach the upstream, if there is such a case.
     fn ready(&self) -> Ready {
         let mut ready = self.folder().spec.ready.clone();
         if self.folder().spec.control_plane_in(self.scenario).is_some() {

@@ -54,7 +54,7 @@ impl JavaProgram {
 
     fn arguments(&self) -> Vec<String> {
         let pom = self.home.folder.join("pom.xml").display().to_string();
-        // With --strict-checksums, Maven refuses a download that is damaged or has no checksum in
+        // With --strict-checksums, Maven rejects a download that is damaged or has no checksum in
         // the repository.
         let fixed = "--batch-mode --quiet --strict-checksums -DskipTests --file";
         let words = fixed.split(' ').map(String::from);

@@ -112,8 +112,8 @@ impl System {
         }
     }
 
-    /// Reports whether the system's version is one of these, or belongs to one of these, as 9.4
-    /// belongs to 9.
+    /// Reports whether `versions` contains the system's version or the beginning of it, such as 9
+    /// for 9.4.
     fn is_version(&self, versions: &[String]) -> bool {
         versions.iter().any(|it| {
             let rest = self.version.strip_prefix(it.as_str());

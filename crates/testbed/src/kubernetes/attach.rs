@@ -49,7 +49,7 @@ impl Watcher {
     /// container runs.
     ///
     /// # Errors
-    /// kubectl fails, there is no such pod or more than one, the cluster refuses the container, the
+    /// kubectl fails, there is no such pod or more than one, the cluster rejects the container, the
     /// container cannot start or does not start in time, or the run is interrupted.
     pub(crate) fn start(
         attached: &AttachedPod,

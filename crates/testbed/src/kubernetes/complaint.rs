@@ -185,8 +185,8 @@ fn remedy(known: &[(&str, &'static str)], said: &str) -> Option<&'static str> {
     found.map(|(_, remedy)| *remedy)
 }
 
-/// Returns the name of a pod of a role as used in a sentence. `container` is a container that is
-/// added to a pod of the user.
+/// Returns a noun phrase for a pod of a role, for use in error messages. The role `container` is
+/// the container that gatebench adds to a user's pod.
 pub(super) fn pod_of(role: &str) -> String {
     match role {
         "redis" => "the pod of Redis".into(),
@@ -196,7 +196,7 @@ pub(super) fn pod_of(role: &str) -> String {
     }
 }
 
-/// Returns the name of all pods of a role as used in a sentence.
+/// Returns a noun phrase for all pods of a role, for use in error messages.
 pub(super) fn pods_of(role: &str) -> String {
     match role {
         "redis" => "the pods of Redis".into(),

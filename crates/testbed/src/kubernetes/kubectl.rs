@@ -88,7 +88,7 @@ impl Kubectl {
     pub(super) fn create(&self, what: &str, objects: &[Json]) -> Result<Vec<Json>, DriverError> {
         let documents = objects.iter().map(Json::to_string);
         let input = Vec::from_iter(documents).join("\n---\n");
-        // kubectl's own check of the fields would need rights outside of the namespace.
+        // kubectl's own validation of the fields would require rights outside the namespace.
         let words = [
             "create",
             "--filename=-",

@@ -156,7 +156,7 @@ impl SeccompProfile {
     }
 }
 
-/// The ID of the unprivileged user that all pods run as, and of that user's group.
+/// The ID of the unprivileged user that the pods of a run use, and of that user's group.
 pub(super) const USER: u32 = 65_532;
 
 #[derive(Clone, Debug, Serialize)]

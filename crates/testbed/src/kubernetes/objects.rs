@@ -205,7 +205,8 @@ impl<'a> Demand<'a> {
         let mut spec = json!({
             "podSelector": { "matchLabels": { RUN: self.run } },
             "policyTypes": ["Ingress", "Egress"],
-            // gatebench proves parity and reads the upstream's ledger from outside.
+            // gatebench connects to the pods from outside, to prove parity and read the upstream's
+            // ledger.
             "ingress": [{}],
             "egress": [{ "to": [own] }],
         });

@@ -31,7 +31,7 @@ impl Pods {
     /// gateway sizes for which no node has room are omitted.
     ///
     /// # Errors
-    /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
+    /// The cluster rejects a required object, a pod ends or does not start in time, kubectl fails,
     /// or the run is interrupted. After an error, the objects created so far are deleted.
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
@@ -62,7 +62,7 @@ impl Pods {
         self.nodes.get(&pod.node)
     }
 
-    /// Returns the errors for objects that the cluster refused but the run does not need.
+    /// Returns the errors for objects that the cluster rejected but the run does not need.
     pub fn warnings(&self) -> &[String] {
         &self.session.warnings
     }

@@ -21,8 +21,8 @@ struct Rule {
 
 const NEEDED: &str = "";
 
-/// The rights that gatebench uses. All of them are limited to the namespace, and none concerns
-/// Secrets or nodes.
+/// The rights that gatebench uses in a namespace; none concerns Secrets. If the user may also list
+/// the nodes, which belong to no namespace, reports describe them.
 const RULES: [Rule; 7] = [
     Rule {
         group: "",

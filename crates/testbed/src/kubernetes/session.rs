@@ -78,7 +78,7 @@ pub struct Session {
     run: String,
     anchor: Anchor,
     remover: Child,
-    /// The errors for objects that the cluster refused but the run does not need.
+    /// The errors for objects that the cluster rejected but the run does not need.
     pub warnings: Vec<String>,
     /// The pods of gateways that were deleted because no node has room for their size.
     pub omitted: Option<Omitted>,
@@ -97,7 +97,7 @@ impl Session {
     /// are created first and must have nodes before other pods are created.
     ///
     /// # Errors
-    /// The cluster refuses a required object, a pod ends or does not start in time, kubectl fails,
+    /// The cluster rejects a required object, a pod ends or does not start in time, kubectl fails,
     /// or the run is interrupted. After an error, the objects created so far are deleted.
     pub fn open(
         demand: &Demand<'_>,

@@ -7,7 +7,7 @@ use gatebench_model::{Cluster, Taint};
 use super::manifest::{Resources, restricted};
 use super::objects::MANAGED;
 
-/// The default image of the runners.
+/// The default image of the k6 operator's runner pods.
 pub const K6_IMAGE: &str = "grafana/k6:1.5.0";
 
 const SCRIPT: &str = "scenario.js";
@@ -22,8 +22,8 @@ pub struct K6Script<'a> {
     pub image: &'a str,
 }
 
-/// Returns the ConfigMap with the script, and the TestRun. The runners get the number, the nodes
-/// and the limits of the load generators.
+/// Returns the ConfigMap with the script, and the TestRun. The runner pods get the number, the
+/// nodes and the limits of the load generators.
 pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
     let (managed, by) = MANAGED;
     let name = format!("gb-{}", script.scenario);

@@ -80,7 +80,7 @@ pub struct Profile {
     pub sampled_ns: u64,
 }
 
-/// A running perf. Dropping it ends perf and removes its file.
+/// A running perf process. Dropping it ends perf and removes its file.
 #[derive(Debug)]
 pub struct Profiler {
     child: Child,

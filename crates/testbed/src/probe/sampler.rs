@@ -148,15 +148,15 @@ impl Sampler {
     }
 
     /// Returns the CPU time so far of all processes, except those that started after the last
-    /// sample. This takes only two system calls per process, so it can be read repeatedly during a
-    /// load.
+    /// sample. This method makes only two system calls per process, so it may be called repeatedly
+    /// during a load.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
-    /// Returns the proportional set size of the component; none if that of any process is not
-    /// visible to this user. The kernel walks all pages to compute it, which distorts the tail of
-    /// the latency distribution, so call this only before and after a load.
+    /// Returns the proportional set size of the component; none if the size of any of its processes
+    /// is not visible to this user. The kernel walks all pages to compute it, which distorts the
+    /// tail of the latency distribution, so call this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
         processes.map(|key| processes::pss_bytes(key.pid)).sum()
@@ -281,8 +281,8 @@ impl<K: Ord, C: Copy + Default + AddAssign + Counter> Ledger<K, C> {
         self.sum_now(|_| None)
     }
 
-    /// Returns the sum, with the current values of the present owners from `read`. An owner without
-    /// a current value counts with its last value.
+    /// Returns the sum over all owners ever seen. `read` returns the current value of a present
+    /// owner; if it returns none, the owner's last value counts.
     fn sum_now(&self, read: impl Fn(&K) -> Option<C>) -> C {
         let mut sum = self.gone;
         for (key, last) in &self.present {
@@ -299,7 +299,7 @@ impl<K: Ord, C: Copy + Default + AddAssign + Counter> Ledger<K, C> {
 /// Sizes of files in bytes, by device and inode, which do not change when a file is renamed.
 type FileSizes = BTreeMap<(u64, u64), u64>;
 
-/// The bits of `flags` that contain the access mode, and their value for reading only (open(2)).
+/// The mask of the access mode in `flags`, and the value for read-only access (open(2)).
 const ACCESS_MODE: u32 = 0o3;
 const READ_ONLY: u32 = 0o0;
 
@@ -313,7 +313,7 @@ fn files_written_by(pid: u32) -> FileSizes {
         let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{name}")).ok()?;
         let flags = u32::from_str_radix(field(&info, "flags:")?, 8).ok()?;
         let file = fs::metadata(format!("/proc/{pid}/fd/{name}")).ok()?;
-        // A deleted file is a buffer, not a log.
+        // Programs use a deleted file as a buffer, not as a log.
         let is_log = flags & ACCESS_MODE != READ_ONLY && file.is_file() && file.nlink() > 0;
         is_log.then(|| ((file.dev(), file.ino()), file.len()))
     };

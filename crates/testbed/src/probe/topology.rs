@@ -22,8 +22,8 @@ pub fn allowed_cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(is_set).collect()
 }
 
-/// Returns the CPUs that this process may use, but no more than its CPU limit lets it keep busy,
-/// rounded up to a whole CPU.
+/// Returns the CPUs that this process may use. If its CPU limit is lower than their number, returns
+/// only the first ones, as many as the limit rounded up.
 pub fn usable_cores() -> Vec<usize> {
     let mut cores = allowed_cores();
     if let Some(cpus) = cpu_limit() {
@@ -36,8 +36,8 @@ pub fn topology(allowed: &[usize]) -> Topology {
     topology_below(Path::new(ROOT), allowed)
 }
 
-/// Returns the topology of the given CPUs, according to a directory with a folder `cpuN` for each.
-/// A CPU without a list of threads, or with a list that lacks it, is treated as a separate core.
+/// Returns the topology of the given CPUs, read from a directory with a folder `cpuN` for each. A
+/// CPU without a list of threads, or with a list that lacks it, is treated as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =
@@ -78,7 +78,8 @@ fn node_of(folder: &Path) -> Option<usize> {
     nodes.min()
 }
 
-/// Returns the speed of each CPU according to one file; none if even one CPU lacks this file.
+/// Returns the speed of each CPU as stated in this file of its folder; none if any CPU lacks the
+/// file.
 fn speeds(root: &Path, allowed: &[usize], file: &str) -> Option<Vec<u64>> {
     let speed = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
     allowed.iter().map(speed).collect()

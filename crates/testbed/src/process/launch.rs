@@ -39,7 +39,7 @@ pub(crate) const NOFILE: u64 = 65_536;
 /// The maximum number of log lines in an error message.
 const TAIL_LINES: usize = 20;
 
-/// The program that supervises started processes: `gatebench supervise`.
+/// The program that supervises the processes that gatebench starts: `gatebench supervise`.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     /// The path of the program. A gateway folder refers to the program as `gatebench`.

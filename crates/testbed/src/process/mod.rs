@@ -1,7 +1,7 @@
 //! Starts a process under a supervisor, and ends it with everything that it started, even if
 //! gatebench itself is killed.
 //!
-//! This module knows nothing about gateway folders, protocols or readiness.
+//! Nothing in this module depends on gateway folders, protocols or readiness.
 
 mod launch;
 mod supervise;

@@ -33,13 +33,13 @@ pub(crate) use orders::{Orders, signal_from_name, signal_name};
 /// The process name of supervisors.
 pub(crate) const NAME: &CStr = c"gb-supervisor";
 
-/// Signals that are forwarded to the gateway, for its actions.
+/// Signals that are forwarded to the command; a gateway's actions send them.
 pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::WINCH];
 
-/// Signals that ask the supervisor to end the gateway; a second signal kills the gateway.
+/// Signals that ask the supervisor to stop the command; a second signal kills the command.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
-/// The exit code of a supervisor that itself failed.
+/// The exit code if the supervisor itself failed.
 pub(crate) const FAILED: u8 = 125;
 
 /// The prefix of the error message that a failed supervisor prints on standard error.
@@ -255,9 +255,9 @@ struct Watch<'a> {
     orders: &'a Orders,
     inbox: Inbox,
     main: Main,
-    /// The time at which the gateway is killed; none unless the gateway is stopping.
+    /// The time at which the command is killed; none unless the command is stopping.
     deadline: Option<Instant>,
-    /// True if the gateway was killed because it did not stop in time.
+    /// True if the command was killed because it did not stop in time.
     out_of_patience: bool,
 }
 

@@ -125,12 +125,12 @@ impl Carrier {
                     "install OpenSSH's client; on Debian: apt-get install openssh-client",
                 ))
             }
-            _ => DriverError::io("start the other end")(error),
+            _ => DriverError::io("start the remote end")(error),
         }
     }
 
-    /// Reports whether the command's exit code is that of the program. The exit code of `kubectl
-    /// exec` proves nothing, because it is 0 if the pod was deleted.
+    /// Reports whether the command exits with the exit code of the program. The exit code of
+    /// `kubectl exec` proves nothing, because it is 0 if the pod was deleted.
     pub(super) fn passes_on_exit_codes(&self) -> bool {
         !matches!(self, Self::Pod { .. })
     }

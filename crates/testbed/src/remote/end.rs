@@ -47,7 +47,7 @@ pub trait Role {
 const POD_ADDRESS: &str = "POD_IP";
 
 /// Responds on standard output to requests on standard input, until standard input ends or is
-/// silent for [`SILENCE`]. Leaves no processes or files behind.
+/// silent for [`SILENCE`]. Then ends all processes that it started, and removes its working folder.
 ///
 /// # Errors
 /// The address of the other end is unknown, the working folder cannot be created, standard output

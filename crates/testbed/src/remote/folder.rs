@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates a folder like that of a killed process.
+    /// Creates a folder like the one that a killed process leaves behind.
     fn left(parent: &Path, name: &str) -> PathBuf {
         let left = parent.join(format!("{PREFIX}{name}"));
         fs::create_dir(&left).unwrap();

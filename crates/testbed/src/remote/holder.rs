@@ -68,7 +68,7 @@ pub fn relay(launcher: &Launcher, is_further: bool) -> io::Result<()> {
                 .process_group(0)
                 .spawn()?;
             let started = wait_until(Instant::now() + START_TIMEOUT, connect);
-            started.ok_or_else(|| io::Error::other("the holder of the connection did not start; the pod may have too little memory"))?
+            started.ok_or_else(|| io::Error::other("the process that keeps the connection did not start; the pod may have too little memory"))?
         }
     };
     let mut stdout = io::stdout();
@@ -173,7 +173,7 @@ fn number_lines(stdout: ChildStdout, held: &Mutex<Held>) {
     }
 }
 
-/// Sends life signs in both directions until the remote end has ended or must end. It must end
+/// Sends heartbeats in both directions until the remote end has ended or must end. It must end
 /// after [`END`], or if there has been no connection for [`ALONE`].
 fn watch(child: &mut Child, held: &Mutex<Held>) {
     loop {

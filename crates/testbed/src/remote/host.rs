@@ -143,7 +143,7 @@ impl RemoteHost {
         Ok(gateway)
     }
 
-    /// Reports whether gateways on the host can be held to these limits.
+    /// Reports whether these limits can be enforced on gateways on the host.
     pub(crate) fn can_hold(&self, limits: Limits) -> Result<bool, DriverError> {
         if self.is_pod {
             // The pod was created with this size.

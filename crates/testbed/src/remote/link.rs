@@ -16,7 +16,7 @@ use crate::error::{DriverError, RemoteError};
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
-/// The interval between life signs, such as the empty lines that show the host that this end is
+/// The interval between heartbeats, such as the empty lines that show the host that this end is
 /// alive.
 pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 
@@ -58,7 +58,7 @@ impl Link {
         if let (SEND, Some(mut file)) = (greeting.as_str(), file) {
             // A failed write is ignored, because a child that ends early prints the reason.
             let _ = link.send(&mut file);
-            // A carrier may repeat the request.
+            // A carrier may repeat the line that requests the program.
             while greeting == SEND {
                 greeting = link.greeting()?;
             }

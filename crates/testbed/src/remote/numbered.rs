@@ -3,7 +3,7 @@
 //!
 //! Both ends begin a connection with `H N`, where N is the number of the last line that they
 //! received. Then `L N TEXT` carries line N, and `A N` acknowledges all lines up to N. This module
-//! ignores other lines, such as empty life signs.
+//! ignores other lines, such as empty heartbeat lines.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(super) struct Numbered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Line(String),
-    /// Nothing new: an acknowledgment, a repeated line or a life sign.
+    /// Nothing new: an acknowledgment, a repeated line or a heartbeat.
     Nothing,
     /// The other end began a connection: these frames must be sent again.
     Again(Vec<String>),

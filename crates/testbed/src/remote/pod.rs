@@ -22,12 +22,12 @@ pub struct InspectedPod {
     pub found: Inspected,
     /// The time from the request for the pod until gatebench ran in it.
     pub took: Duration,
-    /// The errors for objects that the cluster refused but the check does not need.
+    /// The errors for objects that the cluster rejected but the check does not need.
     pub warnings: Vec<String>,
 }
 
-/// Replaces the options of a run in a remedy with those of `kubernetes check`, whose pod is like an
-/// upstream's.
+/// Replaces the options of `run` in a remedy with the options of `kubernetes check`, whose pod is
+/// configured like an upstream's.
 fn with_options_of_check(error: DriverError) -> DriverError {
     match error {
         DriverError::Remote(error) => DriverError::Remote(RemoteError {

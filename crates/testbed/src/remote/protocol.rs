@@ -13,7 +13,7 @@ use crate::gateway::{Folder, FoundGateway, Started};
 use crate::probe::EnvironmentFacts;
 use crate::system::exit::Ended;
 
-/// The version of this program, which must be that of the other end.
+/// The version of this program, which must equal that of the other end.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A request or a response with its number. A repeated request and its response have the same
@@ -50,7 +50,7 @@ pub(super) enum Ask {
         folder: Box<Folder>,
         setup: Box<Setup>,
     },
-    /// The response is true if gateways can be held to these limits.
+    /// Asks whether these limits can be enforced on gateways. The response is a Boolean.
     CanHold { limits: Limits },
     /// Connects to an address. The response is empty.
     Reach { address: SocketAddr },
@@ -58,7 +58,7 @@ pub(super) enum Ask {
     Start(Box<Start>),
     /// The response is the gateway's exit status, as an `Option` of [`crate::Exit`].
     Exit,
-    /// The response is the end of the gateway's standard error, as text.
+    /// Asks for the last lines of the gateway's standard error. The response is their text.
     Stderr,
     /// Runs an action of the gateway's folder. The response is empty.
     Act { action: String },
@@ -73,8 +73,8 @@ pub(super) enum Ask {
     Stop,
     /// Starts an upstream or Redis. The response is [`StartedService`].
     StartService(Box<ServiceOrder>),
-    /// The response is the exit status of a service with the end of its standard error, as an
-    /// `Option`.
+    /// Asks whether a service has ended. The response is its exit status with the last lines of its
+    /// standard error, as an `Option`.
     ServiceDeath { number: usize },
     /// Ends a service. The response is empty.
     StopService { number: usize },

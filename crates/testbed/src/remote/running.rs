@@ -64,7 +64,7 @@ impl RemoteGateway {
         self.host.ask(&Ask::Exit)
     }
 
-    /// Returns the end of the gateway's standard error; empty if the connection is lost.
+    /// Returns the last lines of the gateway's standard error; empty if the connection is lost.
     pub(crate) fn stderr_tail(&self) -> String {
         self.host.ask(&Ask::Stderr).unwrap_or_default()
     }

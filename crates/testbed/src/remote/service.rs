@@ -42,7 +42,8 @@ impl RemoteService {
         Ok(service)
     }
 
-    /// Returns how the service ended, with the end of its standard error; none while it runs.
+    /// Returns how the service ended, with the last lines of its standard error; none while it
+    /// runs.
     pub(crate) fn death(&self) -> Result<Option<(Exit, String)>, DriverError> {
         let number = self.number;
         self.host.ask(&Ask::ServiceDeath { number })

@@ -27,7 +27,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The end of a supervised program, from the perspective of the caller that stops it.
+/// The way in which a supervised program ended, as seen by the caller that stops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// The program stopped on request.

@@ -39,7 +39,7 @@ pub struct Group {
 pub enum Amount {
     /// CPU time per wall time, in thousandths of a CPU.
     CpuMillis(u32),
-    /// Memory. If the kernel accounts for swap, the process tree gets no swap in addition.
+    /// Memory. If the kernel accounts for swap, the process tree gets no additional swap.
     MemoryBytes(u64),
 }
 
@@ -97,7 +97,7 @@ pub enum LimitError {
     /// gatebench cannot create a limited group below the group `folder`.
     #[error("{}: {error}", .folder.display())]
     Group { folder: PathBuf, error: io::Error },
-    /// No group of this program has this controller, or none that the other limits can share.
+    /// This program has no group with this controller, or none that the other limits can share.
     #[error("there is no usable control group with the {0} controller")]
     NoGroup(&'static str),
 }

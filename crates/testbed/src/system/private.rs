@@ -42,7 +42,8 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
 
 /// Writes a file of a gateway. If `text` contains one of `secrets`, a private key or a password
 /// hash, only this user may read the file; if this user is root, `group` may read it too. The
-/// permissions of other files are not restricted, because workers without privileges may need them.
+/// permissions of other files are not restricted, because workers without privileges may have to
+/// read these files.
 pub(crate) fn write_rendered(
     path: &Path,
     text: &str,

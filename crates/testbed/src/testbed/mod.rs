@@ -47,7 +47,7 @@ pub struct Testbed {
     /// The address that gateways, upstreams and Redis on this machine listen on, unless the gateway
     /// is on another host.
     here: IpAddr,
-    /// The pod of an attached gateway, once it is watched.
+    /// The pod of an attached gateway; empty until gatebench watches the gateway.
     watched: OnceLock<Arc<WatchedPod>>,
     /// The pods of the run. They are deleted after all connections have ended.
     pods: Option<Arc<Pods>>,
@@ -140,8 +140,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Returns the host of the gateways; none for this machine. If the gateways have several pods,
-    /// returns the one with the most cores.
+    /// Returns the host of the gateways; `None` for this machine. If the gateways have several
+    /// pods, returns the pod with the most cores.
     pub fn host(&self) -> Option<&RemoteHost> {
         let hosts = self.gateways.values();
         hosts.max_by_key(|host| host.cores.len()).map(|it| &**it)
@@ -172,7 +172,7 @@ impl Testbed {
         host.find(folder, setup)
     }
 
-    /// Reports whether gateways can be held to these limits.
+    /// Reports whether these limits can be enforced on gateways.
     ///
     /// # Errors
     /// The connection to the host is lost.
@@ -277,7 +277,7 @@ impl Testbed {
         })
     }
 
-    /// Returns the host of a gateway; none for this machine.
+    /// Returns the host of a gateway; `None` for this machine.
     fn host_of(&self, gateway: Option<&FoundGateway>) -> Option<&Arc<RemoteHost>> {
         let name = gateway?.binary.host.as_deref()?;
         self.gateways.values().find(|host| host.name() == name)

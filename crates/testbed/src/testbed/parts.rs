@@ -23,7 +23,7 @@ pub enum Part {
 pub struct TrialParts<'a> {
     pub scenario: &'a Scenario,
     pub variant: &'a Variant,
-    /// The gateway of the variant; none for the direct variant and an attached gateway.
+    /// The gateway of the variant; `None` for the direct variant and an attached gateway.
     pub gateway: Option<&'a FoundGateway>,
     /// The trial's folder, with a subfolder for the files and logs of each part.
     pub folder: &'a Path,
@@ -32,7 +32,7 @@ pub struct TrialParts<'a> {
     pub streams: usize,
     /// The maximum number of upstream connections that a load may need.
     pub connections: u32,
-    /// The samples per second that the gateway's own profiler takes, if the gateway has one; none
+    /// The samples per second that the gateway's own profiler takes, if the gateway has one; `None`
     /// if the gateways' own profilers are off.
     pub profile: Option<u32>,
     /// The request that determines when the gateway is ready [default: the request in the gateway's

@@ -166,7 +166,8 @@ impl Running {
         self.upstreams.only_root()
     }
 
-    /// Returns the end of the gateway's standard error; empty if gatebench started no gateway.
+    /// Returns the last lines of the gateway's standard error; empty if gatebench started no
+    /// gateway.
     pub fn gateway_stderr(&self) -> String {
         let tail = self.gateway().map(PlacedGateway::stderr_tail);
         tail.unwrap_or_default()

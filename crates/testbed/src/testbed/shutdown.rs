@@ -20,7 +20,7 @@ pub(super) struct StartedGateway {
     pub(super) gateway: PlacedGateway,
     pub(super) stop: Stop,
     pub(super) stderr_log: PathBuf,
-    /// None if the gateway's folder names no access log, or if the gateway runs on another host.
+    /// `None` if the gateway's folder names no access log, or if the gateway runs on another host.
     pub(super) access_log: Option<PathBuf>,
     /// The gateway's own profiler, if it runs in this trial and the gateway is on this machine.
     pub(super) profiler: Option<OwnProfiler>,

@@ -20,11 +20,11 @@ use crate::wire::Wire;
 /// A target of the scenario's own upstream, or a further upstream.
 #[derive(Debug)]
 struct Target {
-    /// The name of the further upstream; none for the scenario's own.
+    /// The name of the further upstream; `None` for the scenario's own.
     name: Option<String>,
     start: Start,
     address: SocketAddr,
-    /// None while the target is deliberately down.
+    /// `None` while the target is deliberately down.
     process: Option<Process>,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Upstreams {
 pub(super) struct Hosts {
     /// The hosts of the upstreams, used in turn; empty for this machine.
     pub(super) upstreams: Vec<Arc<RemoteHost>>,
-    /// The host of Redis; none for this machine.
+    /// The host of Redis; `None` for this machine.
     pub(super) redis: Option<Arc<RemoteHost>>,
 }
 

@@ -39,7 +39,7 @@ const KONG_PROPERTIES: [&str; 21] = [
     "nginx_daemon",
     "upstream_keepalive_",
 ];
-/// The prefixes of nginx directives in that file.
+/// The prefixes of nginx directives in Kong's properties file.
 const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_main_",
     "nginx_events_",

@@ -391,7 +391,7 @@ fn a_variant_inherits_unstated_keys_from_its_base() {
         render(&mine, &input).unwrap(),
         render(&nginx, &input).unwrap()
     );
-    // A run also depends on the base.
+    // The texts of the base folder are included, because a run depends on both folders.
     assert!(
         mine.texts()
             .any(|(file, _)| file == "../nginx/gateway.yaml")

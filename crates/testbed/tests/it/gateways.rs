@@ -1,4 +1,4 @@
-//! Starts gateways of the repository: all must behave alike, and leave no process behind.
+//! Starts gateways of the repository: all must behave alike and leave no processes behind.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;

@@ -200,8 +200,8 @@ fn a_hundred_routes_of_gravitee_are_a_hundred_apis() {
     let files = rendered("gravitee", &scenario_of(100));
     let lines = files["apis.jsonl"].lines();
     assert_eq!(lines.filter(|line| !line.trim().is_empty()).count(), 100);
-    // Nine chains in turn, the first without a policy and the second with all seven, and two parts
-    // for each endpoint.
+    // The routes have nine chains in turn: one without policies, one with all seven, and seven with
+    // one policy each. Each API also has an endpoint group and an endpoint.
     let policies = 11 * 7 + 7 * 11;
     assert_eq!(gravitee_parts(&files["apis.jsonl"]).len(), policies + 200);
 }

@@ -1,4 +1,4 @@
-//! The supervisor alone: no matter which process ends, no other process is left.
+//! Tests the supervisor alone: whichever process ends, no other process is left.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -46,7 +46,7 @@ fn foreign_time_is_the_rest_of_the_cores_time() {
         assert_eq!(foreign(&[0, 1], 950, payer), 0);
         assert_eq!(foreign(&[0], 500, payer), 0);
     }
-    // 33 of the 150 ns were interrupts and softirq; the 50 ns contain none of them.
+    // Of the 150 ns, 33 were interrupts and softirq; the 50 ns of the run include none of these.
     assert_eq!(foreign(&[0], 50, SoftirqPayer::Nobody), 67);
     assert_eq!(foreign(&[0], 117, SoftirqPayer::Nobody), 0);
 }

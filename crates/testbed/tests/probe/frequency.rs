@@ -1,4 +1,5 @@
-//! Clock sources and frequencies of other machines, from files in the kernel's format.
+//! Tests reading the clock sources and frequencies of other machines, from files in the kernel's
+//! format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ fn cpuinfo_counts_only_if_it_changes() {
     guest.cpuinfo(&["2600.000", "2600.000"]);
     assert_eq!(guest.source(), FrequencySource::NotVisible);
     assert_eq!(guest.read_khz(&[0]), None);
-    // Values that differ between cores, or between two readings, are real.
+    // Values that differ between cores, or between two readings, are measured frequencies.
     let mixed = Machine::new("mixed");
     mixed.cpuinfo(&["2893.412", "3250.004"]);
     assert_eq!(mixed.source(), FrequencySource::Cpuinfo);

@@ -1,4 +1,4 @@
-//! The verdict on recorded and constructed rounds.
+//! Tests the verdict on recorded and constructed rounds.
 
 use gatebench_testbed::probe::{PingPong, Round, SoftirqPayer};
 

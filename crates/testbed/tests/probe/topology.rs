@@ -1,4 +1,4 @@
-//! Placements on other machines, from folders in the kernel's layout.
+//! Tests placements on other machines, whose topology is read from folders in the kernel's layout.
 
 use std::fs;
 use std::path::PathBuf;

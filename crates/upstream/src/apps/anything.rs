@@ -7,7 +7,7 @@ use crate::asked::Asked;
 use crate::json;
 use crate::response::{AnythingParts, Body, JSON, Response};
 
-/// Decides the response, and writes the members that are known from the head to the scratch buffer.
+/// Chooses the response, and writes the members that are known from the head to the scratch buffer.
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();

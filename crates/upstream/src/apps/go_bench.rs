@@ -108,7 +108,8 @@ fn resource(id: &str, scratch: &mut Vec<u8>) -> Response {
     scratch.extend_from_slice(b",\"name\":\"resource ");
     let name_at = scratch.len();
     json::write_string(scratch, id);
-    // The identifier continues the string of the name, so its own opening quote is removed.
+    // The identifier continues the string of the name, so the opening quote of the identifier is
+    // removed.
     scratch.remove(name_at);
     scratch.push(b'}');
     Response::ok(JSON, Body::Scratch)

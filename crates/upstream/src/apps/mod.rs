@@ -37,7 +37,7 @@ impl Apps {
     }
 }
 
-/// Decides the response from the head of the request. `scratch`, which must be empty, receives
+/// Chooses the response based on the head of the request. `scratch`, which must be empty, receives
 /// bytes that the response needs once the request is complete.
 pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let random = &mut apps.random;

@@ -231,7 +231,7 @@ impl Accounts {
         self.lock().receive(now_ns)
     }
 
-    /// Notes the end of a request at `now_ns`. The case prescribed the time `due_ns`.
+    /// Records the end of a request at `now_ns`. The case prescribed the time `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;

@@ -80,7 +80,7 @@ pub enum CaseError {
     Zero(&'static str),
     #[error("the distribution '{0}' is unknown; write uniform, exponential or pareto")]
     UnknownDistribution(String),
-    /// A stall would last until the next one.
+    /// A stall would last until the next stall begins.
     #[error("the parameter 'for' must be less than 'every', so that stalls do not overlap")]
     StallTooLong,
     #[error(

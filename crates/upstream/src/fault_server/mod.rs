@@ -9,8 +9,8 @@
 //! within about 20 µs of the due time, because it polls without sleeping during the last 2 ms.
 //! Other workers poll only during the last 0.15 ms.
 //!
-//! The result that an open load must find is a pure function, [`fn@truth`]. The [`Account`]
-//! describes what actually happened.
+//! The result that an open load must yield is computed by a pure function, [`fn@truth`]. The
+//! [`Account`] describes what actually happened.
 
 mod account;
 mod case;

@@ -1,4 +1,4 @@
-//! The result that an open load must find, which is computed before anything is sent.
+//! The result that an open load must yield, which is computed before anything is sent.
 //!
 //! An arrival that is due at a known time and never waits for a connection gets its response at the
 //! time that the case sets. Its response time is therefore a pure function of its number. A load

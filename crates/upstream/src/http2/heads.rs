@@ -10,7 +10,7 @@ use crate::response::{HeadOptions, NO_TIMES};
 /// of bodies keep varying, the oldest heads are replaced.
 const HEADS_MAX: usize = 8;
 
-/// The last heads that were sent on a connection.
+/// The heads that were sent most recently on a connection.
 #[derive(Default)]
 pub(crate) struct Heads {
     known: Vec<Known>,

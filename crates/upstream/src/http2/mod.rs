@@ -25,13 +25,13 @@ pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
 /// A request and its response on one stream. The memory is reused for later requests.
 pub(crate) trait Responding<I: Io, O>: Default {
-    /// Decides the response from the head of the request.
+    /// Chooses the response based on the head of the request.
     fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
 
-    /// Returns how many bytes of the piece of the request's body are kept.
+    /// Takes a piece of the request's body. Returns the number of bytes that are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
-    /// Refuses the request with this response, which replaces the one that was decided before.
+    /// Rejects the request with this response, which replaces the one that was chosen before.
     fn refuse(&mut self, response: Response);
 
     /// Counts the complete request and its bytes, unless its path is a control path. Returns the
@@ -349,7 +349,7 @@ impl<E> Stream<E> {
         self.exchange.begin(env, &asked, is_control);
     }
 
-    /// Refuses the request if the bodies kept for the connection now exceed [`BODY_BYTES_MAX`].
+    /// Rejects the request if the bodies kept for the connection now exceed [`BODY_BYTES_MAX`].
     fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
     where
         E: Responding<I, O>,

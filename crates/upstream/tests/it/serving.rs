@@ -99,8 +99,8 @@ fn a_delay_is_service_time_and_blocks_no_other_request() {
             let times = Times::parse(response.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
             assert!(times.service_ns >= 400_000_000);
         }
-        // One after the other, the requests would take 20 s. The limit leaves a margin for a busy
-        // machine.
+        // Served one after another, the requests would take 20 s. The limit leaves a margin for a
+        // busy machine.
         assert!(
             start.elapsed() < Duration::from_secs(12),
             "{:?}",

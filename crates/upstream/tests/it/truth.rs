@@ -1,4 +1,4 @@
-//! Tests the results that an open load must find at the pathology origin.
+//! Tests the results that an open load must yield at the pathology origin.
 
 use gatebench_upstream::fault_server::{Arrivals, Case, Truth, truth, truth_through};
 

@@ -33,7 +33,7 @@ impl Engine {
     }
 
     /// Returns the number of the order that the helper is working on, or was working on when it
-    /// ended. Returns `None` if the helper works on no transformation, for example while it
+    /// ended. Returns `None` if the helper is not working on a transformation, for example while it
     /// compiles a stylesheet.
     pub fn at_hand(&self) -> Option<u64> {
         let mut number = [0; size_of::<u64>()];

@@ -52,8 +52,8 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Returns the maximum time without output from a helper that works on an order. It is longer
-    /// than the allowed CPU time, because other processes also need the processor.
+    /// Returns the maximum time without output from a helper that is working on an order. It is
+    /// longer than the allowed CPU time, because other processes also need the processor.
     fn patience(&self) -> Duration {
         5 * self.time
     }
@@ -183,7 +183,7 @@ impl Saxon {
         }
     }
 
-    /// Returns the maximum time without output from a helper that works on an order.
+    /// Returns the maximum time without output from a helper that is working on an order.
     pub fn patience(&self) -> Duration {
         self.shared.bounds.patience()
     }
@@ -192,7 +192,8 @@ impl Saxon {
     pub fn ended(&self) -> Unmade {
         let bounds = self.shared.bounds;
         let message = format!(
-            "The XSLT engine ended: the transformation crashed it, or took more than {} s or {} MiB",
+            "The XSLT engine ended: the transformation crashed it, or needed more than {} s of CPU \
+             time or {} MiB of memory",
             bounds.time.as_secs_f64(),
             bounds.memory_bytes >> 20
         );

@@ -38,7 +38,7 @@ pub(crate) fn json_escaped(text: &str) -> String {
 /// of an element.
 ///
 /// Text that declares a document type or another encoding first goes through this crate's parser,
-/// which refuses document types.
+/// which rejects document types.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
     // Saxon would treat a byte order mark as text before the first element.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);

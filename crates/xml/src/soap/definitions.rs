@@ -23,7 +23,7 @@ pub(crate) struct Definitions {
     pub soap11: Slot<Schema>,
     pub soap12: Slot<Schema>,
     pub api: Slot<Api>,
-    /// The expressions in the order of the options' targets.
+    /// The compiled XPath expression of each of [`Options::targets`], in the same order.
     pub routes: Vec<Result<XPath, Complaints>>,
 }
 
@@ -111,7 +111,8 @@ impl Definitions {
     }
 }
 
-/// The includes of the options, with precedence over other files.
+/// The files that definitions may import: [`Options::includes`], which take precedence, and
+/// `files`.
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,
@@ -128,7 +129,7 @@ impl Included<'_> {
     ) -> Slot<T> {
         let compiled = match source.as_ref()? {
             _ if !self.has_thread => {
-                let why = "No thread could be started to compile it";
+                let why = "The thread that compiles definitions did not start, or panicked";
                 Err(Complaints::own(0, why))
             }
             Source::Text(text) => compile(text.as_bytes(), None),

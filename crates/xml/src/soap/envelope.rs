@@ -23,8 +23,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// Derives the version from the namespace of the root element. Returns `None` if the namespace
-    /// is not that of an envelope.
+    /// Derives the version from the namespace of the root element. Returns `None` if it is not the
+    /// namespace of an envelope.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),

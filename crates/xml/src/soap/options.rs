@@ -33,8 +33,8 @@ pub enum SoapAction {
     /// The SOAPAction is not checked.
     #[default]
     No,
-    /// The SOAPAction must be present if the WSDL requires it and, if present, must equal that of
-    /// the WSDL.
+    /// The SOAPAction must be present if the WSDL requires it and, if present, must equal the one
+    /// in the WSDL.
     Yes,
     /// Like `Yes`, but the SOAPAction may be absent even if the WSDL requires it.
     YesNullAllowed,

@@ -43,7 +43,7 @@ pub struct Passed {
     pub body: Option<Vec<u8>>,
     /// The new Content-Type; `None` if it stays unchanged.
     pub content_type: Option<&'static str>,
-    /// The index of the request's target; `None` if the request is routed as usual.
+    /// The index of the request's target; `None` if no target applies.
     pub target: Option<usize>,
     /// The client, which determines the format of a fault. The response's chain needs it.
     pub client: Client,

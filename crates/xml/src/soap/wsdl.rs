@@ -54,7 +54,7 @@ impl Api {
 
     /// Returns the mistakes in the schemas.
     pub fn problems(&self) -> impl Iterator<Item = String> {
-        let none = "It contains no schema; write a WSDL with types, or an XSD";
+        let none = "The definition contains no schema; write a WSDL with types, or an XSD";
         let none = self.schemas.is_empty().then(|| none.to_owned());
         let schemas = self.schemas.iter();
         let failed = schemas.filter_map(|schema| schema.as_ref().err());

@@ -29,7 +29,7 @@ const GROWTH_MAX: u64 = 64 << 20;
 /// The running test holds this lock, because nothing else may use memory at the same time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other test runs, even if the last one failed.
+/// Waits until no other test is running, even if the last one failed.
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

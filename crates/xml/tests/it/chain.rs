@@ -217,7 +217,8 @@ fn scenario_5_adds_up() {
         r#"<?xml version="1.0" encoding="utf-8"?><AddResponse xmlns="http://tempuri.org/"><GatewayResult>12</GatewayResult></AddResponse>"#
     );
 
-    // Without the removal, the result has no namespace and does not match the WSDL.
+    // If empty namespace declarations are not removed, the result has no namespace and does not
+    // match the WSDL.
     let response = policy(Options {
         xslt_remove_empty_namespace: false,
         ..options

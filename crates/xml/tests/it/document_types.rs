@@ -1,4 +1,4 @@
-//! Tests that document types are refused in messages before their content is read, and limited in
+//! Tests that document types are rejected in messages before their content is read, and limited in
 //! definitions.
 
 use std::collections::HashMap;
@@ -51,7 +51,7 @@ fn document_types() -> [String; 8] {
     ]
 }
 
-/// Asserts that a document is refused for its document type, and that nothing in the type is read.
+/// Asserts that a document is rejected for its document type, and that nothing in the type is read.
 /// Otherwise, the last of the types would cause another error.
 fn assert_unread(bytes: &[u8], shown: &str) {
     let why = refused(bytes);
@@ -102,7 +102,7 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// Large documents in UTF-7 and UTF-32 are refused before they are parsed, so this tests small
+/// Large documents in UTF-7 and UTF-32 are rejected before they are parsed, so this test uses small
 /// ones. Not every version of the parser supports encodings with four bytes per character.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
@@ -159,7 +159,7 @@ fn billion_laughs_are_not_expanded() {
             "{why}"
         );
     }
-    // A document grows quadratically if it refers to one long entity often.
+    // A document grows quadratically if it refers to one long entity many times.
     let long = "x".repeat(50_000);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY l \"{long}\">]><a>{}</a>",

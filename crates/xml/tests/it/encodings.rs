@@ -1,5 +1,5 @@
-//! Tests that documents are read in the same way as by xmllint, or are refused, whether or not they
-//! are in the declared encoding.
+//! Tests that each document, whether or not it is in the declared encoding, is either read as
+//! xmllint reads it or rejected.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -113,7 +113,7 @@ fn characters_are_replaced_or_removed() {
     }
 }
 
-/// Computes the result as the recommendation describes it.
+/// Computes the result of `translate` according to the XPath 1.0 recommendation.
 fn translated(text: &str, from: &[char], to: &[char]) -> String {
     let replaced = |c: char| match from.iter().position(|&one| one == c) {
         Some(at) => to.get(at).copied(),

@@ -1,5 +1,5 @@
-//! Tests that malicious input causes a clear error, reads nothing from outside, and does not affect
-//! other messages.
+//! Tests that malicious input causes a clear error, cannot make the libraries read a file or URL,
+//! and does not affect other messages.
 
 use std::fs;
 
@@ -188,7 +188,8 @@ fn deep_results_fit_small_stacks() {
             soap_schema: None,
             ..verbose()
         });
-        // The depth may be refused or written, but must never overflow the stack.
+        // A result of this depth may be rejected or written, but writing it must not overflow the
+        // stack.
         let _ = policy.request(&soap(ADD));
     });
     thread.unwrap().join().unwrap();

@@ -1,5 +1,5 @@
-//! Tests each limit that docs/evidence/ROBUSTNESS.md states. Input at the limit must pass, and
-//! input beyond it must be refused with a message that names the limit.
+//! Tests the limits of the XML policies, which docs/evidence/ROBUSTNESS.md states. Input at the
+//! limit must pass, and input beyond it must be rejected with a message that names the limit.
 
 use std::io::Write as _;
 
@@ -426,7 +426,8 @@ fn cpu_time_may_be_used_up_to_the_limit() {
     assert!(why.contains("takes more than 50 ms of CPU time"), "{why}");
 }
 
-/// libxml2 offers no way to stop a validation.
+/// libxml2 has no function to stop a validation, so the shim stops it by temporarily removing the
+/// rest of the tree.
 #[test]
 fn a_validation_ends_at_the_time_limit_and_leaves_the_document_unchanged() {
     const COUNT: usize = 40_000;

@@ -28,7 +28,7 @@ pub struct Printer {
 
 impl Printer {
     /// Returns the text of one scenario: its failures or, if it has none, one line. If the gateway
-    /// did not stop properly, a description of the problem follows.
+    /// could not be stopped correctly, a description of the problem follows.
     pub fn text(&mut self, checked: &Checked) -> String {
         let style = terminal::stdout_style();
         let name = &checked.scenario;

@@ -25,7 +25,7 @@ fn has_capability(status: &str, bits: u64) -> bool {
 
 /// A permission that container engines refuse by default.
 pub(super) struct Grant {
-    /// The name of the permission, and what it is for.
+    /// The name and the purpose of the permission.
     pub(super) what: &'static str,
     pub(super) is_granted: bool,
     /// The options of docker and podman that grant the permission.

@@ -44,7 +44,7 @@ pub struct Install {
     /// Print the commands instead of running them
     #[arg(long)]
     dry_run: bool,
-    /// Also run the steps that a gateway's vendor publishes, instead of printing them
+    /// Run the steps that a gateway's vendor publishes, instead of only printing them
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ impl Install {
                     verify(folder, &found.version)?;
                     say_found(folder, &found.version)?;
                 }
-                // The reason was printed above.
+                // The output above already states why the gateway is missing.
                 Err(_) if failed.is_some() => {}
                 Err(_) if !self.yes && !folder.can_be_installed() => {}
                 Err(error) => return Err(error.into()),
@@ -147,7 +147,8 @@ fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     Ok(failed)
 }
 
-/// Prints on standard output. The installation continues if its reader has closed it.
+/// Prints on standard output. If the reader of standard output has closed it, the installation
+/// continues.
 fn say(text: &str) -> Result<(), Failure> {
     terminal::unless_closed(terminal::say(text))
 }

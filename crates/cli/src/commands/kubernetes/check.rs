@@ -118,7 +118,7 @@ impl Check {
         signals::on_signal(move || raised.raise())?;
         let pod = inspect_pod(&cluster, &launcher()?, &interrupt)?;
         let took = pod.took.as_secs_f64();
-        let says = format!("gatebench ran on {} after {took:.1} s", pod.node);
+        let says = format!("gatebench ran on {} {took:.1} s after the pod was requested", pod.node);
         let mut findings = vec![Finding::good("pod", says), event_loop(&pod)];
         let limits = &pod.found.facts.limits;
         let is_limit = |it: &&String| !it.starts_with("-1") && !it.starts_with("max");
@@ -130,7 +130,8 @@ impl Check {
         let allowed = pod.found.facts.cpu.allowed.as_deref().unwrap_or("unknown");
         findings.push(Finding::good("cores", format!("{allowed}, {quota}")));
         let refused = pod.warnings.iter();
-        findings.extend(refused.map(|it| Finding::advice("objects", it, "runs work without it")));
+        let remedy = "runs work without the network policy";
+        findings.extend(refused.map(|it| Finding::advice("objects", it, remedy)));
         Ok(findings)
     }
 }

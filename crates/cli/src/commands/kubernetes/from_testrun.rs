@@ -81,7 +81,8 @@ impl FromTestrun {
         Ok(Exit::Fine)
     }
 
-    /// Reads a script that is next to one of the files.
+    /// Reads the script with this name from the folder of one of the files. Returns `None` if none
+    /// of these folders contains the script.
     fn script(&self, name: &str) -> Option<String> {
         let mut folders = self.files.iter().filter_map(|file| file.parent());
         folders.find_map(|folder| fs::read_to_string(folder.join(Path::new(name))).ok())

@@ -46,9 +46,10 @@ enum Verb {
 Example:
   gatebench kubernetes clean bench
 
-Normally nothing is left: a run deletes its objects, even if gatebench is killed. Objects are left
-only if the machine that gatebench ran on failed. This command deletes them. It also ends runs that
-are in progress in the namespace. It keeps the Role, and TestRuns with their ConfigMaps.")]
+At its end, a run deletes its objects, even if gatebench is killed. Objects are left behind if the
+machine that gatebench runs on fails, or if this machine cannot reach the cluster at that time. This
+command deletes such objects. It also ends runs that are in progress in the namespace. It keeps the
+Role, and TestRuns with their ConfigMaps.")]
 struct Clean {
     /// The namespace of the runs
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
@@ -75,7 +76,7 @@ impl Clean {
         }
         for kind in unlisted {
             lines.push(format!(
-                "{kind}: you are not allowed to list them, so some may be left"
+                "{kind}: you are not allowed to list these objects, so some may be left"
             ));
         }
         terminal::say(&lines.join("\n"))?;

@@ -178,7 +178,7 @@ fn about(spec: &GatewayFolder) -> String {
     text
 }
 
-/// Describes how a gateway implements a feature; none if it does not, or if its folder gives no
+/// Describes how a gateway implements a feature; `None` if it does not, or if its folder gives no
 /// explanation.
 fn means_of(word: &str, feature: &Feature) -> Option<String> {
     let means = feature.explanation()?;

@@ -1,4 +1,4 @@
-//! A load that agents on several machines send.
+//! A load sent by agents on several machines.
 
 use gatebench_agent::{AgentFailure, AgentReport, Agents, StartReport};
 use gatebench_engine::{Control, Interval, Outcome};
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// The results of a load, agent by agent.
 pub struct ByAgent {
     pub each: Vec<AgentReport>,
-    /// The spread of the agents' start times; none if no agent reported a first request.
+    /// The spread of the agents' start times; `None` if no agent reported a first request.
     pub start: Option<StartReport>,
     pub lost: Option<AgentFailure>,
     /// CPU time of this process during the load.

@@ -173,7 +173,7 @@ impl Times {
         Self::sum(of_metric.map(|(_, recording)| recording))
     }
 
-    /// Merges the times of all requests that ended in a second.
+    /// Merges the times of all requests that ended in the interval.
     pub fn of_second(interval: &Interval, metric: Metric) -> Self {
         let of_metric = interval.recordings().filter(|(it, ..)| *it == metric);
         Self::sum(of_metric.map(|(.., recording)| recording))
@@ -221,7 +221,7 @@ impl<C: Counter> Times<C> {
         self.recording().map(|it| it.max_ns)
     }
 
-    /// Returns the time at this percentile (0 to 100), in nanoseconds; none if fewer than ten
+    /// Returns the time at this percentile (0 to 100), in nanoseconds; `None` if fewer than ten
     /// samples lie beyond it.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let recording = self.recording()?;
@@ -241,10 +241,10 @@ pub struct SecondFigures {
     pub completed: u64,
     /// The requests that ended in the second, with or without a response.
     pub ended: u64,
-    /// Median response time, in nanoseconds; none if no request ended.
+    /// Median response time, in nanoseconds; `None` if no request ended.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, in nanoseconds, even if only few requests ended; none
-    /// if no request ended.
+    /// 99th percentile of the response time, in nanoseconds, even if only a few requests ended;
+    /// `None` if no request ended.
     pub p99_ns: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ pub struct HdrFile {
 }
 
 impl HdrFile {
-    /// Creates the file, so an error is reported before the load and not after it.
+    /// Creates the file before the load, so that an error is not reported only after it.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = File::create(path).map_err(|error| unwritable(FLAG, path, error))?;
         Ok(Self {

@@ -60,7 +60,7 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();
     let is_time_limited = limits.any(|limit| !limit.starts_with("max") && !limit.starts_with('-'));
-    // This number respects affinity (`taskset`) and CPU time limits.
+    // `available_parallelism` respects CPU affinity (`taskset`) and CPU time limits.
     let allowed = thread::available_parallelism().map_or(1, |cores| cores.get());
     let online = MachineSample::read().cores.len();
     are_spared(workers, online, allowed, is_time_limited)

@@ -301,7 +301,7 @@ impl Load {
         terminal::say(text.trim_end())
     }
 
-    /// Creates the report files, so an error is reported before the load and not after it.
+    /// Creates the report files before the load, so that an error is not reported only after it.
     fn create_reports(&self) -> Result<(), Failure> {
         for ReportFile { path, .. } in &self.output.reports {
             let opened = File::options().append(true).create(true).open(path);
@@ -313,14 +313,14 @@ impl Load {
     fn remove_empty_reports(&self) {
         for ReportFile { path, .. } in &self.output.reports {
             if fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() == 0) {
-                // If this fails, the empty file does no harm.
+                // If the file cannot be removed, it stays empty and does no harm.
                 let _ = fs::remove_file(path);
             }
         }
     }
 
-    /// Writes the report files. An error is only printed, because the results are valid without the
-    /// file.
+    /// Writes the report files. An error is only printed, because the results are valid even if a
+    /// report cannot be written.
     fn write(&self, results: &Results<'_>) {
         for ReportFile { path, format } in &self.output.reports {
             let text = format.to_file(&LoadReport(results), || json_of(results));
@@ -335,7 +335,7 @@ fn unwritable(flag: &str, path: &Path, error: impl Display) -> Failure {
     Failure::said(
         Exit::Environment,
         format!("{flag} {}", path.display()),
-        format!("cannot write it: {error}"),
+        format!("cannot write the file: {error}"),
         "name a file in a writable directory, on a disk with free space",
     )
 }

@@ -65,7 +65,7 @@ impl NewGateway {
             Some(image) => in_image(like, image),
         };
         let spec = spec.replace("NAME", name);
-        // The name is the only part that can be invalid.
+        // The name is the only part of the file that can be invalid.
         gatebench_config::parse::<GatewayFolder>("gateway.yaml", &spec).map_err(|_| {
             let remedy = "write lowercase letters, digits and hyphens, for example my-gateway";
             Failure::words(name, "this is not a valid gateway name", remedy)

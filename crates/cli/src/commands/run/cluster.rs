@@ -139,11 +139,11 @@ impl ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Prints a TestRun for each scenario as YAML, with the differences between its script and
-    /// gatebench on standard error.
+    /// Prints a TestRun for each scenario as YAML, and the differences between the scripts and
+    /// gatebench as warnings on standard error.
     ///
     /// # Errors
-    /// k6 cannot send one of the loads, or writing to standard output failed.
+    /// Fails if k6 cannot send one of the loads, or if standard output cannot be written.
     pub fn print_testruns(
         &self,
         cluster: &Cluster,
@@ -176,7 +176,7 @@ impl ClusterArgs {
 /// an existing pod appears only in a comment.
 ///
 /// # Errors
-/// Writing to standard output failed.
+/// Fails if standard output cannot be written.
 pub fn print(plan: &ClusterPlan, attached: Option<&AttachedPod>) -> Result<(), Failure> {
     let objects = plan.demand(DRY_RUN).objects();
     let written = objects.iter().map(write_yaml);

@@ -26,7 +26,7 @@ impl Conducted {
     /// exit code.
     ///
     /// # Errors
-    /// Writing to standard output failed.
+    /// Fails if standard output cannot be written.
     pub fn decided(&self, is_json: bool) -> Result<Exit, Failure> {
         let Some(facts) = self.findings.study.facts() else {
             return Ok(self.exit);

@@ -39,8 +39,8 @@ impl HostsArgs {
     /// created.
     ///
     /// # Errors
-    /// The source cannot be read or names no hosts, the options do not fit the source, the user
-    /// declined, or Terraform failed.
+    /// Fails if the source cannot be read or names no hosts, if the options do not fit the source,
+    /// if the user declines, or if Terraform fails.
     pub fn read(&self, is_dry: bool) -> Result<Option<Hosts>, Failure> {
         let Some(word) = &self.hosts else {
             return Ok(None);
@@ -80,7 +80,7 @@ impl HostsArgs {
     /// Destroys the hosts if `--destroy` is given.
     ///
     /// # Errors
-    /// The user declined, or Terraform failed.
+    /// Fails if the user declines, or if Terraform fails.
     pub fn destroy(&self) -> Result<(), Failure> {
         match self.terraform()?.filter(|_| self.destroy) {
             Some((terraform, _)) => self.change(&terraform, Purpose::Destroy),
@@ -166,7 +166,7 @@ fn address_here(hosts: &Hosts) -> Option<IpAddr> {
     upstream.and_then(|it| it.address)
 }
 
-/// Reports whether a host is this machine, which is the case if this machine can listen at the
+/// Reports whether a host is this machine, which is the case if this machine can listen on the
 /// host's address.
 fn is_here(host: &Host) -> bool {
     let address = host.address;

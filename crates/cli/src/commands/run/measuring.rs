@@ -50,7 +50,7 @@ impl Measuring {
     /// plan.
     ///
     /// # Errors
-    /// The plan cannot be made, or an error ended the run.
+    /// Fails if the plan cannot be made, or if an error ends the run.
     pub fn run(
         &self,
         selection: &Selection,
@@ -61,7 +61,7 @@ impl Measuring {
         conducted.map_or(Ok(Exit::Fine), |it| it.decided(self.json))
     }
 
-    /// Like [`Measuring::run`], but returns the finished run, or none with `--dry-run`.
+    /// Like [`Measuring::run`], but returns the finished run, or `None` with `--dry-run`.
     pub fn conducted(
         &self,
         selection: &Selection,
@@ -94,10 +94,11 @@ impl Measuring {
     }
 
     /// Returns the plan for a cluster, of the selection or of the missing trials of the run to
-    /// resume; none if it does not run in a cluster.
+    /// resume; `None` if the run does not take place in a cluster.
     ///
     /// # Errors
-    /// A name is unknown, a gateway has no image, or the run to resume cannot be read.
+    /// Fails if a name is unknown, if a gateway has no image, or if the run to resume cannot be
+    /// read.
     pub fn cluster_plan(
         &self,
         selection: &Selection,
@@ -114,7 +115,7 @@ impl Measuring {
     /// a new one.
     ///
     /// # Errors
-    /// An output is not valid, or `--out DIR` is given for a resumed run.
+    /// Fails if an output is not valid, or if `--out DIR` is given for a resumed run.
     pub fn request(
         &self,
         prepared: Prepared,
@@ -151,7 +152,7 @@ impl Measuring {
     /// Returns the run directory given on the command line.
     ///
     /// # Errors
-    /// The argument of `--out` names a kind of output, but has no target.
+    /// Fails if the argument of `--out` names a kind of output, but has no target.
     pub fn dir(&self) -> Result<Option<PathBuf>, Failure> {
         match &self.dir {
             Some(dir) => Ok(Some(dir.clone())),
@@ -159,10 +160,10 @@ impl Measuring {
         }
     }
 
-    /// Runs the plan and reports the results. With `--dry-run`, prints the plan and returns none.
+    /// Runs the plan and reports the results. With `--dry-run`, prints the plan and returns `None`.
     ///
     /// # Errors
-    /// The error that ended the run, after the results so far have been reported.
+    /// Returns the error that ended the run, after reporting the results so far.
     pub fn conduct(&self, request: &RunRequest) -> Result<Option<Conducted>, Failure> {
         if self.dry_run {
             dry_run::print(&request.prepared, &request.outputs.targets, self.json)?;

@@ -315,7 +315,7 @@ impl Run {
         })
     }
 
-    /// Returns the host or the pods that the gateways run on; none if they run on this machine or
+    /// Returns the host or the pods that the gateways run on; `None` if they run on this machine or
     /// are attached in a cluster.
     fn elsewhere(&self, hosts: Option<&Hosts>) -> Option<Elsewhere> {
         if let Some(hosts) = hosts {

@@ -78,7 +78,7 @@ impl RunSpecifications {
         self.measuring.check_outputs()?;
         let specifications = chosen(&self.words, &self.tags, &self.measuring.overlay.scenarios())?;
         let versions = self.versions()?;
-        // Every plan is made before the first run starts, so that a mistake in the last one is
+        // Every plan is made before the first run starts, so that a mistake in any specification is
         // reported at once.
         let plans = specifications
             .into_iter()

@@ -111,7 +111,7 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Sends a GET and returns status and body; none if the server does not respond.
+    /// Sends a GET and returns status and body; `None` if the server does not respond.
     fn get(&self, path: &str) -> Option<(u16, String)> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
         let fields: [(&str, &[u8]); 2] = [("Host", b"localhost"), ("Connection", b"close")];

@@ -13,7 +13,7 @@ use super::while_it_runs::running;
 use crate::history::common::runs::write_run;
 use crate::turns::turn;
 
-/// The factor by which a build without optimization may exceed the time limits.
+/// The factor by which a build without optimization may exceed the time limits of these tests.
 const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
 /// Gets a page that must exist. Returns its size and the CPU time that the server spent, which,
@@ -88,7 +88,7 @@ fn a_soak_of_a_day_is_drawn_within_200_ms() {
     assert!(again < Duration::from_millis(200) * SLOWNESS, "{again:?}");
     assert!(bytes < 512 << 10, "{bytes} bytes");
 
-    // The second day adds only about a sixtieth of the size of the first.
+    // The second day adds only about a sixtieth of the first day's size to the file.
     for second in 86_400..172_800_u32 {
         live.write(&LiveEvent::Second(LiveSecond {
             phase: "soak".into(),

@@ -202,7 +202,7 @@ fn every_response_has_the_security_headers() {
     ] {
         assert!(policy.contains(rule), "{policy}");
     }
-    // The policy forbids inline styles and scripts, so there must be none.
+    // The Content-Security-Policy forbids inline styles and scripts, so a page must have none.
     for response in &responses[..2] {
         assert!(!response.body.contains(" style=") && !response.body.contains("<style"));
         assert!(!response.body.contains("<script>") && !response.body.contains(" onclick"));

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, which is killed on drop.
 pub struct Site {
-    /// The process; none if [`Site::start`] did not start it.
+    /// The process; `None` if [`Site::start`] did not start it.
     child: Option<Child>,
     pub port: u16,
     pub url: String,

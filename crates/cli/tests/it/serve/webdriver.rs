@@ -34,7 +34,8 @@ fn body_of(stream: TcpStream) -> Vec<u8> {
     body
 }
 
-/// A browser with its profile, which ends on drop.
+/// A headless browser with a temporary profile. Dropping it ends the browser and deletes the
+/// profile.
 pub struct Browser {
     driver: Child,
     port: u16,

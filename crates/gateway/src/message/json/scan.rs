@@ -145,8 +145,8 @@ impl<'t> Parts<'t> {
         Ok(Some((start, self.at)))
     }
 
-    /// Returns the start of the next member or item, after its comma; none at the closing bracket,
-    /// which is consumed.
+    /// Returns the start of the next member or item, after its comma; `None` at the closing
+    /// bracket, which is consumed.
     fn next_start(&mut self, closing: u8) -> Result<Option<usize>, NotJson> {
         let next = space(self.text, self.at);
         match self.text.get(next) {

@@ -59,8 +59,8 @@ fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
 }
 
 /// Prepares a JSON Web Key (RFC 7517, RFC 7518 section 6). Returns `None` for a key of another kind
-/// or purpose, because a published set may contain keys for other readers, and a reader skips
-/// unsuitable keys (RFC 7517 section 5).
+/// or purpose, because a published set may contain keys for other recipients, and each recipient
+/// ignores the keys that it does not support (RFC 7517 section 5).
 fn from_jwk(jwk: &Value) -> Result<Option<Key>, ConfigError> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let bytes = |name: &str| {

@@ -82,8 +82,8 @@ impl Verifier {
         })
     }
 
-    /// Returns the time for which a token stays valid, in nanoseconds; none if it has expired or is
-    /// not valid yet.
+    /// Returns the time for which a token stays valid, in nanoseconds; `None` if it has expired or
+    /// is not valid yet.
     fn left_ns(&self, claims: &Claims, now_s: f64) -> Option<u64> {
         if claims.nbf.is_some_and(|nbf| nbf > now_s + self.leeway_s) {
             return None;

@@ -112,7 +112,8 @@ impl Multiplexed {
                     Some(id.number()) != oldest && self.held.is_full(sent, &limits)
                 }
                 Phase::Local(_) => is_behind,
-                // A response that is forwarded at once proceeds as fast as the client reads it.
+                // A response that is forwarded as it arrives proceeds as fast as the client reads
+                // it.
                 Phase::Relaying => {
                     let is_unread = stream.held.queued > 0 || self.server.unsent_bytes(id) > 0;
                     is_behind && (is_unread || exchange.may_keep_response())

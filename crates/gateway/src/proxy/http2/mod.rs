@@ -135,7 +135,7 @@ impl Multiplexed {
     pub(crate) fn received<I: Io>(&mut self, core: &mut Core<I>, bytes: &[u8]) -> Fate {
         if self.state == State::Open {
             self.read(core, bytes);
-            // The bytes may have enlarged a window, so queued output can perhaps be sent.
+            // The received bytes may have enlarged a window, so queued output may fit now.
             for slot in 0..self.streams.len() as u32 {
                 if self.has_queued(slot) {
                     self.stirred.push(slot);
@@ -305,7 +305,8 @@ impl Multiplexed {
                 continue;
             }
             self.outbox.flush(&mut core.io, self.id, false);
-            // A send that finishes at once produces no event, so the waiting slots continue here.
+            // A send that finishes immediately produces no event, so the waiting slots continue
+            // here.
             if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
                 break;
             }

@@ -81,7 +81,7 @@ fn slow_bodies(address: SocketAddr) -> Result<End, String> {
 
 fn slow_readers(address: SocketAddr) -> Result<End, String> {
     let streams = begun(address, 30, b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")?;
-    // This is longer than the gateway waits for a client that does not read.
+    // Longer than the gateway waits for a client that does not read.
     std::thread::sleep(Duration::from_millis(800));
     all_end(streams)
 }
@@ -106,7 +106,7 @@ fn unread(address: SocketAddr) -> Result<End, String> {
         .set_write_timeout(short)
         .map_err(|error| error.to_string())?;
     let requests = b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n".repeat(2000);
-    // Sends until the gateway stops reading, because the client does not read the responses.
+    // The client reads no responses, so the gateway eventually stops reading requests.
     for _ in 0..200 {
         if stream.write_all(&requests).is_err() {
             break;

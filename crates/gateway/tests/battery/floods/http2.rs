@@ -333,7 +333,7 @@ fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, Strin
 
 fn responses_that_wait(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 0)?;
-    // This is longer than any client timeout in the gateway's configuration.
+    // Longer than any client timeout in the gateway's configuration.
     let long = Some(Duration::from_millis(1500));
     stream
         .set_read_timeout(long)

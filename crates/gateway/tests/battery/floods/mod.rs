@@ -50,8 +50,8 @@ enum Ends {
     Either,
 }
 
-/// Runs all floods, first on one event loop and then on the other, so that a flood on one does not
-/// delay the neighbor on the other.
+/// Runs all floods on one event loop after another, so that a flood on one event loop does not
+/// delay the neighbor on another.
 pub fn run() -> Tally {
     let mut all = Tally::of("floods");
     for backend in backends() {

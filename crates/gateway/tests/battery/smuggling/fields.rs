@@ -12,7 +12,7 @@ const ODD: [u8; 24] = [
 
 type Rule = fn(u8) -> Fate;
 
-/// The verdict on a byte in a name: the result is a different name, or not a name.
+/// The verdict on a byte inserted into a name: the result is a different name, or not a name.
 fn in_name(byte: u8) -> Fate {
     if byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte) {
         Fate::Passed
@@ -31,7 +31,7 @@ fn in_value(byte: u8) -> Fate {
     }
 }
 
-/// The verdict on a byte after the first one of a name, where a colon may end the name.
+/// The verdict on a byte that is not the first of a name, so a colon may end the name.
 fn within_name(byte: u8) -> Fate {
     if byte == b':' {
         Fate::Passed
@@ -44,8 +44,8 @@ fn never(_: u8) -> Fate {
     Fate::Refused
 }
 
-/// Field lines with `@` where a byte is inserted, and the rule for that byte. The positions are
-/// those of smuggler's mutations.
+/// Field lines in which `@` marks the place of an inserted byte, each with the rule for that byte.
+/// The positions are those of smuggler's mutations.
 const PLACES: [(&str, Rule); 10] = [
     ("NAME:@VALUE", never),
     ("NAME@: VALUE", in_name),
@@ -137,7 +137,8 @@ const CODING_LINES: &[&str] = &[
 
 /// Each coding alone, before Content-Length and after it, over HTTP/1.1 and HTTP/1.0.
 pub fn transfer_encodings() -> Vec<Vector> {
-    // Both framings end at the same place, so only the verdict distinguishes them.
+    // The body ends at the same place in both framings, so only the verdict shows which one was
+    // used.
     let body = b"5\r\nhello\r\n0\r\n\r\n";
     let length = "Content-Length: 15";
     let mut vectors = Vec::new();

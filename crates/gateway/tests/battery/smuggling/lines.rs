@@ -37,7 +37,7 @@ pub fn ends() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for at in [0, 1, 3, 4] {
         for end in ENDS {
-            // This is a valid empty line and a body that begins with LF.
+            // CRLF and LF are a valid empty line and the first byte of a body.
             if at == 4 && end == "\r\n\n" {
                 continue;
             }
@@ -265,7 +265,7 @@ enum Way {
 }
 
 /// Targets (RFC 9112 3.2, RFC 3986). Most targets that a server could resolve to a different path
-/// are refused, because the written path selects the route.
+/// are refused, because the path as written selects the route.
 const TARGETS: &[(&str, Way)] = &[
     ("/", Way::As("/")),
     ("/v", Way::As("/v")),

@@ -18,8 +18,8 @@ fn framings(body: &str) -> [(String, String); 2] {
 }
 
 /// Requests with these methods may have a body, even if it has no meaning; the framing is the same
-/// (RFC 9112 6). A body that looks like a request is still a body (the shapes known as CL.0 and
-/// 0.CL).
+/// (RFC 9112 6). A body that looks like a request is still a body (the attacks known as CL.0 and
+/// 0.CL use such bodies).
 pub fn framed() -> Vec<Vector> {
     let methods = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "X-OTHER",

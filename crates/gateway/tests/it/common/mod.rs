@@ -128,8 +128,8 @@ pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     })
 }
 
-/// Serves while `act` runs, and then stops at once, even if `act` has begun a graceful stop that is
-/// still in progress.
+/// Serves while `act` runs, and then stops immediately, even if `act` has begun a graceful stop
+/// that is still in progress.
 pub fn while_serving(
     backend: Backend,
     config: &GatewayConfig,

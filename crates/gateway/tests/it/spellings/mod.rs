@@ -200,7 +200,7 @@ pub fn generated(count: usize) -> Vec<String> {
 }
 
 /// Reports whether any server could read a target as `/admin` or as a path below it. All readings
-/// are tried at once: each step that only some servers take is both taken and skipped.
+/// are tried together: each step that only some servers take is both taken and skipped.
 pub fn may_be_protected(target: &str) -> bool {
     let path = without_origin(target);
     let path = &path[..path.find(['?', '#']).unwrap_or(path.len())];

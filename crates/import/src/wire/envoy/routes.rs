@@ -5,8 +5,7 @@ use gatebench_config::Node;
 use crate::wire::scenario::Hint;
 use crate::wire::tree::mappings;
 
-/// Returns a hint for each route that leads to a cluster and that a host and a path suffice to
-/// match.
+/// Returns a hint for each route that leads to a cluster and can be matched by host and path alone.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
     let nodes = listener.into_iter().flat_map(mappings);
     let mut hints = Vec::new();

@@ -12,7 +12,7 @@ use crate::error::ImportError;
 use bind::Binds;
 use parse::{Keyword, Line, Section};
 
-const MOVED: &str = "files and sockets are in the folder of the trial";
+const UNUSED: &str = "a trial does not use the user's sockets and error files";
 const LOG: &str = "logs are written to the folder of the trial";
 const LIMITS: &str = "otherwise, HAProxy may refuse to start for lack of file descriptors";
 const CHECK: &str = "gatebench's upstream sends different content";
@@ -120,7 +120,7 @@ fn remove_section(section: &Section, edits: &mut Edits<'_>) {
 
 fn section_global(section: &Section, edits: &mut Edits<'_>) {
     if section.named("maxconn").next().is_some() {
-        // Without this line, HAProxy refuses to start if it may not open enough file descriptors.
+        // Without this line, HAProxy refuses to start if it is not allowed enough file descriptors.
         edits.insert(section.head.span.end, "\n    no strict-limits", LIMITS);
     }
     section.lines.iter().for_each(|line| global(line, edits));
@@ -129,7 +129,7 @@ fn section_global(section: &Section, edits: &mut Edits<'_>) {
 fn global(line: &Line, edits: &mut Edits<'_>) {
     match line.name() {
         "stats" if line.word(1) == "socket" || line.word(1) == "bind-process" => {
-            edits.remove(&line.span, MOVED);
+            edits.remove(&line.span, UNUSED);
         }
         "nbthread" => replace(line, 1, "{{ workers }}", OWN_PROCESS, edits),
         "log" => log(line, edits),
@@ -158,12 +158,12 @@ fn log(line: &Line, edits: &mut Edits<'_>) {
 fn line(line: &Line, edits: &mut Edits<'_>) {
     match line.name() {
         "log" => log(line, edits),
-        "errorfile" | "errorfiles" => edits.remove(&line.span, MOVED),
+        "errorfile" | "errorfiles" => edits.remove(&line.span, UNUSED),
         "http-check" if line.word(1) == "expect" => edits.remove(&line.span, CHECK),
         "server" => server(line, 2, edits),
         "server-template" => server(line, 3, edits),
         "default-server" => without_tls(line, 1, edits),
-        "peer" => replace(line, 2, "unix@{{ cwd }}/peer.sock", MOVED, edits),
+        "peer" => replace(line, 2, "unix@{{ cwd }}/peer.sock", UNUSED, edits),
         _ => {}
     }
 }

@@ -20,7 +20,7 @@ impl Demand {
     }
 }
 
-/// Returns a hint for each way to a backend that has a server.
+/// Returns a hint for each route to servers whose condition is understood.
 pub(super) fn hints(sections: &[Section], binds: &Binds) -> Vec<Hint> {
     let leads = |line: &&Line| {
         let mut backends = sections.iter().filter(|it| it.kind() == "backend");
@@ -56,7 +56,8 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     let mut all: BTreeMap<&str, Demand> = BTreeMap::new();
     for line in section.named("acl") {
         let entry = all.entry(line.word(1)).or_default();
-        // Several lines with the same name are alternatives, so the first known one suffices.
+        // Several lines with the same name are alternatives, so the first line that is understood
+        // suffices.
         if entry.is_empty() {
             *entry = of_words(line.from(2));
         }

@@ -24,9 +24,9 @@ pub(super) struct Listeners {
 /// Facts about all servers on a port.
 #[derive(Default)]
 struct Port {
-    /// The number of their routes to upstreams.
+    /// The number of the servers' routes that lead to upstreams.
     routes: usize,
-    /// True if any of them uses TLS on this port.
+    /// True if any of the servers uses TLS on this port.
     has_tls: bool,
 }
 
@@ -78,7 +78,7 @@ impl Listeners {
                 edits.remove(&listen.span, QUIC);
                 continue;
             }
-            // The measured address of a port has TLS if any of its addresses has it.
+            // If any address of a port uses TLS, keep an address that does.
             let is_plain = secure.contains(&port) && !listen.has_arg("ssl");
             if is_plain || !ports.insert(port.clone()) {
                 edits.remove(&listen.span, SAME_PORT);
@@ -130,8 +130,7 @@ pub(super) fn in_http<'d>(
     top.chain(http.flat_map(move |http| http.named(name)))
 }
 
-/// Returns the ports of a server, each with true if it uses TLS. A port with several addresses
-/// occurs once.
+/// Returns the ports of a server. The value of a port is true if any of its addresses uses TLS.
 fn listens(server: &Directive) -> BTreeMap<String, bool> {
     // `ssl on` is the older way to enable TLS.
     let always = server.named("ssl").any(|it| it.arg(0) == "on");

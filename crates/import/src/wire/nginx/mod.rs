@@ -99,7 +99,8 @@ fn wrapped_in_http(template: &str) -> String {
     format!("events {{}}\nhttp {{{directories}\n{template}\n}}\n")
 }
 
-/// Returns the wanted directives of [`TEMPORARY`], set to directories of the trial.
+/// Returns the directives of [`TEMPORARY`] whose names pass `is_wanted`, set to directories of the
+/// trial.
 fn temporary(is_wanted: impl Fn(&str) -> bool) -> String {
     let wanted = TEMPORARY.iter().filter(|name| is_wanted(name));
     wanted

@@ -125,7 +125,7 @@ impl Parser<'_> {
                 }
                 Some(Token::Open(open)) => return Some(self.opened(start, open, words, depth)),
                 None => {
-                    // This is the end of the text, or the closing brace of the enclosing block.
+                    // The text ends here, or the closing brace of the enclosing block follows.
                     let first = words.into_iter().next();
                     let (name, span) = first
                         .map_or_else(|| (String::new(), start..self.at), |it| (it.text, it.span));

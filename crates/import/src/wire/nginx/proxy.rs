@@ -49,7 +49,7 @@ pub(super) fn pass(directive: &Directive, upstreams: &[String], edits: &mut Edit
         (false, _) => format!("{scheme}://{new_authority}"),
     };
     let why = if scheme == "https" { PLAIN } else { UPSTREAM };
-    // Quote the address, because the text of a quoted word may contain spaces.
+    // Quote the address: the original word may have been quoted because it contains spaces.
     edits.replace(&word.span, format!("\"{new}\""), why);
 }
 

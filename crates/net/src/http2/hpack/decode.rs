@@ -12,11 +12,11 @@ pub(crate) struct Decoder {
     table: DynamicTable,
     /// The maximum table size that the peer may set.
     table_limit: u32,
-    /// The limit has fallen below the table's maximum size, so the next block must begin with a
-    /// size update.
+    /// True if the limit has fallen below the table's maximum size, so that the next block must
+    /// begin with a size update.
     update_due: bool,
-    /// The last decoded block, if decoding it again gives the same result because it changed no
-    /// table. Otherwise empty; an empty block is always decoded.
+    /// The last decoded block if it did not change the table, so that decoding it again would give
+    /// the same result. Otherwise empty; an empty block is always decoded.
     repeatable: Vec<u8>,
 }
 

@@ -1,8 +1,8 @@
 //! The Huffman code (RFC 7541 5.2 and Appendix B).
 //!
 //! The code is canonical: in order of length and then of symbol, each code is its predecessor plus
-//! 1, padded with zero bits to its own length. So the lengths alone define it, and every table here
-//! is computed from them at compile time.
+//! 1, padded with zero bits to its own length. Therefore, the lengths alone define the code, and
+//! every table here is computed from them at compile time.
 
 use super::HpackError;
 
@@ -32,8 +32,7 @@ const LENGTHS: [u8; SYMBOLS] = [
     30,
 ];
 
-/// The canonical code: symbols in the order of their codes, and for each length where its codes
-/// begin.
+/// The canonical code: symbols in the order of their codes, and the range of codes of each length.
 struct Canonical {
     sorted: [u16; SYMBOLS],
     codes: [u32; SYMBOLS],

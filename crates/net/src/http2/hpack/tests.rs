@@ -205,7 +205,8 @@ fn wrong_blocks_are_errors() {
                 limit: 4096,
             },
         ),
-        // The next three strings contain EOS, eight bits of padding, and padding of zeros.
+        // In this order, the next three strings contain EOS, eight bits of padding, and padding of
+        // zeros.
         ("0001 6184 ffff ffff", HpackError::Huffman),
         ("0001 6182 1fff", HpackError::Huffman),
         ("0001 6181 18", HpackError::Huffman),
@@ -325,7 +326,7 @@ proptest! {
         prop_assert_eq!(decoded, bytes);
     }
 
-    /// There is exactly one code for each string.
+    /// Each string has exactly one valid encoding.
     #[test]
     fn decoded_huffman_text_encodes_to_itself(bytes in any::<Vec<u8>>()) {
         let (mut decoded, mut encoded) = (Vec::new(), Vec::new());

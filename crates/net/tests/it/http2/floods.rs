@@ -1,4 +1,4 @@
-//! Limits on input that does no work.
+//! Limits on input that serves no request.
 
 use super::transcript::{End, Said};
 use super::wire::*;

@@ -12,7 +12,7 @@ use gatebench_net::{ConnMap, Event, Io, IoTask, Outbox};
 /// The response to a request without a body.
 pub const GREETING: &[u8] = b"hello over HTTP/2\n";
 
-/// Only the beginning of longer bodies is sent back.
+/// The maximum number of bytes of a body that are sent back.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 pub struct Serve<'s, F> {

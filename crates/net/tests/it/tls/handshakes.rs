@@ -1,4 +1,4 @@
-//! Handshakes that succeed or fail, depending on the settings of both sides.
+//! Tests handshakes that succeed or fail, depending on the settings of both sides.
 
 use super::*;
 

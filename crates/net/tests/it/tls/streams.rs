@@ -1,4 +1,4 @@
-//! Ends of streams, truncated streams and garbage.
+//! Tests the ends of streams, truncated streams and garbage input.
 
 use proptest::prelude::*;
 
@@ -154,7 +154,8 @@ proptest! {
         for session in [&mut pair.client, &mut pair.server] {
             let mut out = Vec::new();
             let first = session.receive(&bytes, &mut out, |_| panic!("garbage has no plaintext"));
-            // Input too short for a record may still become one; a failed session stays failed.
+            // Input that is too short for a record may still become one; a failed session stays
+            // failed.
             if first.is_err() {
                 prop_assert!(session.receive(&bytes, &mut out, |_| panic!("the session is over")).is_err());
             }

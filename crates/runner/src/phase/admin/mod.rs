@@ -53,14 +53,14 @@ pub(crate) fn rounds(
     let record = make_rounds(context.scenario, time_max, running, context.interrupt)?;
     if let Some(failure) = record.as_ref().and_then(|it| it.failure.as_ref()) {
         warnings.push(format!(
-            "the admin interface: {failure}; read the gateway's log, and correct the call under `admin:` in its folder"
+            "the admin interface: {failure}; read the gateway's log, and correct the call under `admin:` in the gateway's folder"
         ));
     }
     Ok(record)
 }
 
-/// Like [`rounds`], with the time after which no round begins; the first round is always made. If a
-/// round fails, the record contains the failure.
+/// Like [`rounds`], but takes the time after which no further round begins. If a round fails, the
+/// record contains the failure.
 pub(crate) fn make_rounds(
     scenario: &Scenario,
     time_max: Duration,
@@ -106,7 +106,7 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let under = format!("the admin interface in phase '{}'", record.name);
     let failed = admin.failure.as_ref().map(|failure| {
         format!(
-            "{under}: {failure}; read the gateway's log, and correct the call under `admin:` in its folder"
+            "{under}: {failure}; read the gateway's log, and correct the call under `admin:` in the gateway's folder"
         )
     });
     let unmade: u64 = admin.unmade.values().sum();
@@ -166,7 +166,7 @@ impl Speaker<'_> {
             let response = send(self.target, &request, None, self.interrupt);
             let got = match &response {
                 Ok(response) if response.status == status => return Ok(()),
-                Ok(response) => format!("it returned {}", response.status),
+                Ok(response) => format!("the response had status {}", response.status),
                 Err(error) => error.to_string(),
             };
             if self.interrupt.is_raised() || Instant::now() >= until {

@@ -1,4 +1,4 @@
-//! Calls to an admin interface during a load, one after the other, at predetermined times.
+//! Calls to an admin interface during a load, one after another, at predetermined times.
 
 use std::thread;
 use std::time::Duration;

@@ -99,7 +99,7 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     crossed
         .map(|(threshold, _)| {
             format!(
-                "the threshold '{threshold}' of the script failed in phase '{}'; read its figures in trial.json",
+                "the threshold '{threshold}' of the script failed in phase '{}'; read the figures in trial.json",
                 record.name
             )
         })
@@ -156,7 +156,7 @@ impl DrivenPhase<'_> {
         let figures = parse(generator, &text).map_err(|error| {
             let what = format!("{generator} {}: {error}", self.engine.identity.version);
             let remedy = format!(
-                "read its output in {}, or use the built-in load generator",
+                "read the load generator's output in {}, or use the built-in load generator",
                 self.work.display()
             );
             self.failed(Culprit::Engine, what, remedy)
@@ -286,7 +286,8 @@ impl DrivenPhase<'_> {
                     path: path.into(),
                     line: None,
                 };
-                let remedy = "correct the script; its output is in the trial's folder";
+                let remedy =
+                    "correct the script; the load generator's output is in the trial's folder";
                 self.failed(culprit, what, remedy)
             }
             None => self.failed(Culprit::Engine, what, READ_LOGS),

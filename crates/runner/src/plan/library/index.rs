@@ -17,9 +17,9 @@ const EXTENSION: &str = "yaml";
 /// unrelated directory.
 const DEPTH_MAX: usize = 6;
 
-/// For each kind of file, the key that identifies it, and the name of the folder for that kind in
-/// an overlay directory; empty for scenarios, which are at the top. A file without any of these
-/// keys is assumed to be of its folder's kind, so that its mistakes are reported.
+/// For each kind of file, the key that identifies the kind, and the name of the kind's folder in an
+/// overlay directory (empty for scenarios, which are at the top). A file without any of these keys
+/// is assumed to be of its folder's kind, so that its mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "load"),
@@ -32,7 +32,7 @@ const SCENARIO: &str = "scenario";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
-    /// The names of the family's scenarios; empty unless the name is that of a family.
+    /// The names of the scenarios of a family; empty for other documents.
     pub(super) members: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ fn is_ours(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == EXTENSION)
 }
 
-/// Adds the names of a file below `folder`, if it is of this kind.
+/// Adds the names that a file below `folder` defines, if the file is of the kind `T`.
 fn add<T: Document>(
     text: &str,
     source: &Source,

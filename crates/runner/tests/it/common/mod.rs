@@ -42,8 +42,8 @@ pub fn launcher() -> Launcher {
     }
 }
 
-/// A run moves this process's threads and observes its child processes, so only one may run at a
-/// time.
+/// A run moves this process's threads and observes this process's children, so only one run may be
+/// in progress at a time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

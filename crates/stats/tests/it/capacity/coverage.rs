@@ -93,8 +93,9 @@ impl Truth {
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
-/// Shares of runs: those that find a sustained rate (`sustaining`), those of them whose interval
-/// contains the true one, and those whose interval contains the true half rate.
+/// Shares of runs: those that find a sustained rate (`sustaining`); of these, those whose interval
+/// contains the true sustained rate (`sustained`); and those whose interval contains the true half
+/// rate (`half`).
 struct Coverage {
     sustaining: f64,
     sustained: f64,

@@ -84,8 +84,8 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Prints and returns two numbers of runs: those whose interval contains the sustained rate or that
-/// find no sustained rate, and those whose interval contains the half rate.
+/// Returns two numbers of runs, and prints them: the runs that find no sustained rate or whose
+/// interval contains the sustained rate, and the runs whose interval contains the half rate.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);

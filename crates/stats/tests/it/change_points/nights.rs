@@ -30,7 +30,7 @@ const MODELS: [(&str, Nights); 4] = [
     }),
 ];
 
-/// Returns how many of `runs` unchanged series have an alarm on any night.
+/// Returns the number of series, out of `runs` unchanged ones, that have an alarm on any night.
 fn false_alarms(model: Nights, runs: usize) -> usize {
     let mut noise = Noise::seeded(31);
     let alarms = |_: &usize| {
@@ -112,7 +112,7 @@ fn a_change_that_the_control_shares_is_not_reported() {
     let (machine, gateway) = (moved(1.0, 0.0), moved(0.0, 8.0));
     assert_eq!(watch(&machine, None, 0.05).unwrap()[0].at, 20);
     assert_eq!(watch(&machine, Some(&control), 0.05), Some(Vec::new()));
-    // A control without a change does not hide the change.
+    // A control without a change does not hide the gateway's change.
     let still: Vec<f64> = (0..40).map(|_| noise.normal()).collect();
     let found = watch(&gateway, Some(&still), 0.05).unwrap();
     assert!(found.len() == 1 && found[0].at == 20, "{found:?}");

@@ -15,7 +15,7 @@ fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     verdicts_of((8_640, 10.0), memory, runs, grown)
 }
 
-/// Like [`verdicts`], with series of this number of samples and of seconds between them.
+/// Like [`verdicts`], for series with this number of samples, this many seconds apart.
 fn verdicts_of(
     (count, step): (usize, f64),
     memory: Memory,
@@ -68,7 +68,8 @@ fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn late_growth_by_hundreds_of_mebibytes_is_never_no_leak() {
-    // Memory grows only in the last hours, by 38, 190, 760 and 480 MiB in total.
+    // In the four cases, memory grows only in the last one or two hours, by 38, 190, 760 and 480
+    // MiB in total.
     for (last, per_hour) in [(1.9, 20.0), (1.9, 100.0), (1.9, 400.0), (1.2, 400.0)] {
         let runs = 100;
         let found = verdicts(sawtooth, runs, &from(1.0 - last / HOURS, per_hour));

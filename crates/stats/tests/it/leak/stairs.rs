@@ -3,7 +3,7 @@
 use super::*;
 use gatebench_stats::leak::Growth;
 
-/// The size in MiB of an arena, which an allocator takes at once.
+/// The size in MiB of an arena, which an allocator obtains in a single step.
 pub(super) const ARENA: f64 = 64.0;
 
 const BOUND_PER_HOUR: f64 = 4.0;
@@ -35,8 +35,8 @@ fn judged(found: &[Sample], step: f64, seed: u64) -> Growth {
     growth(found, rule).unwrap()
 }
 
-/// Draws a leak above the bound that does not fill the arena in `hours` hours, and the share of the
-/// arena that is full at the beginning.
+/// Draws a leak that is above the bound but does not fill the arena in `hours` hours, and the share
+/// of the arena that is full at the beginning.
 fn unseen(hours: f64, noise: &mut Noise) -> (f64, f64) {
     let most = ARENA / hours;
     let leak = 1.02 * BOUND_PER_HOUR + (0.98 * most - 1.02 * BOUND_PER_HOUR) * noise.uniform();

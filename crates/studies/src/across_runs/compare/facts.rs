@@ -21,8 +21,8 @@ pub struct CompareFindings {
     /// The reason for the decision, as a complete sentence.
     pub text: String,
     pub notes: Vec<Sentence>,
-    /// The differences of the candidate from the last run of the baseline, apart from their
-    /// figures; the most serious first.
+    /// The differences between the candidate and the last run in [`Self::baseline`], other than in
+    /// their figures; the most serious first.
     pub differences: Vec<RunDifference>,
     /// A cell for each scenario, gateway, load and metric that both sides measured; the deciding
     /// metric comes first.
@@ -53,7 +53,7 @@ pub struct RunLine {
     pub blocks: u32,
 }
 
-/// A difference between the runs, apart from their figures.
+/// A difference between the runs, other than in their figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
     pub weight: Weight,
@@ -75,7 +75,8 @@ pub enum Weight {
     LeavesOut,
     /// The difference may explain different figures.
     Caution,
-    /// The subject of the comparison: another program, version, folder or setting of a gateway.
+    /// The difference is the subject of the comparison: another program, version, folder or setting
+    /// of a gateway.
     Subject,
     /// The difference does not affect the comparison.
     #[serde(rename = "told")]
@@ -99,7 +100,7 @@ pub struct Place {
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
-    /// The kind of control; none if the gateway is the subject of the comparison.
+    /// The kind of control; `None` if the gateway is the subject of the comparison.
     pub control: Option<Control>,
     pub phase: String,
     /// The load: `64 connections`, `5,000 requests/s`.

@@ -45,9 +45,9 @@ pub fn compare(
     whole(candidate, &[baseline], metric, judged, differences, notes)
 }
 
-/// Compares a run with several others. A run of the baseline is left out, and named, if it differs
-/// from the candidate in the machine, the load generator, the number of the gateway's cores or the
-/// recorded accounting of CPU time.
+/// Compares a run with several others. A run of the baseline is left out, and a note names it, if
+/// it differs from the candidate in the machine, the load generator, the number of the gateway's
+/// cores or the recorded accounting of CPU time.
 pub fn compare_with_baseline(
     baseline: &[RunSummary],
     candidate: &RunSummary,
@@ -68,8 +68,8 @@ pub fn compare_with_baseline(
     }
     let unlike = text::unlike_in_blocks(candidate, &runs);
     notes.extend(unlike.as_deref().map(caution));
-    // The run that was named last is taken as the latest, which is closest to the present state of
-    // the machine.
+    // The run that was named last is assumed to be the latest, and so the closest to the present
+    // state of the machine.
     let latest = usable.last().or(other.last());
     let differences = latest.map_or_else(Vec::new, |(_, differences)| differences.clone());
     let found = runs.last().map(|run| cells::of(candidate, run, metric));

@@ -164,7 +164,7 @@ fn chart(
     })
 }
 
-/// Draws a series run by run; none if it has no points.
+/// Draws a series run by run; `None` if it has no points.
 fn trend(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str) -> Option<String> {
     let points = &series.points;
     let (first, last) = (points.first()?, points.last()?);

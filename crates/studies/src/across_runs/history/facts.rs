@@ -30,7 +30,7 @@ pub struct HistoryRun {
     pub gatebench: String,
     /// Blocks in which every trial ended without being interrupted.
     pub blocks: u32,
-    /// The reason why the run is in no series; none if the run may be in a series.
+    /// The reason why the run is in no series; `None` if the run may be in a series.
     pub left_out: Option<String>,
 }
 
@@ -68,7 +68,8 @@ pub struct SeriesPoint {
     pub blocks: u32,
     /// True if the validity of the value is limited. The point is shown, but not searched.
     pub limited: bool,
-    /// The value of the same run's direct variant, which changes only with the machine.
+    /// The value of the same run's direct variant, which depends on the machine but not on the
+    /// gateway.
     pub control: Option<f64>,
     /// Blocks that the gateway itself spoiled. The other blocks may look better as a result, so the
     /// point is shown, but not searched.

@@ -249,8 +249,8 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     found.into_values().collect()
 }
 
-/// The indexes of the points that are searched. Points with spoiled blocks are left out, because
-/// the remaining blocks could look like an improvement.
+/// The indexes of the points that are searched. Limited points are left out, as are points with
+/// spoiled blocks, because the remaining blocks could look like an improvement.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
     points
@@ -259,10 +259,11 @@ fn usable(series: &SeriesFindings) -> Vec<usize> {
         .collect()
 }
 
-/// The share of false alarms of each series; none for a series that is too short. The series that
-/// became long enough with the same run form a batch. Batch number b has [`FALSE_ALARMS`] ÷
-/// (b(b + 1)) in equal shares; these parts sum to at most [`FALSE_ALARMS`]. The shares do not
-/// depend on later batches, so a reported change remains reported when series are added.
+/// The share of false alarms of each series; `None` for a series that is too short. The series that
+/// became long enough with the same run form a batch. Batch number b divides [`FALSE_ALARMS`] ÷
+/// (b(b + 1)) equally among its series; the sum over all batches is at most [`FALSE_ALARMS`]. The
+/// shares do not depend on later batches, so a reported change remains reported when series are
+/// added.
 fn shares(series: &[SeriesFindings]) -> Vec<Option<f64>> {
     let batch = |it: &SeriesFindings| {
         let places = usable(it);
@@ -287,7 +288,7 @@ struct Searched<'a> {
     series: &'a SeriesFindings,
     places: Vec<usize>,
     values: Vec<f64>,
-    /// Values of the direct variant; none if a run lacks one.
+    /// Values of the direct variant; `None` if a run lacks one.
     control: Option<Vec<f64>>,
 }
 
@@ -438,8 +439,8 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
         };
         let text = format!(
             "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of \
-             {}). A run with such blocks counts as spoiled: its figures come from the remaining \
-             blocks and are not searched for changes.",
+             {}). The affected figures of such a run come from the remaining blocks and are not \
+             searched for changes.",
             entries[*last].dir,
             counted(u64::from(*all), "block"),
         );

@@ -43,7 +43,7 @@ pub struct PartFigures {
 /// A value of a part of a load, over the blocks that are usable for it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartEstimate {
-    /// Median and range; none if no block has the value, or no block is usable.
+    /// Median and range; `None` if no block has the value, or no block is usable.
     pub estimate: Option<Estimate>,
     /// Worst validity among the blocks in the estimate; `Invalid` if no block with the value is
     /// usable, and `Valid` if no block has the value.
@@ -104,7 +104,7 @@ pub struct ExternalResults {
 pub struct ExternalCheckResult {
     /// The name, preceded by the groups that contain the check: `login › ok`.
     pub name: String,
-    /// None if the load generator counts only failures.
+    /// The number of passes; `None` if the load generator counts only failures.
     pub passed: Option<u64>,
     pub failed: u64,
 }

@@ -1,4 +1,4 @@
-//! The facts about trials and scenarios that studies compute their results from.
+//! The facts about trials and scenarios from which studies compute their results.
 
 mod comparison;
 mod curve;

@@ -95,7 +95,7 @@ pub struct TimelineSecond {
     pub second: u32,
     /// Responses in the second.
     pub completed: u64,
-    /// Requests that got no response in the second, and responses that failed a check.
+    /// Requests that failed in the second: without a response, or with one that failed a check.
     pub failed: u64,
     pub response_p50_ns: Option<u64>,
     pub response_p99_ns: Option<u64>,
@@ -127,6 +127,6 @@ pub struct Failure {
     pub culprit: String,
     pub reason: String,
     pub remedy: String,
-    /// The phase in which the trial failed; none if it failed before or after the loads.
+    /// The phase in which the trial failed; `None` if it failed before or after the loads.
     pub phase: Option<String>,
 }

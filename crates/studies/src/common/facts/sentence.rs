@@ -11,9 +11,9 @@ use super::Metric;
 pub struct Sentence {
     pub text: String,
     pub tone: Tone,
-    /// The scenario that the sentence concerns; none for the whole run.
+    /// The scenario that the sentence concerns; `None` for the whole run.
     pub scenario: Option<String>,
-    /// The variant that the sentence concerns; none if it concerns no single variant.
+    /// The variant that the sentence concerns; `None` if it concerns no single variant.
     pub variant: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl From<&Sentence> for Fact {
 pub enum Decision {
     /// Nothing is wrong: the candidate is better or unchanged in every scenario, a soak found no
     /// leak, failing requests harm no others, or a search for capacity found a rate for every
-    /// gateway.
+    /// gateway and the number of cores for a requested rate.
     Fine,
     /// The candidate is worse in a scenario, a soak found a leak or a failure, or failing requests
     /// harm others.

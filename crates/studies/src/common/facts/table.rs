@@ -15,7 +15,7 @@ use super::{
 pub struct ScenarioFindings {
     pub name: String,
     pub title: String,
-    /// The first screen; none for a smoke run, if nothing was measured, or for a study other than
+    /// The first screen; `None` for a smoke run, if nothing was measured, or for a study other than
     /// measuring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<ScenarioSummary>,
@@ -23,7 +23,7 @@ pub struct ScenarioFindings {
     /// One row per variant, including the direct variant but not the null gateway, in the plan's
     /// order.
     pub rows: Vec<VariantRow>,
-    /// The row of the null gateway; none if the plan has none, or if no trial of it ended without
+    /// The row of the null gateway; `None` if the plan has none, or if no trial of it ended without
     /// being interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
@@ -41,13 +41,13 @@ pub struct ScenarioFindings {
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
     /// The pairs of gateways (in an A/B test, only those of the test) on every metric that can be
-    /// compared, the primary one first. Empty if the run has too few blocks for a verdict.
+    /// compared, the deciding metric first. Empty if the run has too few blocks for a verdict.
     pub comparisons: Vec<ComparisonFindings>,
     /// The findings of this scenario as sentences; some or all of them are also headlines.
     pub sentences: Vec<Sentence>,
 }
 
-/// A load as text.
+/// A phase, with its load as text.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseLine {
     pub name: String,
@@ -78,7 +78,7 @@ pub struct VariantRow {
     pub variant: String,
     pub kind: Variant,
     pub status: RowStatus,
-    /// Worst validity of the variant's completed trials; none if no trial was completed.
+    /// Worst validity of the variant's completed trials; `None` if no trial was completed.
     pub validity: Option<Validity>,
     /// The worst reason of each gate and phase, the most severe first.
     pub reasons: Vec<Reason>,
@@ -168,7 +168,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// The text that replaces the cells if nothing was measured; none if anything was measured.
+    /// The text that replaces the cells if nothing was measured; `None` if anything was measured.
     pub(crate) fn absence(&self) -> Option<String> {
         match self {
             Self::Measured => None,
@@ -188,7 +188,7 @@ pub struct MetricFindings {
     pub kind: PhaseKind,
     pub metric: Metric,
     pub unit: Unit,
-    /// Median and range over the blocks that are not invalid for this metric; none if there is no
+    /// Median and range over the blocks that are not invalid for this metric; `None` if there is no
     /// such block.
     pub estimate: Option<Estimate>,
     /// Worst validity among the blocks in the estimate; `Invalid` if there is no estimate.
@@ -226,7 +226,7 @@ pub enum Metric {
     /// Busy time of the gateway's cores per request, caused by any process, softirq, interrupts or
     /// kernel threads. Available only if nothing else in the run uses these cores.
     GatewayCoreBusyPerRequest,
-    /// The part of the busy time that is softirq.
+    /// The part of [`Self::GatewayCoreBusyPerRequest`] that is spent in softirqs.
     GatewayCoreSoftirqPerRequest,
     EngineCpuPerRequest,
     UpstreamCpuPerRequest,

@@ -10,7 +10,7 @@ pub struct Reason {
     pub validity: Validity,
     /// The aspects that the reason affects; the others remain valid.
     pub spoils: Vec<Aspect>,
-    /// The phase that the reason concerns; none for the whole trial.
+    /// The phase that the reason concerns; `None` for the whole trial.
     pub phase: Option<String>,
     /// The observation, in complete sentences.
     pub message: String,
@@ -112,7 +112,7 @@ pub enum Gate {
 #[derive(Clone, Copy)]
 pub(crate) enum Blame {
     /// The gateway, because it sent wrong responses, responded without the upstream, lost parity,
-    /// ended, or lacked a required access log. The machine cannot cause this.
+    /// ended, or lacked a required access log. The machine cannot cause any of these.
     Gateway,
     /// The gateway, unless something else delayed requests at the same time.
     GatewayAlone,
@@ -183,7 +183,7 @@ pub struct SpoiledBlock {
     /// Number of the block, from 1.
     pub block: u32,
     pub trial: u32,
-    /// The phase; none for the whole trial.
+    /// The phase; `None` for the whole trial.
     pub phase: Option<String>,
     pub gate: Gate,
     /// The aspects that the gate makes unusable.

@@ -14,7 +14,7 @@ fn each<'a>(view: &View<'a>) -> &'a [AgentRecord] {
 }
 
 /// Lists the agents for which `describe` returns a description, each followed by that description;
-/// none if it returns none for all of them.
+/// `None` if it returns `None` for all of them.
 fn described(view: &View, describe: impl Fn(&AgentRecord) -> Option<String>) -> Option<String> {
     let found = each(view).iter();
     let found = found.filter_map(|agent| Some(format!("{} {}", agent.place, describe(agent)?)));
@@ -96,8 +96,8 @@ pub(super) fn backends(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::AgentsDiffer, &SPEED, message, remedy))
 }
 
-/// An agent whose median differs from that of the others may have another path to the target, or
-/// run on another kind of machine.
+/// An agent whose median differs from that of the others may have a different path to the target,
+/// or run on a different kind of machine.
 pub(super) fn medians(view: &View) -> Option<Reason> {
     let mut all: Vec<u64> = each(view)
         .iter()

@@ -16,7 +16,8 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 pub(super) const DEFECT: &str =
     "These figures contradict each other: report the defect, and attach the run directory.";
 
-/// The exact sums of a metric, added up over all classes of responses; none if the phase has none.
+/// The exact sums of a metric, added up over all classes of responses; `None` if the phase has
+/// none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     let sums = answered_sums(view.phase, metric).copied();
     sums.reduce(|a, b| ExactSum {
@@ -82,8 +83,8 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
         .then(|| format!("The percentiles of the histogram '{word}' are out of order."))
 }
 
-/// A number of connections, summed over all groups of a phase; none if it is not known for a group,
-/// or if a group has an open load.
+/// A number of connections, summed over all groups of a phase; `None` if it is not known for a
+/// group, or if a group has an open load.
 pub(super) fn over_groups(
     phase: &PhaseRecord,
     connections: fn(&Closed) -> Option<u32>,
@@ -98,7 +99,7 @@ pub(super) fn over_groups(
     phase.groups.iter().map(|group| of(&group.shape)).sum()
 }
 
-/// The number of connections of a closed load; none if the load has further settings, such as a
+/// The number of connections of a closed load; `None` if the load has further settings, such as a
 /// think time or stages, because a connection may then be without a request in flight.
 fn always_busy(closed: &Closed) -> Option<u32> {
     let connections = closed.connections;
@@ -127,8 +128,8 @@ pub(super) fn littles_law(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Inconsistent, &spoils, message, DEFECT))
 }
 
-/// The status classes must add up to the completed requests, and the mean size of a response must
-/// be close to the median over the run's blocks.
+/// The counts of the status classes must add up to the number of completed requests, and the mean
+/// size of a response must be close to the median over the run's blocks.
 pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let classes: u64 = counts.by_class.values().sum();

@@ -8,13 +8,13 @@ use crate::common::cpu::{cores_busy, usable_cores};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
 pub(super) const RESTARTED_REMEDY: &str =
-    "Read the gateway's log for the crash or the limit that recycles its workers.";
+    "Look in the gateway's log for a crash, or for a limit after which its workers are replaced.";
 
 /// A trial measures the processes that were started for it. If one of them ends, the figures
 /// describe a gateway that lacks the process or has just started another one.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
-    // A reload replaces workers, and a phase with a change measures this.
+    // A reload replaces workers; a phase with a change measures the effect of that.
     (ended > 0 && view.phase.change.is_none()).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");
@@ -23,7 +23,7 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
 }
 
 /// The number of cores that the gateway kept busy in a closed load, and the number that it could
-/// use. None for other loads, for the direct variant and for the null gateway.
+/// use. `None` for other loads, for the direct variant and for the null gateway.
 fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     if view.kind() != PhaseKind::Closed || view.is_direct() || view.is_null() {
         return None;

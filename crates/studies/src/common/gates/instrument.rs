@@ -10,8 +10,8 @@ use crate::common::context::throughput_per_second;
 use crate::common::cpu::{cores_busy, shared_busy};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The aspect that a load generator or upstream at its limit spoils in a phase of this kind. CPU
-/// per request remains valid.
+/// The aspect of a phase of this kind that is spoiled if the load generator or the upstream is at
+/// its limit. CPU per request remains valid.
 fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     match kind {
         PhaseKind::Closed => [Aspect::Throughput],
@@ -50,8 +50,8 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
 }
 
-/// The cores that the load generator kept busy, from the probe's samples or, if there are none,
-/// from the load generator's own count.
+/// The number of cores that the load generator kept busy, from the probe's samples or, if there are
+/// none, from the load generator's own count.
 fn engine_cores_busy(view: &View) -> Option<f64> {
     let own = &view.phase.engine;
     let measure_ns = view.phase.measure_ns;
@@ -79,7 +79,8 @@ pub(super) fn engine_waited(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineWaited, &spoils, message, remedy))
 }
 
-/// The throughput of the direct variant is the maximum that can be measured through any gateway.
+/// A result close to the direct variant's throughput describes the load generator and the upstream
+/// rather than the gateway.
 pub(super) fn upstream_near_direct(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;

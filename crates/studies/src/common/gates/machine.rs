@@ -10,8 +10,8 @@ use super::thresholds::{
 use super::{EVERYTHING, SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A CPU limit stops all processes for the rest of the limit's period, which lengthens the latency
-/// tail.
+/// When a control group has used up its CPU limit, the kernel stops its processes for the rest of
+/// the limit's period, which lengthens the latency tail.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
     let throttled_ns = view.phase.machine.throttled_ns;
     (throttled_ns > 0).then_some(())?;
@@ -42,7 +42,8 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// Another process on a core takes CPU time and cache space.
+/// Another process on a pinned core takes CPU time from the measured components, and displaces
+/// their data from the caches.
 pub(super) fn foreign_process(view: &View) -> Option<Reason> {
     // Side by side, the other gateways' processes are expected on these cores, and any other
     // process disturbs all gateways equally.
@@ -111,7 +112,7 @@ pub(super) fn frequency(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::FrequencyChanged, &spoils, found, remedy))
 }
 
-/// Describes the core whose frequency changed most during the measurement; none if it changed
+/// Describes the core whose frequency changed most during the measurement; `None` if it changed
 /// little.
 fn changed_within(view: &View) -> Option<String> {
     let seen = view.phase.machine.gateway_frequency.as_ref()?;
@@ -126,15 +127,15 @@ fn changed_within(view: &View) -> Option<String> {
     })
 }
 
-/// Describes the frequencies of a block's gateways in the same phase; none if they differ little.
+/// Describes the frequencies of a block's gateways in the same phase; `None` if they differ little.
 fn differed_between(view: &View) -> Option<String> {
     let own_khz = view.phase.machine.gateway_frequency.as_ref()?.mean_khz;
     let (context, record) = view.run?;
     let range = context.frequencies_khz(record, view.phase)?;
     (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
         format!(
-            "The frequency of the gateway's cores changed: they ran at {} MHz on average in this \
-             trial, but at {} under the gateways of this block.",
+            "The frequency of the gateway's cores changed: it averaged {} MHz in this trial, but \
+             the averages of the block's gateways range from {}.",
             mhz(own_khz),
             in_words(range)
         )

@@ -25,7 +25,7 @@ use steady::not_steady;
 
 /// The phase that a gate judges, and the other facts that the gate needs.
 pub(crate) struct View<'a> {
-    /// The run and the trial; none for a load outside a run.
+    /// The run and the trial; `None` for a load outside a run.
     pub(crate) run: Option<(&'a Context<'a>, &'a TrialRecord)>,
     pub(crate) phase: &'a PhaseRecord,
     pub(crate) digest: &'a Digest,
@@ -172,7 +172,8 @@ const PHASE_GATES: [PhaseGate; 43] = [
 
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
-    // For a load that gateways receive side by side, only CPU time and memory are reported.
+    // Side by side, only reasons that spoil CPU time or memory are kept: the gateways share their
+    // cores, so their throughput and added latency are not reported.
     let is_reported = |reason: &Reason| {
         let aspects = [Aspect::CpuPerRequest, Aspect::Memory];
         view.kind() != PhaseKind::SideBySide || reason.spoils.iter().any(|it| aspects.contains(it))
@@ -188,8 +189,8 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         .collect()
 }
 
-/// The gates for a load outside a run. Failing requests are a result of the load, and its target is
-/// not a gateway that gatebench started.
+/// The gates for a load outside a run. No gate concerns failing requests, which are a result of the
+/// load, or the gateway's processes, which gatebench did not start.
 const LOAD_GATES: [PhaseGate; 17] = [
     schedule::dropped,
     schedule::rate_not_achieved,
@@ -232,7 +233,7 @@ pub fn judge_load(
 }
 
 /// Reports whether the machine or the load generator, rather than the gateway, may have delayed the
-/// requests of a phase or kept all of them from being sent.
+/// requests of a phase, or may be the reason why none was sent.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,
@@ -255,7 +256,8 @@ pub(crate) fn has_enough_requests(phase: &PhaseRecord) -> bool {
     phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
 }
 
-/// The gates that apply to a smoke run, and to a load that is too small to judge speed.
+/// The gates that apply to a smoke run, and to a load with too few requests for a judgment of its
+/// speed.
 const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::ArrivalsDropped,
     Gate::ChecksFailed,
@@ -268,8 +270,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// The gates for effects that a phase with a change or failure is meant to measure. In the seconds
-/// before the change or failure, failed requests are judged nevertheless.
+/// The gates for effects that a phase with a change or failure is meant to measure. Failed requests
+/// in the seconds before the change or failure are still judged.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,
@@ -290,7 +292,7 @@ fn spoils(reason: &Reason, aspect: Aspect) -> bool {
 }
 
 /// The worst validity among the reasons that spoil `aspect`, or among all reasons if `aspect` is
-/// none.
+/// `None`.
 pub(crate) fn worst<'a>(
     reasons: impl IntoIterator<Item = &'a Reason>,
     aspect: Option<Aspect>,

@@ -44,8 +44,8 @@ fn wrong(view: &View, message: String) -> Reason {
     view.invalid(Gate::ChecksFailed, &EVERYTHING, message, remedy)
 }
 
-/// Requests without a response have no latency, so the latencies of the others make the load look
-/// better than it was.
+/// Requests without a response have no latency, so percentiles over the other requests make the
+/// gateway look faster than it was.
 pub(super) fn errors(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total: u64 = counts.errors.values().sum();

@@ -13,7 +13,7 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 /// equal rate.
 const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
 
-/// A request that is never sent has no latency, although its latency would have been the longest.
+/// A request that is never sent has no latency, although it would have been among the slowest.
 pub(super) fn dropped(view: &View) -> Option<Reason> {
     let dropped = view.phase.counts.dropped;
     (dropped > 0).then_some(())?;
@@ -92,7 +92,7 @@ pub(super) fn tail_late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::LatencyTail, message))
 }
 
-/// A percentile of the send lateness in nanoseconds; none if the load is not open, or if too few
+/// A percentile of the send lateness in nanoseconds; `None` if the load is not open, or if too few
 /// requests lie beyond the percentile.
 fn lateness(view: &View, percentile: f64) -> Option<f64> {
     (view.kind() == PhaseKind::Open).then_some(())?;

@@ -63,10 +63,10 @@ impl Series {
 }
 
 impl Tested {
-    /// Returns none if the series has too few values, or if their median is zero.
+    /// Returns `None` if the series has too few values, or if their median is zero.
     fn of(subject: Subject, series: &Series) -> Option<Self> {
         let values = &series.values;
-        // Only a few seconds are too few to estimate their correlation.
+        // A few values of one second are not enough to estimate their correlation.
         let is_short = series.bin == Bin::Second && values.len() < BINS_MIN;
         let (trend, p_max) = match is_short {
             true => (trend(values)?, TREND_P_MAX),
@@ -197,7 +197,7 @@ fn measured(view: &View) -> &'static str {
     }
 }
 
-/// At a fixed rate, latency is steady only if CPU time is steady.
+/// In open and paced loads, latency is steady only if CPU time is steady.
 fn aspects_of_cpu(kind: PhaseKind) -> &'static [Aspect] {
     match kind {
         PhaseKind::Closed | PhaseKind::SideBySide => &[Aspect::CpuPerRequest],
@@ -261,7 +261,8 @@ pub(crate) fn whole_seconds<'a>(
 mod tests {
     use super::*;
 
-    /// A day of seconds that grows by this share, with noise that is correlated over a minute.
+    /// A day of costs, one per second, that grow by this share and have noise that is correlated
+    /// over a minute.
     fn day(growth: f64) -> Series {
         let cost = |second: u32| {
             let noise = 0.1 * (f64::from(second) / 60.0).sin();

@@ -6,8 +6,8 @@
 pub const REQUESTS_MIN: u64 = 30;
 
 /// The share of its cores that the load generator (together with the upstream, if they share cores)
-/// may keep busy. Above this share, the load generator itself causes the wait for its core: the
-/// wait grows with 1 ÷ (1 − busy), and is almost sevenfold at this bound.
+/// may keep busy. The time that a response takes in the load generator grows with 1 ÷ (1 − busy);
+/// at this bound, it is almost seven times as long as in an idle load generator.
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
 /// The share of time that the load generator's threads may spend runnable but not running. Sharing
@@ -19,7 +19,7 @@ pub const ENGINE_WAIT_MAX: f64 = 0.20;
 pub const SHARE_WINDOW_NS_MIN: u64 = 250_000_000;
 
 /// The lateness that 99 of 100 requests of an open load must not exceed. A millisecond is more than
-/// gateways add at rates below their knee.
+/// most gateways add at rates below their knee.
 pub const LATENESS_P99_NS_MAX: f64 = 1e6;
 
 /// The lateness that 999 of 1,000 requests of an open load must not exceed for a valid 99.9th

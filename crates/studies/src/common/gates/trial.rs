@@ -48,7 +48,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     let gateway = record.gateway.as_ref();
     let was_cold = gateway.is_some_and(|facts| facts.first_correct.is_some());
     let message = match (&record.parity_before, &record.parity_after) {
-        // Before the load, only the first correct response was requested.
+        // Before a load that starts cold, the first correct response replaces the parity test.
         (None, Some(after)) if was_cold && after.holds() => return None,
         (None, Some(_)) if was_cold => "Parity did not hold after the load.",
         (Some(before), _) if !before.holds() => "Parity did not hold before the load.",

@@ -20,13 +20,14 @@ const TRIALS: &str = "The trials are listed in the order in which they ran. The 
      limited trial are used, with the limit that is named here; figures that a reason makes \
      invalid are not.";
 
-const PARITY: &str = "The parity cases prove, before and after the load of every trial, that the \
-     policies work; each cell shows how many attempts passed. The rows below the cases show what \
-     was counted on the wire during warm-up and load; facts that differ from those of the other \
-     gateways, or that should not occur, are marked.";
+const PARITY: &str = "The parity cases prove that the policies work. They are tested before and \
+     after the load of a trial, or only after it if the gateway starts cold; each cell shows how \
+     many attempts passed. The rows below the cases show what was counted on the wire during \
+     warm-up and load; facts that differ from those of the other gateways, or that should not \
+     occur, are marked.";
 
 const CONFIGURATION: &str = "This is the configuration of each gateway as rendered, with the \
-     commands that started it. Ports differ from trial to trial; the rest does not.";
+     commands that started it. Ports and the paths of folders differ from trial to trial.";
 
 const CORES: &str = "busy time of the gateway's cores per request, as counted in kernel ticks";
 

@@ -96,7 +96,7 @@ pub fn failed_or_invalid(findings: &Findings, palette: &Palette) -> Vec<Block> {
     }
 }
 
-/// The comparisons of a scenario on one axis of ratios; none if there are no comparisons.
+/// The comparisons of a scenario on one axis of ratios; `None` if there are no comparisons.
 fn forest(
     index: usize,
     scenario: &ScenarioFindings,
@@ -199,7 +199,7 @@ fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> boo
 }
 
 /// The interval of the comparison of the baseline with its second process, on the same metric in
-/// the same phase. None if it has no interval, and for that comparison itself.
+/// the same phase. `None` if it has no interval, and for that comparison itself.
 fn noise(
     ab_test: Option<&AbTestFindings>,
     all: &[ComparisonFindings],

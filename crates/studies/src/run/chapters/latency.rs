@@ -39,7 +39,7 @@ const MARKS: [(f64, &str); 6] = [
     (99.999, "p99.999"),
 ];
 
-/// The chapter on percentiles, which only the page has; none if there are no curves.
+/// The chapter on percentiles, which only the page has; `None` if there are no curves.
 pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     let scenarios = findings.scenarios.iter().enumerate();
     let cards = scenarios.flat_map(|(index, it)| cards(&format!("s{index}"), it, palette));
@@ -80,7 +80,7 @@ fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Bl
         .collect()
 }
 
-/// Returns a variant's curve of a metric in a phase; none if the curve has no points.
+/// Returns a variant's curve of a metric in a phase; `None` if the curve has no points.
 fn curve<'a>(
     scenario: &'a ScenarioFindings,
     phase: &str,
@@ -196,7 +196,7 @@ pub fn timeline(findings: &Findings, palette: &Palette) -> Chapter {
     Chapter::new("timeline", "Timeline", blocks)
 }
 
-/// A row of trials for each variant; none if no second was recorded.
+/// A row of trials for each variant; `None` if no second was recorded.
 fn rows(
     index: usize,
     scenario: &ScenarioFindings,

@@ -1,4 +1,4 @@
-//! The head of every report, which identifies the run.
+//! The head of a report on a terminal or in Markdown, which identifies the run.
 
 use gatebench_model::Placement;
 use gatebench_report::chapter::{Block, Chapter, MARKDOWN, Part, TERMINAL};
@@ -23,7 +23,8 @@ pub fn chapter(run: &RunFacts) -> Chapter {
     Chapter::of(blocks)
 }
 
-/// Shows only the state of an unfinished run, because the first screen is short.
+/// The state of an unfinished run; empty for a finished run, because the first screen must be
+/// short.
 pub fn brief(run: &RunFacts) -> Chapter {
     let (status, trials, blocks) = (status(run.status), trials(run), blocks(run));
     let status = format!("{status}: {trials} ended, {blocks} complete");

@@ -138,7 +138,8 @@ fn time(shown: &Time, figures: &[Option<&PartFigures>]) -> Option<Lane> {
     estimates(["response", *which], Unit::Nanoseconds, &times)
 }
 
-/// Returns none if no part has the value, for example if too few responses lie beyond a percentile.
+/// Returns `None` if no part has the value, for example if too few responses lie beyond a
+/// percentile.
 fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Option<Lane> {
     let found = found
         .iter()

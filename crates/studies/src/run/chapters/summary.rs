@@ -102,7 +102,7 @@ fn legend(run: &Findings) -> String {
         text.push_str("reference: gatebench's own gateway. ");
     }
     if rows.any(|row| row.kind == Variant::Direct) {
-        text.push_str("direct: no gateway; its latency is that of the instrument. ");
+        text.push_str("direct: no gateway; its latency is that of the measurement itself. ");
     }
     text
 }
@@ -126,7 +126,7 @@ fn table(scenario: &ScenarioFindings, summary: &ScenarioSummary) -> Table {
     Table::of_lanes(rows.iter().map(row).collect(), all)
 }
 
-/// The estimate of a cell with its validity; none if the metric was not measured.
+/// The estimate of a cell with its validity; `None` if the metric was not measured.
 type Shown<'f> = Option<(Option<&'f Estimate>, Validity)>;
 
 fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
@@ -144,7 +144,7 @@ fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
     let has_ranges = found.iter().filter_map(blocks).any(|it| it > 1);
     let mut lane = Lane::in_scale([head(column.metric), ""], scale, found.clone());
     for ((row, shown), cell) in rows.iter().zip(&found).zip(&mut lane.cells) {
-        // Next to cells with ranges, the number of blocks explains why this cell has no range.
+        // Other cells of the column have ranges; `1 block` explains why this cell has none.
         if let Some((Some(estimate), validity)) = shown
             && has_ranges
             && estimate.blocks == 1

@@ -402,7 +402,7 @@ fn rows(numbers: &Numbers, direct: bool) -> Vec<SeriesRow> {
 }
 
 /// Writes a run with all trials of the plan, reads it back and analyzes it. `change` changes each
-/// trial, or returns none to leave it out.
+/// trial, or returns `None` to leave it out.
 pub fn analysed_run(
     manifest: Manifest,
     change: impl Fn(Made) -> Option<Made>,

@@ -14,8 +14,8 @@ fn comment(findings: &Findings) -> String {
     comment.as_ref().map(markdown::render).unwrap_or_default()
 }
 
-/// nginx is the candidate and haproxy the baseline; the pair gatebench and nginx serves as haproxy
-/// and its second process.
+/// nginx is the candidate and haproxy the baseline. The comparison of gatebench with nginx is
+/// renamed to that of haproxy with its second process.
 fn judged(decision: Decision, caution: Option<String>) -> Findings {
     let mut findings = with_verdicts();
     findings.study = StudyResult::new(AbTestFindings {

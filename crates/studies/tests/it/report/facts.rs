@@ -1,4 +1,4 @@
-//! The facts that reports are made from.
+//! The types of the facts from which reports are made.
 
 pub use gatebench_model::{Placement, Variant};
 pub use gatebench_report::chapter::Tone;

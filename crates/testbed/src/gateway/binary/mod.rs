@@ -94,6 +94,8 @@ impl Folder {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
 
+    /// Finds the gateway's program on this machine or, if it is missing, in the folder's image.
+    ///
     /// # Errors
     /// [`DriverError::BinaryMissing`] states how to install the program. Other errors are
     /// [`DriverError::NoVersion`], [`DriverError::WrongVersion`], [`DriverError::ContainerEngine`]

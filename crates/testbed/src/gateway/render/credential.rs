@@ -11,7 +11,7 @@ use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
 /// The lowest cost of bcrypt. A higher cost would not change what is measured, because Caddy, the
-/// only gateway that uses bcrypt, caches the result for each password.
+/// only embedded gateway that uses bcrypt, caches the result for each password.
 const BCRYPT_COST: u32 = 4;
 const SALT_BYTES: usize = 16;
 

@@ -50,7 +50,7 @@ impl<W: Write> Tar<W> {
         let is_longer = contents.read(&mut [0])? > 0;
         if copied < *bytes || is_longer {
             return Err(io::Error::other(format!(
-                "{name} changed while it was read"
+                "{name} changed while it was being read"
             )));
         }
         self.fill(*bytes)
@@ -146,7 +146,7 @@ fn header(name: &str, kind: &Kind) -> [u8; BLOCK as usize] {
     header
 }
 
-/// Writes the checksum, which is computed with spaces in its place.
+/// Writes the header's checksum, which is computed while its own field contains spaces.
 fn seal(header: &mut [u8; BLOCK as usize]) {
     header[148..156].fill(b' ');
     let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
@@ -207,7 +207,7 @@ mod tests {
         };
         for contents in [&b"x"[..], b"xyz"] {
             let error = Tar::new(Vec::new()).add("f", &kind, contents).unwrap_err();
-            assert_eq!(error.to_string(), "f changed while it was read");
+            assert_eq!(error.to_string(), "f changed while it was being read");
         }
     }
 }

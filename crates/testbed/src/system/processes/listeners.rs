@@ -1,7 +1,7 @@
 //! Listening sockets.
 //!
-//! The sockets of one port are read through sock_diag(7). If the kernel refuses that, as in a
-//! container that filters system calls, the sockets are read from `/proc/net`. The kernel then
+//! The sockets of one port are read through sock_diag(7). If the kernel does not allow that, as in
+//! a container that filters system calls, the sockets are read from `/proc/net`. The kernel then
 //! walks every TCP connection of the network namespace.
 
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ fn request(family: AddressFamily, port: u16) -> [u8; REQUEST_BYTES] {
     request
 }
 
-/// Parses messages from the kernel. Returns true after the last message; none on an error.
+/// Parses messages from the kernel. Returns true after the last message, or `None` on an error.
 fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool> {
     while !messages.is_empty() {
         let length = usize::try_from(u32::from_ne_bytes(at(messages, 0)?)).ok()?;

@@ -26,7 +26,7 @@ pub(crate) struct ProcessKey {
 /// The scheduler's figures for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadAccount {
-    /// 0 if the kernel has no such statistics.
+    /// 0 if the kernel keeps no `schedstat`.
     pub run_queue_wait_ns: u64,
     pub switches_voluntary: u64,
     pub switches_involuntary: u64,
@@ -37,14 +37,15 @@ pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
     Some(ProcessKey { pid, started })
 }
 
-/// Returns the start of a process, in ticks since boot; none if the process has ended. A zombie has
-/// ended: its parent may be slow to reap it, as the first process of a container often is.
+/// Returns the start of a process, in ticks since boot; `None` if the process has ended. A zombie
+/// counts as ended, because its parent may be slow to reap it, as the first process of a container
+/// often is.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     let (has_ended, ticks) = stat(pid)?;
     (!has_ended).then_some(ticks)
 }
 
-/// Returns the start of a process, even of a zombie; none after its parent has waited for it.
+/// Returns the start of a process, even of a zombie; `None` after its parent has waited for it.
 pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|(_, ticks)| ticks)
 }
@@ -130,7 +131,7 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     kibibytes(&rollup, "Pss:")
 }
 
-/// Returns the number of open descriptors; none if the process has ended, or if its descriptors
+/// Returns the number of open descriptors; `None` if the process has ended, or if its descriptors
 /// cannot be counted.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");

@@ -32,7 +32,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// The error is the reason that the message cannot be processed.
+    /// On failure, the error states why the message cannot be processed.
     pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
         let mut operation = None;

@@ -39,7 +39,7 @@ const fn passes(name: &'static str, source: &'static str, body: Body) -> Shape {
     }
 }
 
-/// Text with a single kind of mistake, as large as a body may be.
+/// Returns a shape whose text is as large as a body may be and contains a single kind of mistake.
 const fn flood(name: &'static str, body: fn() -> String) -> Shape {
     Shape {
         name,

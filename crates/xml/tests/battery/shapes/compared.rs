@@ -59,7 +59,7 @@ fn text_of_ascii() -> String {
     text_and_list(&full("~", 1_000), &list)
 }
 
-/// Returns a message in which the sought text matches everywhere except for its last character.
+/// Returns a message in which all but the last character of the search text matches everywhere.
 fn almost_everywhere() -> String {
     text_and_list(&"a".repeat(700_000), &format!("{}b", "a".repeat(300_000)))
 }

@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(125);
 /// The figures at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// The time since the start of the load, including the warm-up; none while connections are
+    /// The time since the start of the load, including the warm-up; `None` while connections are
     /// being opened.
     pub elapsed: Option<Duration>,
     /// Responses per second since the previous figures.
@@ -73,7 +73,7 @@ pub struct Outlook {
     pub measure: Duration,
     /// The number of requests after which the load ends, if one was given.
     pub requests: Option<u64>,
-    /// True if the results begin with the same text.
+    /// True if the results, which are printed later, begin with the same text.
     pub is_said_again: bool,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Returns the time since the start of the measured window, in nanoseconds; none outside the
+    /// Returns the time since the start of the measured window, in nanoseconds; `None` outside the
     /// window.
     fn measured_ns(&self) -> Option<u64> {
         let ((begin_ns, end_ns), now_ns) = (self.window_ns()?, clock::now_ns());
@@ -232,7 +232,7 @@ struct MachineWindow {
 }
 
 impl MachineWindow {
-    /// Takes the samples that are due. Returns the time of the next sample; none if the window is
+    /// Takes the samples that are due. Returns the time of the next sample; `None` if the window is
     /// not known yet or both samples have been taken.
     fn look(&mut self, window_ns: Option<(u64, u64)>) -> Option<u64> {
         let (begin_ns, end_ns) = window_ns?;

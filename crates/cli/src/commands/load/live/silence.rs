@@ -2,8 +2,8 @@
 
 use super::LOOK_EVERY;
 
-/// The minimum length of a silence: a second, minus the interval before the first reading, in which
-/// the silence may have begun.
+/// The minimum length of a silence: one second, minus one interval between readings, because the
+/// silence may have begun up to one interval before its first reading.
 const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
 
 /// A period in which no response arrived, between two readings of the response count. Times are in

@@ -24,7 +24,7 @@ pub fn block(results: &Results<'_>) -> Block {
     Block::charts("panels wide", charts.into_iter().flatten())
 }
 
-/// Draws the percentile curves; none if there are too few requests for a curve.
+/// Draws the percentile curves; `None` if there are too few requests for a curve.
 fn percentiles(results: &Results<'_>) -> Option<Chart> {
     let figures = &results.figures;
     let clocks = [
@@ -32,7 +32,8 @@ fn percentiles(results: &Results<'_>) -> Option<Chart> {
         ("service", "curve thin", &figures.service),
         ("lateness", "curve thin dashed", &figures.lateness),
     ];
-    // In a closed load, each request is due when it is sent, so one curve suffices.
+    // In a closed load, each request is due when it is sent or moments before, so one curve
+    // suffices.
     let shown = if results.open { clocks.len() } else { 1 };
     let series = clocks[..shown].iter().map(|(label, style, times)| Series {
         class: COLOR.to_owned(),
@@ -66,8 +67,8 @@ fn curve(times: &Times) -> Vec<(f64, f64)> {
     percentiles.filter_map(point).collect()
 }
 
-/// Draws the responses per second at the top and the 99th percentile below; none if there are fewer
-/// than two points.
+/// Draws the responses per second at the top and the 99th percentile below; `None` if there are
+/// fewer than two points.
 fn seconds(results: &Results<'_>) -> Option<Chart> {
     // The last seconds may be incomplete, or may contain only the last responses.
     let is_whole = |it: &&SecondFigures| f64::from(it.second + 1) <= results.figures.window_s;

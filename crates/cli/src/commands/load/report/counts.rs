@@ -122,7 +122,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
         flow(counts.bytes_sent, "sent"),
         flow(counts.bytes_received, "received"),
     ];
-    // Both counts cover what arrived within the window.
+    // `bytes_received` and `completed_in_window` count only what arrived within the window.
     if counts.completed_in_window > 0 {
         let each = counts.bytes_received as f64 / counts.completed_in_window as f64;
         parts.push(format!("{} per response", size(each)));

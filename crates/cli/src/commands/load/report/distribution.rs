@@ -13,7 +13,8 @@ use crate::commands::load::results::Results;
 const ROWS: u32 = 12;
 /// The minimum ratio of the upper to the lower edge of a row, so that similar times take few rows.
 const STEP_MIN: f64 = 1.1;
-/// Shorter times come from connections that were found closed, not from responses.
+/// The shortest time on the scale. Times below it come from connections that were found closed, not
+/// from responses.
 const LOWEST_NS: u64 = 1_000;
 /// A bar of zero to seven eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

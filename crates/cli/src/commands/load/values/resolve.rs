@@ -51,7 +51,7 @@ impl Resolve {
 /// does, the first.
 ///
 /// # Errors
-/// The resolver fails, or finds no address.
+/// Fails if the resolver returns an error or no address.
 pub(crate) fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
     if let Some(known) = known.iter().find(|known| known.is_of(site)) {
         return Ok(SocketAddr::new(known.address, site.port));

@@ -6,7 +6,7 @@ use gatebench_model::template::{Piece, Template, TemplateError};
 /// `/a/{{users.id}}`.
 ///
 /// # Errors
-/// The string contains an invalid template.
+/// Fails if the string contains an invalid template.
 pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     let template = Template::parse(text)?;
     let pieces = template.pieces().iter().map(|piece| match piece {

@@ -24,7 +24,7 @@ pub fn trial_in_words(trial: &Trial, plan: &Plan) -> String {
 }
 
 /// Describes a run that does not have the length of its suite, `length   smoke: 1 block in place of
-/// 10; ...`; none for the full length.
+/// 10; ...`; `None` for the full length.
 pub fn length_in_words(plan: &Plan) -> Option<String> {
     let planned = plan.length.as_ref()?;
     let word = planned.length.as_str();
