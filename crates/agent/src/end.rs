@@ -254,12 +254,49 @@ impl Drop for Running {
 }
 
 fn refused(error: &EngineError) -> RemoteError {
-    let remedy = match error {
-        EngineError::Unreachable { .. } => {
-            "start the target, and make sure that this host can reach it"
+    match error {
+        EngineError::Unreachable { address, reason } => {
+            let what = format!("cannot connect to {address}: {}", reason.what());
+            let reachable = "start the target, and make sure that this host can reach it";
+            RemoteError::environment(what, reason.remedy().unwrap_or(reachable))
         }
-        EngineError::Data(_) => "correct the load's data",
-        EngineError::Environment(_) => "try --backend epoll, and check the limits of this host",
-    };
-    RemoteError::environment(error.to_string(), remedy)
+        EngineError::Data(_) => {
+            RemoteError::environment(error.to_string(), "correct the load's data")
+        }
+        EngineError::Environment(_) => {
+            let remedy = "try --backend epoll, and check the limits of this host";
+            RemoteError::environment(error.to_string(), remedy)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use gatebench_engine::ConnectError;
+
+    use super::*;
+
+    #[test]
+    fn the_remedy_fits_the_reason() {
+        let refused = |reason| {
+            let address = SocketAddr::from(([127, 0, 0, 1], 80)).into();
+            let error = refused(&EngineError::Unreachable { address, reason });
+            (error.message, error.remedy)
+        };
+        let no_source = ConnectError::NoSource([192, 0, 2, 1].into());
+        let (message, remedy) = refused(no_source.clone());
+        assert_eq!(
+            message,
+            format!("cannot connect to 127.0.0.1:80: {}", no_source.what())
+        );
+        assert_eq!(Some(remedy.as_str()), no_source.remedy());
+        let (message, remedy) = refused(ConnectError::Kernel("Connection refused".into()));
+        assert_eq!(
+            message,
+            "cannot connect to 127.0.0.1:80: Connection refused"
+        );
+        assert!(remedy.starts_with("start the target"), "{remedy}");
+    }
 }

@@ -3,7 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_engine::{Control, Load};
+use gatebench_engine::{Control, Group, Load};
+use gatebench_model::Shape;
 use gatebench_net::clock;
 use gatebench_testbed::{DriverError, RemoteError};
 
@@ -16,10 +17,35 @@ use crate::protocol::Ask;
 const AHEAD: Duration = Duration::from_secs(2);
 /// All agents must have acknowledged the start this long before it.
 const ACKNOWLEDGED_BEFORE: Duration = Duration::from_millis(500);
-/// The time that agents may take to open the connections of a load.
+/// The time that agents may take to open the connections of a load, in addition to the time that
+/// its limit of connections per second requires.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
 /// The interval between requests that ask an agent whether it is ready.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Returns the time that the limit of connections per second requires to open the connections of a
+/// load; at most `u32::MAX` seconds, which can still be added to an [`Instant`].
+fn opening(groups: &[Group]) -> Duration {
+    let of_group = |group: &Group| {
+        let (connections, rate) = match &group.shape {
+            Shape::Closed(it) => (it.connections, it.connections_per_second?),
+            Shape::Open(it) => (it.connections_max, it.connections_per_second?),
+        };
+        // The first connection is opened at once.
+        Some(f64::from(connections.saturating_sub(1)) / rate)
+    };
+    let seconds = groups.iter().filter_map(of_group).fold(0.0_f64, f64::max);
+    Duration::from_secs_f64(seconds.min(u32::MAX.into()))
+}
+
+/// Returns the error of an agent whose connections were not up in time. A limit of connections per
+/// second is not the reason, because it extends the time.
+fn not_ready(name: &str, limit: Duration) -> RemoteError {
+    let seconds = limit.as_secs_f64();
+    let what = format!("the connections of agent {name} were not up after {seconds:.0} s");
+    let remedy = "open fewer connections, and check the load of that agent";
+    RemoteError::environment(what, remedy)
+}
 
 impl Agents {
     /// Lets all agents open their connections, compares their clocks, and sets the common start.
@@ -54,7 +80,7 @@ impl Agents {
             agent
                 .host
                 .ask_role::<()>(&Ask::Prepare(Box::new(order)), READY_TIMEOUT)?;
-            agent.wait_until_ready(control)
+            agent.wait_until_ready(control, READY_TIMEOUT + opening(&load.groups))
         })?;
         let pings = self.each(|_, agent| agent.pings())?;
         let offsets: Vec<Offset> = pings.iter().filter_map(|it| Offset::of(it)).collect();
@@ -95,16 +121,11 @@ impl Connected {
         Order::new(&load, assignment.part, cores, assignment.trace_tag)
     }
 
-    fn wait_until_ready(&self, control: &Control) -> Result<(), DriverError> {
-        let deadline = Instant::now() + READY_TIMEOUT;
+    fn wait_until_ready(&self, control: &Control, limit: Duration) -> Result<(), DriverError> {
+        let deadline = Instant::now() + limit;
         while !control.stopped() && !self.host.ask_role::<bool>(&Ask::IsReady, SILENCE)? {
             if deadline <= Instant::now() {
-                let name = self.host.name();
-                let what =
-                    format!("the connections of agent {name} were not up after {READY_TIMEOUT:?}");
-                let remedy = "open fewer connections, or open more of them per second: \
-                              --connection-rate, or connections_per_second in a load profile";
-                return Err(DriverError::Remote(RemoteError::environment(what, remedy)));
+                return Err(DriverError::Remote(not_ready(self.host.name(), limit)));
             }
             thread::sleep(LOOK_EVERY);
         }
@@ -122,5 +143,57 @@ impl Connected {
             })
         };
         (0..PINGS).map(ping).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use gatebench_engine::Target;
+    use gatebench_model::load::{Closed, Open};
+    use gatebench_model::{Order as InOrder, Request};
+
+    use super::*;
+
+    fn group(shape: Shape) -> Group {
+        Group {
+            name: "all".into(),
+            target: Target::new(SocketAddr::from(([127, 0, 0, 1], 80)), "a.test"),
+            requests: vec![Request::new("GET", "/")],
+            order: InOrder::Random,
+            shape,
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn the_slowest_group_determines_the_time_for_opening() {
+        let closed = |connections, rate| {
+            group(Shape::Closed(Closed {
+                connections_per_second: rate,
+                ..Closed::new(connections)
+            }))
+        };
+        let open = group(Shape::Open(Open {
+            connections_max: 31,
+            connections_per_second: Some(10.0),
+            ..Open::new(1.0)
+        }));
+        assert_eq!(opening(&[closed(1000, None)]), Duration::ZERO);
+        assert_eq!(opening(&[closed(1, Some(0.1))]), Duration::ZERO);
+        let groups = [closed(21, Some(10.0)), open];
+        assert_eq!(opening(&groups), Duration::from_secs(3));
+        let endless = READY_TIMEOUT + opening(&[closed(u32::MAX, Some(1e-10))]);
+        assert!(Instant::now().checked_add(endless).is_some());
+    }
+
+    #[test]
+    fn an_agent_that_is_not_ready_is_named_with_whole_seconds() {
+        let error = not_ready("b", READY_TIMEOUT + Duration::from_secs(100) / 3);
+        assert_eq!(
+            error.message,
+            "the connections of agent b were not up after 153 s"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 
 use gatebench_net::Peer;
 use gatebench_net::tls::{SessionError, SettingsError};
@@ -26,6 +27,8 @@ pub enum EngineError {
 pub enum ConnectError {
     /// The connection failed with this error of the kernel.
     Kernel(String),
+    /// This machine does not have this source address.
+    NoSource(IpAddr),
     /// Only `made` of a worker's `wanted` connections were made, and no more for `limit_s` seconds.
     Late {
         made: u32,
@@ -53,6 +56,9 @@ impl ConnectError {
     pub fn what(&self) -> String {
         match self {
             Self::Kernel(reason) => reason.clone(),
+            Self::NoSource(source) => {
+                format!("the load generator's machine does not have the source address {source}")
+            }
             Self::Late {
                 made: 0, limit_s, ..
             } => format!("no connection was made within {limit_s} s"),
@@ -83,6 +89,7 @@ impl ConnectError {
             Self::Settings { remedy, .. } => Some(remedy),
             Self::Tls(error) => Some(error.remedy()),
             Self::NoHttp2 => Some("use HTTP/1.1"),
+            Self::NoSource(_) => Some("use addresses of that machine as sources"),
             Self::Kernel(_)
             | Self::Late { .. }
             | Self::ClosedInHandshake

@@ -111,8 +111,8 @@ pub struct Load {
     /// after it.
     pub trace_tag: Option<u16>,
     /// True if the upstreams read the same clock as this process. Otherwise, the accuracy of the
-    /// two halves of a traced request's latency depends on how closely the requests bound the
-    /// difference between the clocks.
+    /// two halves of added latency depends on how closely the requests bound the difference between
+    /// the clocks.
     pub shares_clock: bool,
     /// The part of the load that this load generator sends; `None` means the whole load.
     pub part: Option<Part>,

@@ -142,7 +142,6 @@ impl Outcome {
             compiled.check_count,
         );
         ended.iter().for_each(|it| kept.add(&it.kept));
-        kept.groups.iter_mut().for_each(Interval::complete);
         let name = |request: &Request| match &request.name {
             Some(name) => name.clone(),
             None => format!("{} {}", request.method, request.path),

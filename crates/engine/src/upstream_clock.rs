@@ -32,7 +32,8 @@ pub(crate) struct UpstreamClock {
     stepped: bool,
 }
 
-/// The accuracy of the halves of traced requests' latencies, which are measured with two clocks.
+/// The accuracy of the two halves of added latency. Each half lies between a time of the load
+/// generator's clock and a time of the upstream's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Halves {
     /// The number of requests whose halves are unknown because the requests of the previous second

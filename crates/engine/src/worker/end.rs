@@ -4,6 +4,7 @@ use gatebench_net::Io;
 
 use crate::error::EngineError;
 use crate::load::nanos;
+use crate::record::Interval;
 
 use super::group::GroupState;
 use super::{Ended, NAP_NS, Worker};
@@ -47,6 +48,9 @@ impl<I: Io> Worker<'_, I> {
             self.expire_all(now);
         }
         self.hand_out();
+        // Once the records of several workers are merged, they cannot be completed.
+        let groups = &mut self.recorder.kept.groups;
+        groups.iter_mut().for_each(Interval::complete);
         Ok(Ended {
             start_ns: self.start_ns,
             window_ns: (self.measure_ns, self.end_ns),

@@ -298,12 +298,15 @@ impl<'a> GroupState<'a> {
     }
 
     pub(super) fn source(&mut self) -> Option<IpAddr> {
-        let sources = &self.settings.target.sources;
-        let source = sources
-            .get(self.next_source % sources.len().max(1))
-            .copied();
         self.next_source = self.next_source.wrapping_add(1);
-        source
+        self.last_source()
+    }
+
+    /// Returns the source address that [`Self::source`] returned last.
+    pub(super) fn last_source(&self) -> Option<IpAddr> {
+        let sources = &self.settings.target.sources;
+        let last = self.next_source.wrapping_sub(1) % sources.len().max(1);
+        sources.get(last).copied()
     }
 
     pub(super) fn has_layer(&self) -> bool {

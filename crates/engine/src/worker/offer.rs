@@ -37,6 +37,12 @@ impl<I: Io> Worker<'_, I> {
             self.seal(now);
         }
         self.round_ns = now;
+        // A load that is stopped before its start sends nothing.
+        self.interrupted = self.compiled.control.stopped();
+        if self.interrupted {
+            self.cut_short(now);
+            return Ok(());
+        }
         loop {
             self.offer_due(now);
             self.wait(now, &mut events)?;
@@ -164,6 +170,10 @@ impl<I: Io> Worker<'_, I> {
     }
 
     fn offer_idle(&mut self, group: usize, now: u64) {
+        // A user whose connection ended while its request waited comes first.
+        if !self.groups[group].queue.is_empty() {
+            self.serve_queue(group);
+        }
         while now < self.end_ns
             && self.groups[group].has_spare_place()
             && self.groups[group].take_request()

@@ -143,9 +143,9 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Lets the user of a connection that ends with its response think until it continues on
-    /// another one.
-    fn think(&mut self, conn: ConnId, now: u64) {
+    /// Lets a user of a connection that begins no more requests think until it continues on another
+    /// one.
+    pub(super) fn think(&mut self, conn: ConnId, now: u64) {
         let Some(group) = self.conns.get(conn).map(|it| it.group) else {
             return;
         };

@@ -33,7 +33,8 @@ impl<I: Io> Worker<'_, I> {
             // A connection-only load makes one connection before the start, to prove that
             // connecting is possible.
             if self.groups[group].handshakes && self.groups[group].missing > 0 {
-                self.open_connection(group)?;
+                let opened = self.open_connection(group);
+                opened.map_err(|error| self.not_opened(group, error))?;
             }
         }
         let mut events = Vec::new();
@@ -45,7 +46,8 @@ impl<I: Io> Worker<'_, I> {
                 return Err(self.unreachable(late, self.stuck(late)));
             }
             for group in 0..self.groups.len() {
-                self.open_due(group, now)?;
+                let opened = self.open_due(group, now);
+                opened.map_err(|error| self.not_opened(group, error))?;
             }
             let until = self.wake_at(now).min(limit);
             self.io.poll(Some(until), &mut events)?;
@@ -139,6 +141,20 @@ impl<I: Io> Worker<'_, I> {
         EngineError::Unreachable {
             address: self.compiled.load.groups[group].target.address.clone(),
             reason,
+        }
+    }
+
+    /// Returns the error of a connection that the kernel refused to begin. Wrong addresses are not
+    /// a fault of this machine.
+    fn not_opened(&self, group: usize, error: io::Error) -> EngineError {
+        match (error.kind(), self.groups[group].last_source()) {
+            (io::ErrorKind::AddrNotAvailable, Some(source)) => {
+                self.unreachable(group, ConnectError::NoSource(source))
+            }
+            (io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput, _) => {
+                self.unreachable(group, ConnectError::Kernel(error.to_string()))
+            }
+            _ => error.into(),
         }
     }
 

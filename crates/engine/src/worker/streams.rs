@@ -200,7 +200,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Gives the next request to a stream that is free, and to parked streams if the server allows
-    /// more again.
+    /// more again. If the connection begins no more requests, lets the user of the stream think.
     fn release_stream(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -209,8 +209,11 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        if is_used_up || connection.leaving || http2.client.is_closing() {
+        if connection.leaving {
             return;
+        }
+        if is_used_up || http2.client.is_closing() {
+            return self.think(conn, now);
         }
         let free = http2.client.can_open();
         let unparked = (http2.parked as usize).min(free.saturating_sub(1));

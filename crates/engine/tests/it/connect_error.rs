@@ -20,6 +20,11 @@ fn the_remedy_depends_on_the_cause() {
         (refused.remedy(), refused.to_string()),
         (None, refused.what())
     );
+    assert_eq!(
+        ConnectError::NoSource([192, 0, 2, 1].into()).to_string(),
+        "the load generator's machine does not have the source address 192.0.2.1; \
+         use addresses of that machine as sources"
+    );
     let tls = SessionError::NotTls;
     let error = ConnectError::from(tls.clone());
     assert_eq!(error.to_string(), tls.to_string());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gatebench_engine::{
     Control, EngineError, ErrorKind, Load, Outcome, Protocol, ProxyProtocol, Target, run,
 };
-use gatebench_model::load::{Closed, ConnectionStage, Open};
+use gatebench_model::load::{Closed, ConnectionStage, Open, Think};
 use gatebench_model::{Check, HumanDuration, Request, Shape};
 use gatebench_net::Backend;
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Verify, Version, self_signed};
@@ -276,6 +276,28 @@ fn http2_connections_end_after_their_requests_and_keep_a_rate() {
     connections.sort();
     connections.dedup();
     assert_eq!(connections.len() as u64, 2 * REQUESTS);
+}
+
+#[test]
+fn users_think_after_the_last_request_of_an_http2_connection() {
+    let nginx = Nginx::start();
+    let mut target = Target::new(nginx.address(H2C), "localhost");
+    target.protocol = Protocol::Http2 { streams: 2 };
+    let think = Think::Constant(HumanDuration::from_millis(100));
+    // A connection for one request has one stream, so it serves one user.
+    for (requests_per_connection, users) in [(1, 2), (3, 4)] {
+        let shape = Shape::Closed(Closed {
+            think: Some(think.clone()),
+            requests_per_connection: Some(requests_per_connection),
+            ..Closed::new(2)
+        });
+        let mut load = load(target.clone(), shape, gatebench_net::choose(None));
+        load.measure = Duration::from_secs(1);
+        let outcome = run(&load, &Control::new(1), |_, _| {}).unwrap();
+        // Each user sends at most one request in each tenth of a second.
+        let sent = outcome.counts.sent;
+        assert!((4..=11 * users).contains(&sent), "{:?}", outcome.counts);
+    }
 }
 
 #[test]

@@ -2,16 +2,18 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
 use crate::common::{self, backends};
-use gatebench_engine::{Control, EngineError, ErrorKind, Load, Outcome, Target, run};
+use gatebench_engine::{
+    Class, Control, EngineError, ErrorKind, Load, Metric, Outcome, Part, Target, run,
+};
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Check, Request, Shape};
-use gatebench_net::Backend;
+use gatebench_net::{Backend, Peer};
 
 /// A server with a thread per connection. It ends with the process.
 struct Server {
@@ -107,6 +109,66 @@ fn the_server_counts_every_request_sent() {
 }
 
 #[test]
+fn a_load_that_is_stopped_before_its_start_sends_nothing() {
+    for backend in backends() {
+        for shape in [closed(8), open(2_000.0)] {
+            let server = Server::start(ok);
+            // The load is a part of a larger one, so it waits for a start from outside.
+            let load = Load {
+                part: Some(Part {
+                    first_worker: 0,
+                    workers: 1,
+                }),
+                ..load(server.address, backend, shape)
+            };
+            let control = Control::new(1);
+            let outcome = thread::scope(|scope| {
+                let load = scope.spawn(|| run(&load, &control, |_, _| {}));
+                while !control.is_ready() && !load.is_finished() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                control.stop();
+                load.join().unwrap().unwrap()
+            });
+            assert_eq!(outcome.counts.sent, 0, "{:?}", outcome.counts);
+            assert_eq!(server.requests.load(Ordering::Relaxed), 0);
+        }
+    }
+}
+
+/// Returns a response that is too large for one read.
+fn large(_: u64) -> (&'static [u8], bool) {
+    static LARGE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let mut response = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n".to_vec();
+        response.resize(response.len() + 1_000_000, b'x');
+        response
+    });
+    (&LARGE, true)
+}
+
+#[test]
+fn each_response_of_a_group_has_one_waiting_and_one_receiving_time() {
+    for backend in backends() {
+        for response in [ok as Response, large] {
+            let server = Server::start(response);
+            let mut load = load(server.address, backend, closed(2));
+            load.groups[0].requests[0].checks.clear();
+            let mut second = load.groups[0].clone();
+            second.name = "second".into();
+            load.groups.push(second);
+            let outcome = run_quietly(&load);
+            for group in &outcome.groups {
+                assert!(group.counts.completed > 5, "{:?}", group.counts);
+                for metric in [Metric::Service, Metric::Waiting, Metric::Receiving] {
+                    let times = &group.recordings[&(metric, Class::Success)];
+                    assert_eq!(times.histogram.len(), group.counts.completed, "{metric:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn an_open_load_sends_exactly_its_schedule_with_several_workers() {
     for backend in backends() {
         let server = Server::start(ok);
@@ -183,6 +245,31 @@ fn an_unreachable_target_is_an_error() {
         let error = run(&load, &Control::new(1), |_, _| {}).unwrap_err();
         assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
         assert!(error.to_string().contains(&address.to_string()));
+    }
+}
+
+#[test]
+fn an_address_that_the_kernel_refuses_is_not_blamed_on_this_machine() {
+    for backend in backends() {
+        let mut load = load("127.0.0.1:9".parse().unwrap(), backend, closed(2));
+        let target = &mut load.groups[0].target;
+        target.address = Peer::Unix("/tmp/".to_owned().repeat(40).into());
+        let error = run(&load, &Control::new(1), |_, _| {}).unwrap_err();
+        assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
+        let server = Server::start(ok);
+        let target = &mut load.groups[0].target;
+        target.address = server.address.into();
+        // An address for documentation (RFC 5737), which no machine has.
+        target.sources = ["127.0.0.1", "192.0.2.1"]
+            .map(|it| it.parse().unwrap())
+            .into();
+        let error = run(&load, &Control::new(1), |_, _| {}).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("does not have the source address 192.0.2.1"),
+            "{error}"
+        );
     }
 }
 

@@ -23,6 +23,9 @@ use crate::response::Response;
 use heads::Heads;
 pub(crate) use reply::{PIECE_BYTES, Reply, Step};
 
+/// The interval after which the budgets of a connection are refilled.
+const REFILL_NS: u64 = 1_000_000_000;
+
 /// A request and its response on one stream. The memory is reused for later requests.
 pub(crate) trait Responding<I: Io, O>: Default {
     /// Chooses the response based on the head of the request.
@@ -66,6 +69,8 @@ pub(crate) struct Connection<E> {
     uncounted_bytes: u64,
     /// The number of bytes of request bodies that are kept for the responses.
     kept_bytes: u64,
+    /// When the budgets of the connection were last refilled.
+    refilled_ns: u64,
     /// True if the client has sent FIN.
     finished: bool,
     state: State,
@@ -105,6 +110,7 @@ impl<E: Default> Connection<E> {
             wire_bytes: 0,
             uncounted_bytes: 0,
             kept_bytes: 0,
+            refilled_ns: 0,
             finished: false,
             state: State::Open,
         }
@@ -121,6 +127,10 @@ impl<I: Io, O, E: Responding<I, O>> Conversation<I, O> for Connection<E> {
             return Fate::Keep;
         }
         self.wire_bytes += bytes.len() as u64;
+        if env.now_ns >= self.refilled_ns + REFILL_NS {
+            self.refilled_ns = env.now_ns;
+            self.server.refill_budgets();
+        }
         self.read(env, bytes);
         self.settle(env)
     }
