@@ -5,6 +5,7 @@ use crate::errors::Complaints;
 use crate::imports::Files;
 use crate::limits::Limits;
 use crate::process::{Budget, Spent, with_stack};
+use crate::soap::Source;
 use crate::stylesheet::{NulCharacter, Parameters, Stylesheet};
 
 /// A compiled stylesheet with the values of its parameters, which all workers share.
@@ -54,22 +55,24 @@ pub enum TransformError {
 }
 
 impl Transform {
-    /// Compiles a stylesheet for messages within these limits. Imports and includes come from
-    /// `files`.
+    /// Compiles a stylesheet for messages within these limits. It is given as text or by its
+    /// location ([`Source::detect`]). Files, also imports and includes, come from `files`.
     ///
     /// # Errors
     /// Returns the mistakes in the stylesheet or in the parameters. Also fails if the output would
     /// not be in UTF-8, or if the compiling thread does not start or panics.
     pub fn compile<'a>(
-        text: &str,
+        text_or_location: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
         files: &(dyn Files + Sync),
         limits: Limits,
     ) -> Result<Self, CompileError> {
         let parameters = Parameters::new(parameters)?;
+        let source = Source::detect(text_or_location);
         let compiled = with_stack(|| {
-            let _budget = Budget::begin(&Limits::DEFINITIONS);
-            Stylesheet::parse(text.as_bytes(), None, files, &Limits::DEFINITIONS)
+            let limits = &Limits::DEFINITIONS;
+            let _budget = Budget::begin(limits);
+            source.compile(files, |text, at| Stylesheet::parse(text, at, files, limits))
         });
         let stylesheet = compiled.ok_or(CompileError::NoThread)??;
         let encoding = stylesheet.output.encoding.as_deref();

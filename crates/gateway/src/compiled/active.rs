@@ -145,15 +145,15 @@ impl Current {
     }
 
     /// Returns the number of the target whose turn it is. Targets that are avoided are skipped,
-    /// unless all targets are avoided. `failed` is the target that the request could not reach just
-    /// now; it is returned only if there is no other. A request with an older configuration takes
-    /// no turn: it is sent to the target with the largest weight among those that are not avoided
-    /// or, if all are avoided, among all.
+    /// unless all targets are avoided. `failed` contains the targets that the request could not
+    /// reach; one of them is returned only if there is no other. A request with an older
+    /// configuration takes no turn: it is sent to the target with the largest weight among those
+    /// that are not avoided or, if all are avoided, among all.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
         upstream: usize,
-        failed: Option<usize>,
+        failed: &[usize],
         now_ns: u64,
     ) -> usize {
         let CompiledUpstream {
@@ -161,7 +161,7 @@ impl Current {
             weights,
         } = &active.compiled.upstreams[upstream];
         let ids = &active.target_ids[*first_target..first_target + weights.len()];
-        let is_other = |at: usize| failed != Some(ids[at]);
+        let is_other = |at: usize| !failed.contains(&ids[at]);
         let rests = |at: usize| !is_other(at) || self.resting_until_ns[ids[at]] > now_ns;
         let others = || (0..ids.len()).filter(move |&at| weights[at] > 0 && is_other(at));
         if !Rc::ptr_eq(active, &self.active) {
@@ -183,7 +183,7 @@ impl Current {
         // If all targets are avoided, a request that has just failed is sent to the one that will
         // be avoided for the shortest time.
         let longest = || others().min_by_key(|&at| self.resting_until_ns[ids[at]]);
-        let chosen = awake.or_else(|| failed.and_then(|_| longest()));
+        let chosen = awake.or_else(|| failed.last().and_then(|_| longest()));
         ids[chosen.unwrap_or(first)]
     }
 
@@ -248,7 +248,7 @@ mod tests {
             for are_resting in [false, true] {
                 for failed in [0, 1].repeat(10) {
                     let others =
-                        [&newest, &older].map(|it| current.next_target(it, 0, Some(failed), 1));
+                        [&newest, &older].map(|it| current.next_target(it, 0, &[failed], 1));
                     assert_eq!(others, [1 - failed; 2], "{weights:?} {are_resting}");
                 }
                 current.rest(0, 1);
@@ -265,8 +265,8 @@ mod tests {
             current.rest(target, failed_ns);
         }
         for _ in 0..6 {
-            assert_eq!(current.next_target(&active, 0, Some(1), 4), 2);
-            assert_eq!(current.next_target(&active, 0, Some(2), 4), 1);
+            assert_eq!(current.next_target(&active, 0, &[1], 4), 2);
+            assert_eq!(current.next_target(&active, 0, &[2], 4), 1);
         }
     }
 
@@ -274,6 +274,17 @@ mod tests {
     fn a_target_of_weight_zero_replaces_no_other() {
         let mut current = of_weights(&[1, 0]);
         let active = Rc::clone(&current.active);
-        assert_eq!(current.next_target(&active, 0, Some(0), 1), 0);
+        assert_eq!(current.next_target(&active, 0, &[0], 1), 0);
+    }
+
+    #[test]
+    fn a_request_returns_to_no_target_that_it_could_not_reach() {
+        // The targets are not avoided after a failure, as with `rest_after_failure_ms: 0`.
+        let mut current = of_weights(&[5, 1, 1]);
+        let active = Rc::clone(&current.active);
+        for failed in [[0, 1], [1, 2], [2, 0]].repeat(7) {
+            let other = 3 - failed.iter().sum::<usize>();
+            assert_eq!(current.next_target(&active, 0, &failed, 1), other);
+        }
     }
 }

@@ -66,6 +66,7 @@ pub(crate) struct CompiledRoute {
 #[derive(Debug)]
 pub(crate) struct CompiledUpstream {
     pub(crate) first_target: usize,
+    /// The weight of each target. A configured target has as many as its host has addresses.
     pub(crate) weights: Vec<u32>,
 }
 
@@ -229,6 +230,7 @@ fn compile(
     for (at, route) in config.routes.iter().enumerate() {
         compiler.route.clone_from(&route.name);
         compiler.stripped = route.strip_path.then(|| route.path.clone());
+        compiler.paths = route.paths;
         match compiler.chain(&route.policies) {
             Ok(chain) => chains.push((at, chain)),
             Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
@@ -277,14 +279,15 @@ fn upstreams(
     let mut upstreams = Vec::new();
     let mut targets = Vec::new();
     for (at, upstream) in config.upstreams.iter().enumerate() {
-        let weights = upstream.targets.iter().map(|target| target.weight);
-        upstreams.push(CompiledUpstream {
-            first_target: targets.len(),
-            weights: weights.collect(),
-        });
         let ready = target::ready(upstream)
             .map(|found| found.map_err(|wrong| wrong.below(format!("/upstreams/{at}"))));
-        targets.extend(ConfigError::gather(ready, mistakes));
+        let ready = ConfigError::gather(ready, mistakes).into_iter().flatten();
+        let (weights, ready): (Vec<_>, Vec<_>) = ready.unzip();
+        upstreams.push(CompiledUpstream {
+            first_target: targets.len(),
+            weights,
+        });
+        targets.extend(ready);
     }
     (upstreams, targets)
 }

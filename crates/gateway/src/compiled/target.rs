@@ -1,7 +1,7 @@
 //! The targets of upstreams with their resolved addresses, and the TLS contexts for connections to
 //! targets and from clients.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
 
 use gatebench_net::tls::{
@@ -9,7 +9,7 @@ use gatebench_net::tls::{
     Verify,
 };
 
-use crate::config::{ConfigError, ConfigErrors, Tls, Upstream, UpstreamTls};
+use crate::config::{ConfigError, ConfigErrors, Target, Tls, Upstream, UpstreamTls};
 
 /// One address of an upstream, ready for connecting.
 #[derive(Clone, Debug)]
@@ -47,26 +47,51 @@ impl CompiledTarget {
     }
 }
 
-/// Looks up the address of each target and prepares its TLS context. A target with a mistake yields
-/// an error.
+/// A target with its weight.
+type Weighted = (u32, CompiledTarget);
+
+/// Looks up the addresses of each target and prepares its TLS context. A target with a mistake
+/// yields an error.
 pub(crate) fn ready(
     upstream: &Upstream,
-) -> impl Iterator<Item = Result<CompiledTarget, ConfigError>> {
-    upstream.targets.iter().enumerate().map(|(at, target)| {
+) -> impl Iterator<Item = Result<Vec<Weighted>, ConfigError>> {
+    let targets = upstream.targets.iter().enumerate();
+    targets.map(move |(at, target)| {
         let wrong_address = |wrong: ConfigError| wrong.below(format!("/targets/{at}/address"));
-        let address = look_up(&target.address, target.port).map_err(wrong_address)?;
+        let addresses = look_up(&target.address, target.port).map_err(wrong_address)?;
         let tls = upstream.tls.as_ref();
         let tls = tls.map(|settings| target_tls(settings, &target.address));
-        Ok(CompiledTarget {
-            address,
+        let tls = tls
+            .transpose()
+            .map_err(|error| ConfigError::from(error).below("/tls"))?;
+        Ok(of_each(&addresses, target, upstream, tls.as_ref()))
+    })
+}
+
+/// Returns a target for each address of a host. All of them have the weight of the configured
+/// target, as in nginx, so that one is left if the gateway cannot connect to another.
+fn of_each(
+    addresses: &[SocketAddr],
+    target: &Target,
+    upstream: &Upstream,
+    tls: Option<&ClientContext>,
+) -> Vec<Weighted> {
+    let mut made: Vec<Weighted> = Vec::new();
+    for address in addresses {
+        // The hosts file may list an address twice.
+        if made.iter().any(|(_, known)| known.address == *address) {
+            continue;
+        }
+        let compiled = CompiledTarget {
+            address: *address,
             authority: address.to_string(),
             keepalive: upstream.keepalive as usize,
             rest_ns: u64::from(upstream.rest_after_failure_ms) * 1_000_000,
-            tls: tls
-                .transpose()
-                .map_err(|error| ConfigError::from(error).below("/tls"))?,
-        })
-    })
+            tls: tls.cloned(),
+        };
+        made.push((target.weight, compiled));
+    }
+    made
 }
 
 fn target_tls(settings: &UpstreamTls, host: &str) -> Result<ClientContext, SettingsError> {
@@ -101,16 +126,67 @@ pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext
     made().map_err(|error| ConfigErrors(vec![ConfigError::from(error).below("/tls")]))
 }
 
-fn look_up(address: &str, port: u16) -> Result<SocketAddr, ConfigError> {
+/// Returns the addresses of a host, of which there is at least one.
+fn look_up(address: &str, port: u16) -> Result<Vec<SocketAddr>, ConfigError> {
     let bare = address.trim_start_matches('[').trim_end_matches(']');
-    let found = match (bare, port).to_socket_addrs() {
-        Ok(mut found) => found.next().ok_or("has no address".to_owned()),
-        Err(error) => Err(format!("cannot be looked up: {error}")),
+    let found = (bare, port).to_socket_addrs();
+    let why = match found.map(Iterator::collect::<Vec<_>>) {
+        Ok(found) if !found.is_empty() => return Ok(usable(found, has_route)),
+        Ok(_) => "has no address".to_owned(),
+        Err(error) => format!("cannot be looked up: {error}"),
     };
-    found.map_err(|why| {
-        ConfigError::new(
-            format!("the host \"{address}\" {why}"),
-            "write an IP address",
-        )
-    })
+    let message = format!("the host \"{address}\" {why}");
+    Err(ConfigError::new(message, "write an IP address"))
+}
+
+/// Removes the addresses to which this machine has no route, unless it has a route to none of them:
+/// IPv6 may be disabled, and every turn of such an address would fail.
+fn usable(found: Vec<SocketAddr>, has_route: impl Fn(&SocketAddr) -> bool) -> Vec<SocketAddr> {
+    let (usable, others): (Vec<_>, Vec<_>) = found.into_iter().partition(has_route);
+    if usable.is_empty() { others } else { usable }
+}
+
+/// Reports whether this machine has a route to an address. Connecting a UDP socket sends no packet.
+fn has_route(address: &SocketAddr) -> bool {
+    let any = match address {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0));
+    socket.and_then(|it| it.connect(address)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_of_a_host_is_a_target_with_its_weight() {
+        let target = serde_json::json!({"address": "h", "port": 80, "weight": 3});
+        let upstream = serde_json::json!({"name": "o", "keepalive": 1, "targets": [target]});
+        let upstream: Upstream = serde_json::from_value(upstream).unwrap();
+        let addresses = ["[::1]:80", "127.0.0.1:80", "[::1]:80"];
+        let addresses: [SocketAddr; 3] = addresses.map(|it| it.parse().unwrap());
+        let made = of_each(&addresses, &upstream.targets[0], &upstream, None);
+        let made: Vec<_> = made
+            .iter()
+            .map(|(weight, target)| (*weight, target.authority.as_str()))
+            .collect();
+        assert_eq!(made, [(3, "[::1]:80"), (3, "127.0.0.1:80")]);
+    }
+
+    #[test]
+    fn without_ipv6_a_host_has_only_its_other_addresses() {
+        let of = |texts: &[&str]| -> Vec<SocketAddr> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let both = of(&["[::1]:80", "127.0.0.1:80"]);
+        assert_eq!(
+            usable(both.clone(), SocketAddr::is_ipv4),
+            of(&["127.0.0.1:80"])
+        );
+        assert_eq!(usable(both.clone(), |_| true), both);
+        assert_eq!(usable(both.clone(), |_| false), both);
+        assert!(has_route(&both[1]));
+    }
 }

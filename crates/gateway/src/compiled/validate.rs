@@ -191,6 +191,7 @@ impl Mistakes {
         let mut compiler = Compiler {
             is_check: true,
             upstreams: Arc::clone(&known.listed),
+            paths: route.paths,
             ..Compiler::default()
         };
         if let Err(wrong) = compiler.chain(&route.policies) {

@@ -117,11 +117,12 @@ pub struct UpstreamTls {
     pub server_name: Option<String>,
 }
 
-/// One address of an upstream.
+/// One address of an upstream, or a host with several.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// An IP address, or a name that is looked up once, when the configuration is loaded.
+    /// An IP address, or a name that is looked up once, when the configuration is loaded. Each
+    /// address of the name becomes a target with the same weight.
     pub address: String,
     /// The TCP port, at least 1.
     pub port: u16,

@@ -164,6 +164,8 @@ fn of_upstreams_and_consumers() -> Meaning {
 fn of_routes() -> Meaning {
     let has = |policy: &str| json!({"contains": {"required": [policy]}});
     let once = |policy: &str| json!({"contains": {"required": [policy]}, "minContains": 0, "maxContains": 1});
+    let single = ["consumer_header", "openapi", "redis_rate_limit", "soap"];
+    let single: Vec<Value> = single.into_iter().map(once).collect();
     let edits = ["request_json", "response_json", "response_xslt"];
     let edits: Vec<Value> = edits.into_iter().map(has).collect();
     vec![
@@ -190,7 +192,7 @@ fn of_routes() -> Meaning {
         (
             "Route/policies",
             json!({
-                "allOf": [once("openapi"), once("redis_rate_limit"), once("soap")],
+                "allOf": single,
                 "if": has("soap"),
                 "then": {"not": {"anyOf": edits}},
             }),

@@ -41,7 +41,11 @@ impl Collected {
         has_room
     }
 
+    /// Edits the body as JSON. An empty body is kept, whatever its framing.
     pub(crate) fn edit(&mut self, plans: &[Plan]) -> Result<(), NotJson> {
+        if self.body.is_empty() {
+            return Ok(());
+        }
         for plan in plans {
             self.edited.clear();
             edit(plan, &self.body, &mut self.edited)?;

@@ -93,7 +93,7 @@ pub(crate) struct Local<'a> {
     pub(crate) challenge: Option<&'a str>,
     /// A 405 response must state the allowed methods (RFC 9110 15.5.6).
     pub(crate) allow: Option<&'a str>,
-    /// The verdict of the last rate limit that applied to the request.
+    /// See [`Notes::standing`](crate::policy::Notes::standing).
     pub(crate) standing: Option<Standing>,
 }
 

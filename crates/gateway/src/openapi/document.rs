@@ -73,16 +73,10 @@ impl Document {
     }
 
     /// Returns the path templates, each with the pointer to its path item.
-    pub(super) fn path_items(&self) -> Vec<(String, String)> {
-        let paths = self.root.get("paths").and_then(Value::as_object);
-        let names = paths.into_iter().flat_map(Map::keys);
-        let names = names.filter(|name| name.starts_with('/'));
-        names
-            .map(|name| {
-                let pointer = format!("/paths/{}", escape(name));
-                (name.clone(), self.resolve(&pointer))
-            })
-            .collect()
+    pub(super) fn path_items(&self) -> impl Iterator<Item = Result<(String, String), ConfigError>> {
+        let paths = self.entries("/paths").into_iter();
+        let paths = paths.filter(|(template, _)| template.starts_with('/'));
+        paths.map(|(template, place)| self.resolve(&place).map(|pointer| (template, pointer)))
     }
 
     /// Returns the HTTP methods that a path item defines, in lower case.
@@ -97,20 +91,24 @@ impl Document {
         self.root.pointer(pointer)
     }
 
-    /// Returns the pointer to a value, following references within the document.
-    pub(super) fn resolve(&self, pointer: &str) -> String {
-        let mut pointer = pointer.to_owned();
-        for _ in 0..REFERENCES_MAX {
-            let reference = self.at(&pointer).and_then(|value| value.get("$ref"));
-            let Some(reference) = reference.and_then(Value::as_str) else {
-                break;
+    /// Returns the pointer to a value, following references within the document. Fails if they lead
+    /// to nothing, to another document, or in a circle.
+    pub(super) fn resolve(&self, pointer: &str) -> Result<String, ConfigError> {
+        let mut found = pointer.to_owned();
+        for _ in 0..=REFERENCES_MAX {
+            let Some(reference) = self.text(&found, "$ref") else {
+                return Ok(found);
             };
-            match reference.strip_prefix('#') {
-                Some(next) => pointer = decoded(next),
-                None => break,
-            }
+            let next = reference.strip_prefix('#').map(decoded);
+            let Some(next) = next.filter(|next| self.at(next).is_some()) else {
+                let message = format!("the reference {reference} cannot be followed");
+                let remedy = "refer to a part of this document, as in #/components/responses/NAME";
+                return Err(ConfigError::new(message, remedy).below(found));
+            };
+            found = next;
         }
-        pointer
+        let message = format!("more than {REFERENCES_MAX} references follow one another");
+        Err(ConfigError::new(message, "refer to the part itself").below(pointer))
     }
 
     /// Returns the pointers to the items of an array.
@@ -152,13 +150,18 @@ fn decoded(fragment: &str) -> String {
 /// enum values are skipped, even if they look like schemas.
 fn for_each_schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| for_each_schema(item, act)),
+        Value::Array(_) => each_value(value, |item| for_each_schema(item, act)),
         Value::Object(map) => {
             for (key, value) in map.iter_mut() {
                 match key.as_str() {
                     "example" | "examples" | "default" | "enum" => {}
                     "schema" => schema(value, act),
                     "schemas" => each_value(value, |value| schema(value, act)),
+                    // The keys of these maps are names, even if they are `default` or `example`.
+                    "responses" | "parameters" | "headers" | "requestBodies" | "callbacks"
+                    | "pathItems" | "content" | "encoding" => {
+                        each_value(value, |value| for_each_schema(value, act));
+                    }
                     _ => for_each_schema(value, act),
                 }
             }
@@ -173,7 +176,8 @@ fn schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     act(map);
     for (key, value) in map.iter_mut() {
         match key.as_str() {
-            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
+            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions"
+            | "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
                 each_value(value, |value| schema(value, act));
             }
             "items"
@@ -186,19 +190,16 @@ fn schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
             | "propertyNames"
             | "unevaluatedItems"
             | "unevaluatedProperties" => schema(value, act),
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
-                if let Value::Array(items) = value {
-                    items.iter_mut().for_each(|item| schema(item, act));
-                }
-            }
             _ => {}
         }
     }
 }
 
-fn each_value(value: &mut Value, mut act: impl FnMut(&mut Value)) {
-    if let Value::Object(map) = value {
-        map.values_mut().for_each(&mut act);
+fn each_value(value: &mut Value, act: impl FnMut(&mut Value)) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(act),
+        Value::Object(map) => map.values_mut().for_each(act),
+        _ => {}
     }
 }
 

@@ -6,7 +6,7 @@
 //! Content-Type is checked. The document's paths are compared with the paths that the upstream
 //! gets; the prefix in `servers` is ignored. Security requirements are left to other policies. A
 //! discriminator is ignored, because `oneOf` and `anyOf` express the same constraints. References
-//! to other documents are not followed, so nothing is fetched; in schemas, they are mistakes.
+//! to other documents are mistakes, so nothing is fetched.
 //!
 //! A message with duplicates is refused: two Content-Types or Content-Encodings, a repeated
 //! parameter that is not a list, or a repeated member in JSON. The next reader of the message could
@@ -26,9 +26,9 @@ use std::fmt::Display;
 use gatebench_model::policy::OpenapiPolicy;
 use gatebench_net::http1::Head;
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Paths as Spellings};
 use crate::message::Refusal;
-use crate::path::{strip, without_parameters};
+use crate::path::{encoded, normalized, strip, without_parameters};
 use document::Document;
 use paths::Paths;
 
@@ -46,10 +46,12 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Compiles a policy's document. The policy contains either its text, in JSON or YAML, or the
-    /// path of its file: a single line that does not begin with `{`.
+    /// path of its file: a single line that does not begin with `{`. `spellings` are those of the
+    /// route, because the paths of strict routes arrive in normal form.
     pub(crate) fn new(
         policy: &OpenapiPolicy,
         prefix: Option<String>,
+        spellings: Spellings,
     ) -> Result<Self, Vec<ConfigError>> {
         let written = policy.document.trim();
         let document = if written.starts_with('{') || written.contains('\n') {
@@ -61,10 +63,13 @@ impl Contract {
             })?;
             Document::read(&text)?
         };
-        let mut paths = Paths::default();
+        let mut paths = Paths::new(match spellings {
+            Spellings::Strict => normalized,
+            Spellings::Verbatim => encoded,
+        });
         let mut operations = Vec::new();
         let mut mistakes = Vec::new();
-        for (template, pointer) in document.path_items() {
+        for (template, pointer) in ConfigError::gather(document.path_items(), &mut mistakes) {
             let methods = document.methods(&pointer);
             let mut named = Vec::new();
             for method in methods {

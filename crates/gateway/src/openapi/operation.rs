@@ -77,13 +77,13 @@ impl Operation {
         all.retain(|common| !own.iter().any(|one| one.overrides(common)));
         all.extend(own);
         let place = format!("{pointer}/requestBody");
-        let place = document.at(&place).map(|_| document.resolve(&place));
-        let body = place.map(|place| Body::compile(document, &place));
+        let body = document.at(&place);
+        let body = body.map(|_| Body::compile(document, &place));
         let body = ConfigError::gather(body, &mut mistakes).pop();
         let responses = document.entries(&format!("{pointer}/responses"));
         let responses = responses
             .into_iter()
-            .map(|(word, place)| Response::compile(document, &word, &document.resolve(&place)));
+            .map(|(word, place)| Response::compile(document, &word, &place));
         let mut responses = ConfigError::gather(responses, &mut mistakes);
         responses.sort_by_key(|response| response.statuses);
         let name = format!("{} {template}", method.to_ascii_uppercase());
@@ -209,17 +209,18 @@ impl Operation {
 const COMPRESSED: &str = "the body is compressed and cannot be inspected";
 
 impl Body {
-    fn compile(document: &Document, pointer: &str) -> Result<Self, Vec<ConfigError>> {
+    fn compile(document: &Document, place: &str) -> Result<Self, Vec<ConfigError>> {
+        let pointer = document.resolve(place)?;
         let content = format!("{pointer}/content");
         Ok(Self {
-            is_required: document.flag(pointer, "required").unwrap_or(false),
+            is_required: document.flag(&pointer, "required").unwrap_or(false),
             media: Media::compile(document, &content, Direction::Request)?,
         })
     }
 }
 
 impl Response {
-    fn compile(document: &Document, word: &str, pointer: &str) -> Result<Self, Vec<ConfigError>> {
+    fn compile(document: &Document, word: &str, place: &str) -> Result<Self, Vec<ConfigError>> {
         let statuses = match (word, word.as_bytes()) {
             ("default", _) => Statuses::Others,
             (_, [class @ b'1'..=b'5', b'X' | b'x', b'X' | b'x']) => {
@@ -227,14 +228,15 @@ impl Response {
             }
             _ => {
                 let remedy = "write a status such as 200, 2XX or default";
-                let wrong = |_| ConfigError::new("this is not a status", remedy).below(pointer);
+                let wrong = |_| ConfigError::new("this is not a status", remedy).below(place);
                 Statuses::One(word.parse::<u16>().map_err(wrong)?)
             }
         };
+        let pointer = document.resolve(place)?;
         let mut headers = Vec::new();
         for (name, place) in document.entries(&format!("{pointer}/headers")) {
             if !name.eq_ignore_ascii_case("content-type") {
-                let place = document.resolve(&place);
+                let place = document.resolve(&place)?;
                 headers.push(Parameter::of_response(document, &place, &name)?);
             }
         }
@@ -252,7 +254,10 @@ fn parameters(
     mistakes: &mut Vec<ConfigError>,
 ) -> Vec<Parameter> {
     let places = document.items(pointer);
-    let found = places
-        .filter_map(|place| Parameter::compile(document, &document.resolve(&place)).transpose());
+    let found = places.filter_map(|place| {
+        let pointer = document.resolve(&place);
+        let found = pointer.and_then(|pointer| Parameter::compile(document, &pointer));
+        found.transpose()
+    });
     ConfigError::gather(found, mistakes)
 }

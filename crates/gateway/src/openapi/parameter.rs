@@ -250,7 +250,10 @@ impl Parameter {
         let Some(last) = texts.last() else {
             return Ok(None);
         };
-        if self.shape.is_array && self.style == Style::Form && self.explodes {
+        // With these styles, a single parameter may also contain the whole array.
+        let is_delimited = matches!(self.style, Style::Blanks | Style::Bars);
+        let is_repeated = self.style == Style::Form || is_delimited && texts.len() > 1;
+        if self.shape.is_array && self.explodes && is_repeated {
             let texts: Result<Vec<_>, _> = texts.iter().map(|text| decoded(text, true)).collect();
             return Ok(Some(self.shape.array(texts?.iter().map(AsRef::as_ref))));
         }

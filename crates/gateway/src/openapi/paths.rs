@@ -6,10 +6,12 @@ use std::collections::HashMap;
 use crate::config::ConfigError;
 
 /// Path templates, as a tree of segments.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Paths {
     root: Node,
     items: Vec<Item>,
+    /// Converts the literal texts of templates to the form that they have in paths.
+    literal: fn(&str) -> String,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +63,14 @@ impl Found<'_> {
 }
 
 impl Paths {
+    pub(super) fn new(literal: fn(&str) -> String) -> Self {
+        Self {
+            root: Node::default(),
+            items: Vec::new(),
+            literal,
+        }
+    }
+
     /// Adds a template; refuses an invalid one, and one that matches the same paths as an earlier
     /// one.
     pub(super) fn add(
@@ -71,9 +81,12 @@ impl Paths {
         let mut names = Vec::new();
         let mut node = &mut self.root;
         for segment in template.split('/').skip(1) {
-            let parts = parts(segment, &mut names)?;
+            let parts = parts(segment, self.literal, &mut names)?;
             node = match parts {
-                None => node.written.entry(segment.into()).or_default(),
+                None => node
+                    .written
+                    .entry((self.literal)(segment).into())
+                    .or_default(),
                 Some(segment) => node.open(segment),
             };
         }
@@ -178,7 +191,11 @@ impl Segment {
 
 /// Parses a segment of a template and appends the names of its parameters to `names`; returns
 /// `None` if the segment has no parameters.
-fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, ConfigError> {
+fn parts(
+    segment: &str,
+    literal: fn(&str) -> String,
+    names: &mut Vec<String>,
+) -> Result<Option<Segment>, ConfigError> {
     let wrong = || {
         let message = format!("`{segment}` is not a segment of a path");
         ConfigError::new(message, "write parameters as {name}")
@@ -191,7 +208,7 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
             return Err(wrong());
         }
         names.push(name.to_owned());
-        texts.push(before.to_owned());
+        texts.push(literal(before));
         rest = after;
     }
     if rest.contains('}') {
@@ -200,7 +217,7 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
     if texts.is_empty() {
         return Ok(None);
     }
-    texts.push(rest.to_owned());
+    texts.push(literal(rest));
     if texts[1..texts.len() - 1].iter().any(String::is_empty) {
         let message = format!("two parameters of `{segment}` have no text between them");
         return Err(ConfigError::new(message, "put text between them"));
@@ -211,9 +228,18 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::{encoded, normalized};
 
     fn found(templates: &[&str], path: &str) -> Option<(usize, String)> {
-        let mut paths = Paths::default();
+        found_by(encoded, templates, path)
+    }
+
+    fn found_by(
+        literal: fn(&str) -> String,
+        templates: &[&str],
+        path: &str,
+    ) -> Option<(usize, String)> {
+        let mut paths = Paths::new(literal);
         for (number, template) in templates.iter().enumerate() {
             paths.add(template, vec![("GET".into(), number)]).unwrap();
         }
@@ -266,8 +292,37 @@ mod tests {
     }
 
     #[test]
+    fn literal_texts_match_encoded_paths() {
+        let templates = ["/größe", "/my file/{id}", "/a b{id}", "/c%20d", "/why?"];
+        for (path, expected) in [
+            ("/gr%C3%B6%C3%9Fe", Some((0, ""))),
+            ("/my%20file/7", Some((1, "id=7"))),
+            ("/a%20b7", Some((2, "id=7"))),
+            ("/c%20d", Some((3, ""))),
+            ("/c%2520d", None),
+            ("/why%3F", Some((4, ""))),
+        ] {
+            let expected = expected.map(|(number, values): (_, &str)| (number, values.to_owned()));
+            assert_eq!(found(&templates, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn literal_texts_match_normal_forms() {
+        let templates = ["/gr%c3%b6%c3%9fe", "/%7Euser/{id}", "/%61%2d{id}"];
+        for (path, expected) in [
+            ("/gr%C3%B6%C3%9Fe", (0, "")),
+            ("/~user/7", (1, "id=7")),
+            ("/a-7", (2, "id=7")),
+        ] {
+            let expected = Some((expected.0, expected.1.to_owned()));
+            assert_eq!(found_by(normalized, &templates, path), expected, "{path}");
+        }
+    }
+
+    #[test]
     fn invalid_templates_are_refused() {
-        let mut paths = Paths::default();
+        let mut paths = Paths::new(encoded);
         for wrong in ["/{", "/}", "/{}", "/a{b", "/{a}{b}", "/{a{b}}"] {
             assert!(paths.add(wrong, Vec::new()).is_err(), "{wrong}");
         }

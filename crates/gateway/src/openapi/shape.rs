@@ -39,7 +39,8 @@ impl Shape {
         let mut pending = pointers;
         let mut seen = HashSet::new();
         while let Some(pointer) = pending.pop() {
-            let pointer = document.resolve(&pointer);
+            // Compiling the schema reports a reference that cannot be followed.
+            let pointer = document.resolve(&pointer).unwrap_or(pointer);
             let Some(schema) = document.at(&pointer) else {
                 continue;
             };

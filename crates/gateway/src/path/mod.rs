@@ -21,7 +21,7 @@ use crate::config::Paths;
 pub(crate) use readings::without_parameters;
 use routes::RouteTable;
 pub(crate) use routes::strip;
-pub(crate) use strict::{is_normal, is_path};
+pub(crate) use strict::{encoded, is_normal, is_path, normalized};
 
 /// A request target split into its parts, and the route that it selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The normal form of paths of strict routes, and the characters that no target may contain.
 
+use std::fmt::Write;
+
 use super::Words;
 use super::query::code;
 
@@ -182,6 +184,28 @@ pub(super) fn normalize(path: &str, out: &mut String) {
         rest = after;
     }
     out.push_str(rest);
+}
+
+/// Percent-encodes the characters that no path may contain, including `?`, which ends a path.
+/// Existing percent-encodings are kept.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if CLASSES[usize::from(byte)] & (NOT_IN_PATH | QUERY) == 0 {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+/// Returns the normal form of a text that [`encoded`] has encoded.
+pub(crate) fn normalized(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    normalize(&encoded(text), &mut out);
+    out
 }
 
 /// Reports whether this can be the prefix of a strict route, which must be a path in normal form.

@@ -6,7 +6,7 @@ use gatebench_model::policy::{JwtPolicy, OpenapiPolicy, Policy, RedisRateLimitPo
 
 use super::rate::RateLimiter;
 use super::{Chain, Stage, jwt};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Paths};
 use crate::message::json::Plan;
 use crate::message::{Challenge, Pages};
 use crate::openapi::Contract;
@@ -32,6 +32,8 @@ pub(crate) struct Compiler {
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The prefix that the current route removes from the path.
     pub(crate) stripped: Option<String>,
+    /// The spellings of paths that the current route accepts.
+    pub(crate) paths: Paths,
     pub(crate) consumers: usize,
     pub(crate) pages: Pages,
 }
@@ -73,6 +75,9 @@ impl Compiler {
             }
             Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery(api_key.name.clone()),
             Policy::ConsumerHeader(policy) => {
+                if chain.consumer_header.is_some() {
+                    return Err(second("keep one"));
+                }
                 chain.request_headers.remove(&policy.header);
                 chain.consumer_header = Some(policy.header.clone());
                 return Ok(());
@@ -155,6 +160,8 @@ impl Compiler {
                 };
                 chain.trust_bodies();
                 chain.soap = Some(Soap::new(at, policy, &around)?);
+                let mut stages = chain.stages.iter();
+                chain.is_soap_after_mock = stages.any(|stage| matches!(stage, Stage::Mock(_)));
             }
             _ => {}
         }
@@ -173,16 +180,18 @@ impl Compiler {
                 ..wrong
             }
         };
-        Contract::new(policy, self.stripped.clone())
+        Contract::new(policy, self.stripped.clone(), self.paths)
             .map_err(|wrong| wrong.into_iter().map(placed).collect())
     }
 }
 
 /// Returns the maximum size, in bytes, of a route's request bodies after decompression: the
 /// smallest `request_size_limit`, which compression must not circumvent, or `usize::MAX` if there
-/// is none.
+/// is none. Policies after a mock have no effect.
 fn request_bytes(policies: &[Policy]) -> usize {
-    let limits = policies.iter().filter_map(|policy| match policy {
+    let is_before_mock = |policy: &&Policy| !matches!(policy, Policy::Mock(_));
+    let policies = policies.iter().take_while(is_before_mock);
+    let limits = policies.filter_map(|policy| match policy {
         Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
         _ => None,
     });

@@ -38,6 +38,8 @@ pub(crate) struct Chain {
     pub(crate) response_json: Vec<Plan>,
     pub(crate) response_xslt: Stylesheets,
     pub(crate) soap: Option<Soap>,
+    /// True if a mock precedes `soap`.
+    is_soap_after_mock: bool,
     pub(crate) openapi: Option<Arc<Contract>>,
     /// The rate limit in Redis, which is consulted last, because Redis may take time to reply.
     pub(crate) redis: Option<RedisLimit>,
@@ -54,7 +56,7 @@ enum Stage {
     RateLimit(RateLimiter),
     SizeLimit(u64),
     Openapi(Arc<Contract>),
-    /// Contains the index of the mock in [`Pages::mocks`](crate::message::Pages::mocks).
+    /// Contains the index of the response in [`Pages::mocks`](crate::message::Pages::mocks).
     Mock(usize),
 }
 
@@ -71,14 +73,27 @@ pub(crate) struct Request<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
-    /// The verdict of the last rate limit, which the response reports.
+    /// The verdict that the response reports: of the last rate limit that reports its state or
+    /// refuses the request, or of the first limit if there is none.
     pub(crate) standing: Option<Standing>,
+    /// The index of the mock that responds to the request, unless a check of the body refuses it.
+    pub(crate) mock: Option<usize>,
     /// The number of further bytes that the body may have, if a policy limits its size.
     pub(crate) body_max: Option<u64>,
     /// The operation that the rest of the request and its response are checked against.
     pub(crate) operation: Option<Check>,
     /// The status and text of a refusal, if they replace those that its [`Choice`] implies.
     pub(crate) refusal: Option<Box<Refusal>>,
+}
+
+impl Notes {
+    /// Stores the verdict of a rate limit. Returns a response if the limit refuses the request.
+    pub(crate) fn limit(&mut self, standing: Standing) -> Option<Choice> {
+        if standing.has_headers || !standing.is_allowed || self.standing.is_none() {
+            self.standing = Some(standing);
+        }
+        (!standing.is_allowed).then_some(Choice::Error(429))
+    }
 }
 
 impl Chain {
@@ -164,12 +179,24 @@ impl Chain {
         contract.is_some_and(|contract| contract.are_responses)
     }
 
-    /// Reports whether a request must be complete before it is passed on.
+    /// Reports whether a request must be complete before it is passed on or a mock responds to it.
+    /// Edits have no effect on the response of a mock.
     pub(crate) fn collects(&self, head: &Head<'_>, notes: &Notes) -> bool {
         let operation = self.operation(notes);
+        let edits_json = || !self.request_json.is_empty() && !is_empty(head);
         operation.is_some_and(|(operation, check)| operation.reads_body(check))
-            || self.soap.as_ref().is_some_and(Soap::has_request)
-            || !self.request_json.is_empty() && !is_empty(head) && form_of(head) == Form::Json
+            || self.request_soap().is_some()
+            || notes.mock.is_none() && edits_json() && form_of(head) == Form::Json
+    }
+
+    /// Returns the `soap` policy, unless a mock precedes it: policies after a mock have no effect.
+    pub(crate) fn effective_soap(&self) -> Option<&Soap> {
+        self.soap.as_ref().filter(|_| !self.is_soap_after_mock)
+    }
+
+    /// Returns the `soap` policy if it has a chain for requests.
+    pub(crate) fn request_soap(&self) -> Option<&Soap> {
+        self.effective_soap().filter(|soap| soap.has_request())
     }
 
     /// Reports whether a response must be complete before it is passed on, because a policy edits
@@ -239,7 +266,8 @@ impl Stage {
                 let cache = &mut caches[verifier.cache];
                 match verifier.judge(token, consumers, cache, now_ns) {
                     Some(consumer) => {
-                        notes.consumer = consumer;
+                        // The token may name no consumer, but an earlier policy may have.
+                        notes.consumer = consumer.or(notes.consumer);
                         None
                     }
                     None => Some(Choice::Unauthorized(Challenge::InvalidToken)),
@@ -247,9 +275,7 @@ impl Stage {
             }
             Self::RateLimit(limiter) => {
                 let value = limiter.header().and_then(|name| head.field(name));
-                let standing = limiter.count(notes.consumer, value, now_ns);
-                notes.standing = Some(standing);
-                (!standing.is_allowed).then_some(Choice::Error(429))
+                notes.limit(limiter.count(notes.consumer, value, now_ns))
             }
             Self::SizeLimit(max_bytes) => {
                 notes.body_max = Some(notes.body_max.map_or(*max_bytes, |max| max.min(*max_bytes)));
@@ -268,7 +294,10 @@ impl Stage {
                     Some(Choice::Refused)
                 }
             },
-            Self::Mock(number) => Some(Choice::Mock(*number)),
+            Self::Mock(mock) => {
+                notes.mock = Some(*mock);
+                Some(Choice::Mock(*mock))
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use gatebench_net::{ConnId, Io, Outbox};
 
 use super::edit::in_words_of;
 use super::exchange::{Core, PENDING_BYTES_LOW, PENDING_BYTES_MAX};
-use super::log::LogEntry;
+use super::log::{ABORTED, LogEntry};
 use crate::client_ref::ClientRef;
 use crate::compiled::ActiveConfig;
 use crate::faults::{Delays, Hold};
@@ -73,15 +73,18 @@ pub(crate) struct Exchange {
     pub(crate) parked: Option<Parked>,
     pub(crate) notes: Notes,
     pub(crate) response_check: Option<ResponseCheck>,
-    /// The format of the response's body, if the body is collected.
+    /// The form of the request's body, if it is collected to be forwarded.
+    pub(crate) request_form: Form,
+    /// The form of the response's body, if it is collected.
     pub(crate) response_form: Form,
     /// The number of the chosen upstream in the configuration.
     pub(crate) upstream: usize,
     /// The worker's number for the chosen target.
     pub(crate) target: usize,
-    /// The number of attempts that failed to reach a target. None of them sent a part of the
-    /// request.
-    pub(crate) failures: usize,
+    /// The targets that could not be reached, so that no part of the request was sent to them.
+    pub(crate) unreachable: Vec<usize>,
+    /// The number of connections that closed while the request waited for Redis.
+    pub(crate) gated_closes: usize,
     /// The request, if a policy needs it in full.
     pub(crate) collected: Collected,
     /// The response, if a policy needs it in full.
@@ -354,10 +357,12 @@ impl Exchange {
             parked: None,
             notes: Notes::default(),
             response_check: None,
+            request_form: Form::Other,
             response_form: Form::Other,
             upstream: 0,
             target: 0,
-            failures: 0,
+            unreachable: Vec::new(),
+            gated_closes: 0,
             collected: Collected::default(),
             collected_response: Collected::default(),
             passage: Passage::default(),
@@ -546,15 +551,18 @@ impl Exchange {
         self.response(core, Choice::Error(status));
     }
 
-    /// Counts the current request, if there is one, as aborted: its connection or stream ends
-    /// before the whole response has been queued.
+    /// Counts and logs the current request, if there is one, as aborted: its connection or stream
+    /// ends before the whole response has been queued.
     pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
         let is_pending = matches!(
             self.phase,
             Phase::Local(_) | Phase::Collecting | Phase::Relaying
         );
+        if !is_pending {
+            return;
+        }
+        self.write_log(ABORTED, core);
         if let Some(metrics) = &self.active.compiled.metrics
-            && is_pending
             && core.faults.counts_abandoned()
         {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
@@ -572,12 +580,7 @@ impl Exchange {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
             metrics.count(core.worker, self.route, self.status, duration_ns);
         }
-        if core.log.is_on() {
-            let routes = &self.active.compiled.routes;
-            let route = self.route.map_or("-", |route| &routes[route].name);
-            core.log
-                .line(&self.log, route, self.status, self.begun_ns, core.now_ns);
-        }
+        self.write_log(self.status, core);
         self.origin = None;
         self.asking = None;
         self.parked = None;

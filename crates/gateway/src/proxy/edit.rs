@@ -47,11 +47,14 @@ impl Exchange {
         if let Some((operation, check)) = route.chain.operation(&self.notes) {
             operation.judge_body(check, &self.collected.body)?;
         }
-        let edited = self.collected.edit(&route.chain.request_json);
-        edited.map_err(|NotJson| {
-            let words = "the body is invalid JSON or repeats an edited member; correct the request";
-            Refusal::new(400, words)
-        })?;
+        if self.request_form == Form::Json {
+            let edited = self.collected.edit(&route.chain.request_json);
+            edited.map_err(|NotJson| {
+                let words =
+                    "the body is invalid JSON or repeats an edited member; correct the request";
+                Refusal::new(400, words)
+            })?;
+        }
         Ok(self.process_request(None, core)?)
     }
 

@@ -17,7 +17,8 @@ use crate::client_ref::ClientRef;
 use crate::compiled::{Current, Limits, Waits};
 use crate::faults::Injector;
 use crate::message::{
-    CONTINUE, Choice, Destination, Local, Refusal, Relay, Toward, relay, write_local, write_request,
+    CONTINUE, Choice, Destination, Form, Local, Refusal, Relay, Toward, form_of, relay,
+    write_local, write_request,
 };
 use crate::path::{Target, strip};
 use crate::policy::{Notes, Request};
@@ -241,6 +242,9 @@ impl Exchange {
         if chain.openapi.is_some() {
             core.note_time();
         }
+        // The checks of the body come before the mock.
+        let is_checked = self.notes.mock.is_some() && chain.collects(head, &self.notes);
+        let choice = choice.filter(|_| !is_checked);
         let choice = choice.or_else(|| {
             self.notes.refusal = Some(chain.unreadable(head)?);
             Some(Choice::Refused)
@@ -261,7 +265,7 @@ impl Exchange {
     }
 
     /// Queues the head on a connection to the route's upstream or, if a policy needs the whole
-    /// request, keeps it until the request is complete.
+    /// request, keeps it until the request is complete. Before a mock, collects only the body.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
@@ -269,16 +273,24 @@ impl Exchange {
         target: Target<'_>,
         core: &mut Core<I>,
     ) -> io::Result<()> {
+        if self.notes.mock.is_some() {
+            // The request is only checked, so its head is not needed, and its body is not edited.
+            self.collected
+                .begin(|out| out.extend_from_slice(b"\r\n\r\n"));
+            self.collect(Form::Other, core);
+            return Ok(());
+        }
         let active = Rc::clone(&self.active);
         let route_of = &active.compiled.routes[route];
         let Some(upstream) = route_of.upstream else {
             return Err(io::ErrorKind::NotFound.into());
         };
         self.upstream = upstream;
-        self.failures = 0;
+        self.unreachable.clear();
+        self.gated_closes = 0;
         self.target = core
             .current
-            .next_target(&active, upstream, None, core.now_ns);
+            .next_target(&active, upstream, &[], core.now_ns);
         self.delays = core.current.delays[route].next();
         let collects = route_of.chain.collects(head, &self.notes);
         let origin = match collects {
@@ -306,8 +318,7 @@ impl Exchange {
             self.collected.begin(|out| {
                 write_request(out, head, &to);
             });
-            self.phase = Phase::Collecting;
-            self.invite(core);
+            self.collect(form_of(head), core);
             return Ok(());
         };
         let Some(origin) = core.origins.get_mut(id) else {
@@ -320,6 +331,13 @@ impl Exchange {
         self.hold(origin, core.now_ns, &mut core.faults);
         self.phase = Phase::Relaying;
         Ok(())
+    }
+
+    /// Begins to collect the body of a request, which has this form.
+    fn collect<I: Io>(&mut self, form: Form, core: &mut Core<I>) {
+        self.request_form = form;
+        self.phase = Phase::Collecting;
+        self.invite(core);
     }
 
     /// Takes or opens a connection to the chosen target for this request.
@@ -440,7 +458,8 @@ impl Exchange {
         self.send_edited(edited, core);
     }
 
-    /// Sends a request to its target, unless a policy refuses it or is still processing it.
+    /// Sends a request to its target, or responds with the route's mock, unless a policy refuses
+    /// the request or is still processing it.
     pub(crate) fn send_edited<I: Io>(
         &mut self,
         edited: Result<Edited, Refused>,
@@ -452,6 +471,10 @@ impl Exchange {
             Ok(Edited::Done) => {}
             Ok(Edited::Parked) => return,
             Err(why) => return self.refuse_collected(why, core),
+        }
+        if let Some(mock) = self.notes.mock {
+            self.collected.clear();
+            return self.response(core, Choice::Mock(mock));
         }
         let sent = self.take_origin(core);
         let Some(origin) = sent.ok().and_then(|id| core.origins.get_mut(id)) else {

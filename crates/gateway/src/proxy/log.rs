@@ -1,8 +1,14 @@
-//! The access log, with one line for each response that is queued completely. It is written to
-//! standard output every 0.5 s, or when the buffer is half full. If nothing reads standard output,
-//! the worker blocks.
+//! The access log, with one line for each request: when its response is queued completely, or when
+//! it is aborted (499). It is written to standard output every 0.5 s, or when the buffer is half
+//! full. If nothing reads standard output, the worker blocks.
 
 use std::io::Write;
+
+use super::client::Exchange;
+use super::exchange::Core;
+
+/// The status in the line of an aborted request, as in nginx.
+pub(super) const ABORTED: u16 = 499;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
@@ -34,6 +40,19 @@ impl LogEntry {
                 let _ = write!(self.0, "\\x{byte:02X}");
             }
         }
+    }
+}
+
+impl Exchange {
+    /// Logs the current request, if logging is on.
+    pub(super) fn write_log<I>(&self, status: u16, core: &mut Core<I>) {
+        if !core.log.is_on() {
+            return;
+        }
+        let routes = &self.active.compiled.routes;
+        let route = self.route.map_or("-", |route| &routes[route].name);
+        core.log
+            .line(&self.log, route, status, self.begun_ns, core.now_ns);
     }
 }
 

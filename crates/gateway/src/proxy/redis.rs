@@ -1,11 +1,12 @@
 //! Counts requests in Redis. Either each request waits for its count, or the worker counts the
 //! requests itself and periodically exchanges its counts with Redis.
 //!
-//! The worker's own loop serves one connection to each Redis server, which is opened when it is
-//! first needed. The first request of a window begins the window (INCRBY, then PEXPIRE with NX,
-//! which needs Redis 7), and Redis ends it. While a request waits, its upstream connection is
-//! already chosen, and its bytes are queued there, unless the request is being collected or a mock
-//! responds to it.
+//! The worker's own loop serves one connection to each Redis server, or several if limits have
+//! different timeouts. A connection is opened when it is first needed, and closed when a reload has
+//! removed the limits that use it. The first request of a window begins the window (INCRBY, then
+//! PEXPIRE with NX, which needs Redis 7), and Redis ends it. While a request waits, its upstream
+//! connection is already chosen, and its bytes are queued there, unless the request is being
+//! collected or a mock responds to it.
 
 use std::rc::Rc;
 
@@ -65,10 +66,7 @@ impl Exchange {
     /// request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
-            Ok(standing) => {
-                self.notes.standing = Some(standing);
-                (!standing.is_allowed).then_some(Choice::Error(429))
-            }
+            Ok(standing) => self.notes.limit(standing),
             Err(WithoutRedis::Allow) => None,
             Err(WithoutRedis::Refuse) => Some(Choice::Error(503)),
         }
@@ -109,7 +107,8 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// Returns the number of the link to a limit's Redis server; creates the link on first use.
+    /// Returns the number of the link to a limit's Redis server with the limit's timeout; creates
+    /// the link on first use.
     fn link(&mut self, limit: &RedisLimit) -> usize {
         let mut links = self.links.iter();
         let known = links.position(|link| link.server == limit.server);
@@ -166,6 +165,18 @@ impl<I: Io> Core<I> {
             }
             self.current.counts[limit.number] = counts;
         }
+    }
+
+    /// Closes and removes the links that no limit uses any longer, once they wait for no reply.
+    pub(crate) fn drop_unused_links(&mut self) {
+        let (links, mut base) = links_of(self);
+        links.retain_mut(|link| {
+            let is_kept = link.is_used || link.is_asked();
+            if !is_kept {
+                link.give_up(&mut base);
+            }
+            is_kept
+        });
     }
 
     pub(crate) fn link_of(&self, conn: ConnId) -> Option<usize> {

@@ -20,7 +20,8 @@ impl Exchange {
         core: &mut Core<I>,
     ) -> Result<Edited, Fault> {
         let active = Rc::clone(&self.active);
-        let Some(soap) = self.soap(&active) else {
+        let route = self.route.map(|route| &active.compiled.routes[route]);
+        let Some(soap) = route.and_then(|route| route.chain.request_soap()) else {
             return Ok(Edited::Done);
         };
         let passed = self.walk(waited, core, |it, waited| {
@@ -36,7 +37,7 @@ impl Exchange {
                 self.upstream = upstream;
                 self.target = core
                     .current
-                    .next_target(&active, upstream, None, core.now_ns);
+                    .next_target(&active, upstream, &[], core.now_ns);
             }
         }
         Ok(Edited::Done)
@@ -82,7 +83,7 @@ impl Exchange {
     }
 
     fn soap<'l>(&self, active: &'l ActiveConfig) -> Option<&'l Soap> {
-        active.compiled.routes[self.route?].chain.soap.as_ref()
+        active.compiled.routes[self.route?].chain.effective_soap()
     }
 
     /// Returns the fault that a SOAP client gets instead of an error response of the gateway or of

@@ -371,10 +371,10 @@ impl Exchange {
         if !failed.is_connected {
             return self.try_another(failed, core);
         }
-        if failed.is_gated && self.failures < ATTEMPTS_MAX {
+        if failed.is_gated && self.gated_closes < ATTEMPTS_MAX {
             // The connection closed while the request waited for Redis; no part of the request was
             // sent.
-            self.failures += 1;
+            self.gated_closes += 1;
             let begun = failed.outbox.queued();
             return self.begin_again(failed, failed.target, begun, core);
         }
@@ -388,15 +388,15 @@ impl Exchange {
 
     /// Tries another target. Nothing was sent, so this is safe for any request.
     fn try_another<I: Io>(&mut self, failed: &Origin, core: &mut Core<I>) -> bool {
-        self.failures += 1;
+        self.unreachable.push(failed.target);
         let targets = self.active.compiled.upstreams[self.upstream].weights.len();
-        if self.failures >= targets.min(ATTEMPTS_MAX) {
+        if self.unreachable.len() >= targets.min(ATTEMPTS_MAX) {
             return false;
         }
         let active = Rc::clone(&self.active);
         let current = &mut core.current;
-        let next = current.next_target(&active, self.upstream, Some(failed.target), core.now_ns);
-        if next == failed.target {
+        let next = current.next_target(&active, self.upstream, &self.unreachable, core.now_ns);
+        if self.unreachable.contains(&next) {
             return false;
         }
         self.target = next;

@@ -195,8 +195,11 @@ impl<I: Io> Worker<I> {
             self.core.origins.remove(id);
             self.core.io.close(id);
         }
+        let routes = self.core.current.active.compiled.routes.iter();
+        let limits = routes.filter_map(|route| route.chain.redis.as_ref());
         for link in &mut self.core.links {
             link.renumber(&replaced.limits);
+            link.is_used = limits.clone().any(|limit| limit.server == link.server);
         }
     }
 
@@ -221,6 +224,7 @@ impl<I: Io> Worker<I> {
             self.due(id);
         }
         self.core.send_counts_to_redis();
+        self.core.drop_unused_links();
         self.core.send_orders();
         self.core.log.tick(self.core.now_ns);
         Ok(())

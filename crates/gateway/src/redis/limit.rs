@@ -21,11 +21,14 @@ const KEYS_MAX: usize = 65_536;
 /// The minimum interval between two searches of a worker's full counts for keys to drop.
 const SWEEP_EACH_NS: u64 = 1_000_000_000;
 
-/// The Redis server that keeps the counts of a limit.
+/// The Redis server that keeps the counts of a limit. Limits with different timeouts do not share a
+/// connection: its loss, after a timeout, would end the longer waits of other limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) password: Option<String>,
+    /// The maximum time until a reply, in nanoseconds.
+    pub(crate) timeout_ns: u64,
 }
 
 /// A compiled `redis_rate_limit` policy.
@@ -61,6 +64,7 @@ impl RedisLimit {
             server: Server {
                 address,
                 password: policy.password.clone(),
+                timeout_ns: policy.timeout.as_nanos(),
             },
             policy: policy.clone(),
             window_ms: (policy.window.as_nanos() / 1_000_000).max(1),

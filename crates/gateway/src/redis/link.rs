@@ -1,4 +1,5 @@
-//! One worker's connection to one Redis server, opened when it is first needed.
+//! One worker's connection to one Redis server, for limits with the same timeout. It is opened when
+//! it is first needed.
 
 use std::collections::VecDeque;
 use std::io;
@@ -47,6 +48,8 @@ pub(crate) enum Said {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) server: Server,
+    /// False once a reload has removed all limits that use the link.
+    pub(crate) is_used: bool,
     conn: Option<ConnId>,
     is_connected: bool,
     outbox: Outbox,
@@ -69,6 +72,7 @@ impl Link {
     pub(crate) fn new(server: Server) -> Self {
         Self {
             server,
+            is_used: true,
             conn: None,
             is_connected: false,
             outbox: Outbox::default(),
@@ -119,7 +123,7 @@ impl Link {
         self.asked.push_back(Question {
             asker,
             limit: limit.number,
-            due_ns: core.now_ns + limit.policy.timeout.as_nanos(),
+            due_ns: core.now_ns + self.server.timeout_ns,
         });
         self.arm(core);
         self.flush(core.io);

@@ -30,14 +30,16 @@ impl Stylesheets {
         self.0.is_empty()
     }
 
-    /// Transforms a response with all stylesheets, one after another.
+    /// Transforms a response with all stylesheets, one after another. An empty body is kept.
     pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), Box<Refusal>> {
-        if self.is_empty() {
+        if self.is_empty() || response.body.is_empty() {
             return Ok(());
         }
         let made = Transform::apply_all(&self.0, &response.body);
-        let failed = "a stylesheet failed on the upstream's response";
-        let made = made.map_err(|_| Refusal::new(500, failed))?;
+        let made = made.map_err(|why| {
+            let failed = "a stylesheet failed on the upstream's response";
+            Refusal::new(500, format!("{failed}: {why}"))
+        })?;
         response.body = made.body;
         if made.media_type.is_some() || made.charset.is_some() {
             let before = response.field("Content-Type").unwrap_or_default();

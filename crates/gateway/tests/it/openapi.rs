@@ -274,6 +274,34 @@ fn read_only_and_write_only_members_are_required_of_one_side() {
 }
 
 #[test]
+fn delimited_arrays_may_also_be_repeated_parameters() {
+    let schema = json!({"type": "array", "items": {"type": "integer"}, "maxItems": 2});
+    let styled = |style: &str| {
+        let parameter =
+            json!({"name": "a", "in": "query", "style": style, "explode": true, "schema": schema});
+        json!({"get": {"parameters": [parameter], "responses": {"default": {"description": "d"}}}})
+    };
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "t", "version": "1"},
+        "paths": {"/bars": styled("pipeDelimited"), "/blanks": styled("spaceDelimited")},
+    });
+    let gateway = before(backends()[0], &document, false);
+    let mut client = gateway.client();
+    for (path, query, status) in [
+        ("/bars", "a=1&a=2", 200),
+        ("/bars", "a=1&a=x", 400),
+        ("/bars", "a=1%7C2", 200),
+        ("/bars", "a=1%7C2%7C3", 400),
+        ("/blanks", "a=1&a=2", 200),
+        ("/blanks", "a=1&a=2&a=3", 400),
+        ("/blanks", "a=1%202", 200),
+    ] {
+        let case = json!({"method": "GET", "path": path, "query": query});
+        assert_eq!(ask(&mut client, &case).status, status, "{path} {query}");
+    }
+}
+
+#[test]
 fn unusable_documents_are_reported() {
     let wrong = |document: &str| {
         let config = json!({
@@ -302,6 +330,159 @@ fn unusable_documents_are_reported() {
         wrong(&fetched).contains("cannot be used")
             || wrong(&fetched).contains("cannot be followed")
     );
+    for (item, reference) in [
+        ("{$ref: other.yaml}", "other.yaml"),
+        (
+            "{get: {responses: {200: {$ref: 'common.yaml#/Ok'}}}}",
+            "common.yaml#/Ok",
+        ),
+        (
+            "{get: {responses: {200: {headers: {X: {$ref: '#/components/headers/X'}}}}}}",
+            "#/components/headers/X",
+        ),
+        (
+            "{get: {responses: {}, parameters: [{$ref: '#/components/parameters/X'}]}}",
+            "#/components/parameters/X",
+        ),
+        (
+            "{post: {responses: {}, requestBody: {$ref: '#/components/requestBodies/X'}}}",
+            "#/components/requestBodies/X",
+        ),
+    ] {
+        let said = wrong(&format!("openapi: 3.1.0\npaths: {{/a: {item}}}\n"));
+        let words = format!("the reference {reference} cannot be followed");
+        assert!(said.contains(&words), "{said}");
+    }
+    let said = wrong("openapi: 3.1.0\npaths: {/a: {$ref: '#/paths/~1a'}}\n");
+    assert!(said.contains("references follow one another"), "{said}");
+}
+
+#[test]
+fn names_such_as_default_and_example_hide_no_schema() {
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string", "nullable": true}}});
+    let response = json!({"description": "d", "content": {"application/json": {"schema": schema}}});
+    let reference = json!({"$ref": "#/components/responses/example"});
+    let document = json!({
+        "openapi": "3.0.3", "info": {"title": "t", "version": "1"},
+        "paths": {
+            "/named": {"get": {"responses": {"default": response}}},
+            "/shared": {"get": {"responses": {"200": reference}}},
+        },
+        "components": {"responses": {"example": response}},
+    });
+    let gateway = before(backends()[0], &document, true);
+    let mut client = gateway.client();
+    for path in ["/named", "/shared"] {
+        for (answer, status) in [(r#"{"a":null}"#, 200), (r#"{"a":1}"#, 502)] {
+            let case = json!({
+                "method": "GET", "path": path, "answer_type": "application/json", "answer": answer,
+            });
+            assert_eq!(ask(&mut client, &case).status, status, "{path} {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_mock_responds_only_to_bodies_that_an_earlier_document_allows() {
+    let content = json!({"application/json": {"schema": {"type": "object"}}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "t", "version": "1"},
+        "paths": {"/a": {"post": {"requestBody": {"content": content}, "responses": {}}}},
+    });
+    let openapi = json!({"openapi": {"document": document.to_string()}});
+    let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
+    for backend in backends() {
+        for (policies, to_wrong) in [(json!([openapi, mock]), 400), (json!([mock, openapi]), 200)] {
+            let gateway = serve(
+                backend,
+                &json!({
+                    "listen": ["127.0.0.1:0"],
+                    "routes": [{"name": "a", "path": "/", "policies": policies}],
+                }),
+            );
+            let mut client = gateway.client();
+            let head = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n";
+            for (body, status) in [("{}", 200), ("[]", to_wrong), ("{}", 200)] {
+                let response = client.ask(&format!("{head}Content-Length: 2\r\n\r\n{body}"));
+                assert_eq!(response.status, status, "{policies} {body}");
+                assert_eq!(response.body == b"Hello", status == 200);
+            }
+            // The client is asked for the body only if it is checked.
+            client.send(
+                format!("{head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n").as_bytes(),
+            );
+            let is_asked = client.head().starts_with("HTTP/1.1 100 ");
+            assert_eq!(is_asked, to_wrong == 400);
+        }
+    }
+}
+
+#[test]
+fn paths_of_a_document_are_compared_in_the_form_of_the_route() {
+    let operation = json!({"get": {"responses": {}}});
+    let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
+    let route = |path: &str, paths: &str, templates: &[&str]| {
+        let items = templates
+            .iter()
+            .map(|it| ((*it).to_owned(), operation.clone()));
+        let items: Map<String, Value> = items.collect();
+        let document =
+            json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": items});
+        let policies = json!([{"openapi": {"document": document.to_string()}}, mock]);
+        json!({"name": path, "path": path, "paths": paths, "strip_path": true, "policies": policies})
+    };
+    let both = ["/gr%c3%b6%c3%9fe", "/%7Euser"];
+    // These are two paths only if spellings differ.
+    let two = ["/%7Eother", "/~other"];
+    let gateway = serve(
+        backends()[0],
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "routes": [
+                route("/strict", "strict", &both),
+                route("/verbatim", "verbatim", &[both, two].concat()),
+            ],
+        }),
+    );
+    let mut client = gateway.client();
+    for (path, strict, verbatim) in [
+        ("/gr%c3%b6%c3%9fe", 200, 200),
+        ("/gr%C3%B6%C3%9Fe", 200, 404),
+        ("/%7Euser", 200, 200),
+        ("/~user", 200, 404),
+    ] {
+        let found = ["/strict", "/verbatim"].map(|it| client.get(&format!("{it}{path}")).status);
+        assert_eq!(found, [strict, verbatim], "{path}");
+    }
+}
+
+#[test]
+fn edits_of_json_leave_a_checked_form_unchanged() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let content = json!({"application/x-www-form-urlencoded": {"schema": schema}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "t", "version": "1"},
+        "paths": {"/a": {"post": {"requestBody": {"content": content}, "responses": {}}}},
+    });
+    let policies = json!([
+        {"openapi": {"document": document.to_string()}},
+        {"request_json": {"add": {"/b": 1}}},
+    ]);
+    let target = json!({"address": "127.0.0.1", "port": obedient().port()});
+    let gateway = serve(
+        backends()[0],
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4, "targets": [target]}],
+            "routes": [{"name": "a", "path": "/", "upstream": "origin", "policies": policies}],
+        }),
+    );
+    for (body, status) in [("a=1", 200), ("a=x", 400)] {
+        let head = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\n";
+        let response = gateway.client().ask(&format!("{head}{body}"));
+        assert_eq!(response.status, status, "{body}");
+    }
 }
 
 #[test]

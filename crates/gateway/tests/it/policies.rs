@@ -132,6 +132,22 @@ fn tokens_signed_by_python_are_valid() {
 }
 
 #[test]
+fn a_token_without_a_consumer_keeps_the_one_that_a_key_names() {
+    let policies = json!([
+        {"api_key": {"header": "X-Api-Key"}},
+        {"jwt": {"keys": [{"hs256": {"secret": SECRET}}]}},
+        {"consumer_header": {"header": "X-Consumer"}},
+    ]);
+    let (_origin, gateway) = behind(Backend::Epoll, &policies);
+    for (subject, consumer) in [("nobody", "alice"), ("bob", "bob")] {
+        let token = signed_by_python(SECRET, &json!({"sub": subject}));
+        let fields = format!("X-Api-Key: alice-key\r\nAuthorization: Bearer {token}\r\n");
+        let response = get(&mut gateway.client(), &fields);
+        assert_eq!(echoed(&response)["headers"]["X-Consumer"], consumer);
+    }
+}
+
+#[test]
 fn two_credentials_are_refused() {
     let (key, password) = (
         json!([{"api_key": {"header": "X-Api-Key"}}]),
@@ -234,6 +250,26 @@ fn limits_are_counted_per_consumer_and_reported() {
 }
 
 #[test]
+fn a_limit_without_headers_does_not_hide_another_limit() {
+    let policies = json!([
+        {"rate_limit": {"limit": 5, "window": "1h", "headers": true}},
+        {"rate_limit": {"limit": 1, "window": "1h"}},
+    ]);
+    let (_origin, gateway) = behind(Backend::Epoll, &policies);
+    let passed = get(&mut gateway.client(), "");
+    assert_eq!(
+        (passed.status, passed.field("RateLimit-Remaining")),
+        (200, Some("4"))
+    );
+    let refused = get(&mut gateway.client(), "");
+    assert_eq!(
+        (refused.status, refused.field("RateLimit-Remaining")),
+        (429, None)
+    );
+    assert!(refused.field("Retry-After").is_some());
+}
+
+#[test]
 fn limits_hold_over_all_workers_and_connections() {
     for backend in backends() {
         let origin = upstream(Kind::Httpbin, backend);
@@ -316,6 +352,24 @@ fn bodies_change_both_ways_in_any_framing() {
         assert_eq!(broken.status, 400);
         let large = post(&mut client, json, &format!("\"{}\"", "x".repeat(100_000)));
         assert_eq!(large.status, 413);
+    }
+}
+
+#[test]
+fn an_empty_body_in_chunks_is_not_edited() {
+    let edits = json!({"default": {"/a": 1}});
+    let policies = json!([{"request_json": edits}, {"response_json": edits}]);
+    let fields = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+    let origin = scripted(move |_, mut peer| {
+        while !peer.head().is_empty() {
+            peer.send(format!("HTTP/1.1 200 OK\r\n{fields}\r\n0\r\n\r\n").as_bytes());
+        }
+    });
+    for backend in backends() {
+        let gateway = before(backend, origin, &policies);
+        let request = format!("POST / HTTP/1.1\r\nHost: h\r\n{fields}\r\n0\r\n\r\n");
+        let response = gateway.client().ask(&request);
+        assert_eq!((response.status, response.body.len()), (200, 0));
     }
 }
 

@@ -297,6 +297,38 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
     }
 }
 
+#[test]
+fn a_short_timeout_holds_while_other_limits_wait_longer() {
+    for backend in backends() {
+        let silent = crate::common::scripted(|_, mut peer| drop(peer.rest()));
+        let route = |path: &str, timeout: &str| {
+            let limit = json!({"limit": 5, "window": "1h", "redis": silent.to_string(),
+                               "timeout": timeout, "without_redis": "refuse"});
+            let mock = json!({"status": 200, "content_type": "text/plain", "body": "Hello"});
+            json!({"name": path, "path": path, "policies": [{"redis_rate_limit": limit}, {"mock": mock}]})
+        };
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"], "workers": 1,
+                "routes": [route("/slow", "1h"), route("/quick", "50ms")],
+            }),
+        );
+        let mut slow = [0, 1].map(|_| gateway.client());
+        for client in &mut slow {
+            client.send(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n");
+        }
+        // The slow requests are counted first.
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(get(&gateway, "/quick", "").status, 503);
+        // They still wait: the short timeout is not theirs.
+        let timeout = Some(Duration::from_millis(200));
+        let waiting = slow[0].stream.get_ref();
+        waiting.set_read_timeout(timeout).unwrap();
+        assert!(slow[0].stream.fill_buf().is_err());
+    }
+}
+
 /// A worker's limits share its connection to Redis, so a limit that has counted nothing also
 /// notices that Redis is available again.
 #[test]

@@ -1,8 +1,10 @@
 //! Tests that a configuration can be replaced while requests are in flight.
 
+use std::io::BufRead;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::common::{Certificates, Client, backends, scripted, upstream, while_serving};
@@ -195,6 +197,47 @@ fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
                 assert_eq!(left("alice-key", &["alice"]), "49");
             });
         }
+    }
+}
+
+#[test]
+fn a_connection_to_redis_that_no_limit_uses_any_longer_is_closed() {
+    for backend in backends() {
+        let (sender, ended) = mpsc::channel();
+        let redis = scripted(move |_, mut peer| {
+            let mut line = String::new();
+            while peer
+                .stream
+                .read_line(&mut line)
+                .is_ok_and(|bytes| bytes > 0)
+            {
+                // PTTL is the last of the three commands about a request.
+                if line == "PTTL\r\n" {
+                    peer.send(b":1\r\n:1\r\n:60000\r\n");
+                }
+                line.clear();
+            }
+            let _ = sender.send(());
+        });
+        let origin = named("a");
+        let with = |timeout: &str, by: &str| {
+            let limit = json!({"limit": 5, "window": "1h", "redis": redis.to_string(),
+                               "timeout": timeout, "without_redis": "refuse"});
+            let headers = json!({"set": {"X-By": by}});
+            let policies = json!([{"redis_rate_limit": limit}, {"response_headers": headers}]);
+            config("127.0.0.1:0", &[(origin, 1)], &policies)
+        };
+        while_serving(backend, &with("4s", "first"), |gateway, address| {
+            let mut client = Client::connect(address);
+            assert_eq!(client.get("/").field("X-By"), Some("first"));
+            gateway.replace(&with("4s", "second")).unwrap();
+            while client.get("/").field("X-By") != Some("second") {}
+            assert!(ended.try_recv().is_err(), "the limit still uses it");
+            gateway.replace(&with("5s", "third")).unwrap();
+            while client.get("/").field("X-By") != Some("third") {}
+            let waited = ended.recv_timeout(Duration::from_secs(5));
+            assert!(waited.is_ok(), "the connection is still open");
+        });
     }
 }
 

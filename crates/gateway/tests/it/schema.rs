@@ -122,7 +122,7 @@ fn policies() -> Vec<Value> {
         "redis": "127.0.0.1:6379", "password": "p", "counting": "asynchronous", "interval": "50ms",
         "timeout": "20ms", "without_redis": "refuse"});
     vec![
-        json!([{"api_key": {"header": "X-Key"}}, {"consumer_header": {"header": "X-Consumer"}}]),
+        json!([{"consumer_header": {"header": "X-Consumer"}}, {"api_key": {"header": "X-Key"}}]),
         json!([{"api_key_query": {"name": "key"}}, {"basic_auth": {"realm": "here"}}]),
         json!([{"jwt": {"keys": [{"hs256": {"secret": "0123456789abcdef0123456789abcdef", "id": "one"}}],
                         "jwks": {"keys": [{"kty": "oct", "k": key}]},

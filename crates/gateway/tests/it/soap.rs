@@ -129,6 +129,56 @@ fn markup_in_json_is_text() {
 }
 
 #[test]
+fn a_mock_responds_only_to_messages_that_an_earlier_chain_allows() {
+    let soap = json!({"soap": {"request": {}}});
+    let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
+    let envelope =
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/></s:Envelope>";
+    for backend in backends() {
+        for (policies, to_broken) in [(json!([soap, mock]), false), (json!([mock, soap]), true)] {
+            let gateway = serve(
+                backend,
+                &json!({
+                    "listen": ["127.0.0.1:0"],
+                    "routes": [{"name": "a", "path": "/", "policies": policies}],
+                }),
+            );
+            let mut client = gateway.client();
+            for (body, is_mocked) in [(envelope, true), ("<broken", to_broken), (envelope, true)] {
+                let length = body.len();
+                let response = client.ask(&format!(
+                    "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: {XML}\r\nContent-Length: {length}\r\n\r\n{body}"
+                ));
+                assert_eq!(response.body == b"Hello", is_mocked, "{policies} {body}");
+            }
+        }
+    }
+}
+
+#[test]
+fn policies_after_a_mock_have_no_effect_on_soap_clients() {
+    let api_key = json!({"api_key": {"header": "X-Api-Key"}});
+    let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
+    let soap = json!({"soap": {"request": {}}});
+    let (_origin, gateway) = behind(json!([api_key, mock, soap]));
+    let refused = post(&mut gateway.client(), "Content-Type: text/xml\r\n", b"<a/>");
+    assert_eq!(
+        (refused.status, refused.field("Content-Type")),
+        (401, Some("text/plain"))
+    );
+    let size = json!({"request_size_limit": {"max_bytes": 10}});
+    let (_origin, gateway) = behind(json!([soap, mock, size]));
+    let envelope =
+        b"<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/></s:Envelope>";
+    let fields = "Content-Type: text/xml\r\nContent-Encoding: gzip\r\n";
+    let mocked = post(&mut gateway.client(), fields, &packed(envelope));
+    assert_eq!(
+        (mocked.status, mocked.body.as_slice()),
+        (200, &b"Hello"[..])
+    );
+}
+
+#[test]
 fn errors_of_some_requests_never_reach_others() {
     for name in ["soap-1-errors", "soap-3-errors"] {
         let scenario = scenario(name);

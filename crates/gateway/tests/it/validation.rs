@@ -72,7 +72,9 @@ fn policies_are_validated() {
         {"request_headers": {"set": {"Host": "x"}, "add": {"A b": "1", "C": "\u000a"}}},
         {"basic_auth": {"realm": "a \"quote\""}},
         {"jwt": {"keys": [{"hs256": {"secret": "short"}}]}},
-        {"request_json": {"remove": ["/a"], "add": {"/a/b": 1}}}
+        {"request_json": {"remove": ["/a"], "add": {"/a/b": 1}}},
+        {"consumer_header": {"header": "X-A"}},
+        {"consumer_header": {"header": "X-B"}}
     ]"#;
     let start = GOOD.find("[{\"api_key").unwrap();
     let end = GOOD.find("\"test_delay\"").unwrap();
@@ -88,6 +90,7 @@ fn policies_are_validated() {
         at("3/basic_auth/realm"),
         at("4/jwt/keys/0"),
         at("5/request_json"),
+        at("7/consumer_header"),
     ];
     assert_eq!(places(&text), expected);
 }

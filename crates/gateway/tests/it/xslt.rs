@@ -1,6 +1,6 @@
 //! Tests stylesheets that transform responses, over real sockets.
 
-use crate::common::{Client, Response, Server, backends, serve, upstream};
+use crate::common::{Client, Response, Server, backends, scripted, serve, upstream};
 use gatebench_gateway::{GatewayConfig, Totals};
 use gatebench_net::Backend;
 use gatebench_upstream::Kind;
@@ -73,15 +73,55 @@ fn a_failed_transformation_is_an_error_and_the_connection_stays_open() {
             "<!DOCTYPE b [<!ENTITY e SYSTEM \"file:///etc/hostname\">]><bench>&e;</bench>",
             "<deep/>",
         ] {
-            assert_eq!(
-                echo(&mut client, "application/xml", broken).status,
-                500,
-                "{broken}"
+            let refused = echo(&mut client, "application/xml", broken);
+            assert_eq!(refused.status, 500, "{broken}");
+            let words = String::from_utf8(refused.body).unwrap();
+            let reason = words.trim_end().split_once("the upstream's response: ");
+            assert!(
+                reason.is_some_and(|(_, reason)| !reason.is_empty()),
+                "{words}"
             );
         }
         assert_eq!(client.get("/xml").body, b"<p>: 8</p>\n");
         let long = format!("<bench>{}</bench>", " ".repeat(100_000));
         assert_eq!(echo(&mut client, "application/xml", &long).status, 502);
+    }
+}
+
+#[test]
+fn a_stylesheet_in_a_file_imports_its_neighbours() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| {
+        let text = format!(
+            "<xsl:stylesheet version=\"1.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\">{content}</xsl:stylesheet>"
+        );
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    write(
+        "main.xsl",
+        "<xsl:import href=\"more.xsl\"/><xsl:output method=\"text\"/>",
+    );
+    write(
+        "more.xsl",
+        "<xsl:template match=\"/\">of a file</xsl:template>",
+    );
+    let policies = json!([{"response_xslt": {"stylesheet": folder.path().join("main.xsl")}}]);
+    let (_origin, gateway) = behind(backends()[0], &policies);
+    assert_eq!(gateway.client().get("/xml").body, b"of a file");
+}
+
+#[test]
+fn an_empty_response_in_chunks_is_kept() {
+    let origin = scripted(|_, mut peer| {
+        while !peer.head().is_empty() {
+            peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+        }
+    });
+    let policies = json!([{"response_xslt": {"stylesheet": SHEET}}]);
+    for backend in backends() {
+        let gateway = serve(backend, &config(origin.port(), &policies));
+        let empty = gateway.client().get("/");
+        assert_eq!((empty.status, empty.body.len()), (200, 0));
     }
 }
 
@@ -111,6 +151,7 @@ fn unusable_stylesheets_are_reported() {
     for (stylesheet, words) in [
         ("<xsl:stylesheet", "the document cannot be used"),
         ("<a/>", "the document cannot be used"),
+        ("/nowhere/a.xsl", "/nowhere/a.xsl cannot be read"),
         (&*SHEET.replace("UTF-8", "UTF-16"), "UTF-16"),
     ] {
         let config = config(1, &json!([{"response_xslt": {"stylesheet": stylesheet}}]));

@@ -127,19 +127,12 @@ impl Included<'_> {
         source: &Option<Source>,
         compile: impl FnOnce(&[u8], Option<&str>) -> Result<T, Complaints>,
     ) -> Slot<T> {
-        let compiled = match source.as_ref()? {
-            _ if !self.has_thread => {
-                let why = "The thread that compiles definitions did not start, or panicked";
-                Err(Complaints::own(0, why))
-            }
-            Source::Text(text) => compile(text.as_bytes(), None),
-            Source::At(location) => self
-                .files
-                .read(location)
-                .map_err(|why| Complaints::own(0, why.to_string()))
-                .and_then(|text| compile(&text, Some(location))),
-        };
-        Some(compiled)
+        let source = source.as_ref()?;
+        if !self.has_thread {
+            let why = "The thread that compiles definitions did not start, or panicked";
+            return Some(Err(Complaints::own(0, why)));
+        }
+        Some(source.compile(self.files, compile))
     }
 }
 

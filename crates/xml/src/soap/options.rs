@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::envelope::SOAP_1_1_SCHEMA;
+use crate::errors::Complaints;
+use crate::imports::Files;
 use crate::limits::Limits;
 use crate::saxon::Saxon;
 
@@ -11,7 +13,7 @@ use crate::saxon::Saxon;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     Text(String),
-    /// A location, to read from [`Files`](crate::Files).
+    /// A location, to read from [`Files`].
     At(String),
 }
 
@@ -23,6 +25,21 @@ impl Source {
             Self::Text(text_or_location.to_owned())
         } else {
             Self::At(text_or_location.trim().to_owned())
+        }
+    }
+
+    /// Compiles the text with its location, which is `None` if there is no location.
+    pub(crate) fn compile<T>(
+        &self,
+        files: &dyn Files,
+        compile: impl FnOnce(&[u8], Option<&str>) -> Result<T, Complaints>,
+    ) -> Result<T, Complaints> {
+        match self {
+            Self::Text(text) => compile(text.as_bytes(), None),
+            Self::At(location) => files
+                .read(location)
+                .map_err(|why| Complaints::own(0, why.to_string()))
+                .and_then(|text| compile(&text, Some(location))),
         }
     }
 }
