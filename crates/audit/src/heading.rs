@@ -58,7 +58,7 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The meanings, each with the words that indicate it in headings, separated by commas. The first
 /// match is used.
-const WORDS: [(Meaning, &str); 15] = [
+const WORDS: [(Meaning, &str); 18] = [
     (
         Meaning::Repetition,
         "runs, repetitions, repeats, range, interval, confidence, spread, ±, ci, blocks",
@@ -77,15 +77,24 @@ const WORDS: [(Meaning, &str); 15] = [
         Meaning::Other,
         "success rate, success_rate, hit rate, hit_rate",
     ),
+    // In these, `min` means minutes, or may mean either minutes or the shortest time.
+    (
+        Meaning::Other,
+        "per min, per minute, requests/min, req/min, duration (min), duration [min], \
+         duration_min, elapsed (min)",
+    ),
     (
         Meaning::Rate,
         "requests per second, request rate, transaction rate, req/s, reqs/s, requests/s, requests/sec, \
          req/sec, rps, qps, tps, throughput, rate_per_second, rate",
     ),
     (Meaning::Deviation, "stdev, stddev, std dev, sd, deviation"),
-    (Meaning::Mean, "avg, average, mean, response time"),
+    (Meaning::Mean, "avg, average, mean"),
     (Meaning::Max, "max, maximum, longest, slowest"),
     (Meaning::Min, "min, minimum, shortest, fastest"),
+    (Meaning::Quantile(0.5), "median response time"),
+    // Without one of the words above, this is the mean.
+    (Meaning::Mean, "response time"),
     (
         Meaning::Users,
         "users, vus, connections, concurrency, clients",
@@ -96,6 +105,10 @@ const WORDS: [(Meaning, &str); 15] = [
     (Meaning::Cores, "cores, vcpu, vcpus, cpus"),
     (Meaning::Quantile(0.5), "median"),
 ];
+
+/// The words in a heading that show that a rate is one of data, not of requests.
+const DATA: &str = "transfer bandwidth byte bytes kbyte kbytes mbyte mbytes bit bits kbit kbits \
+                    mbit mbits gbit gbits bps kbps mbps gbps b/s b/sec kb mb gb kib mib gib";
 
 /// Returns the meaning of a heading and the name of the subject that was measured: `K6 p95` is the
 /// p95 of `k6`. Times are compared only with times of the same subject.
@@ -113,6 +126,11 @@ pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     }
     for (meaning, words) in WORDS {
         if let Some(word) = words.split(", ").find(|word| has_word(&text, word)) {
+            // Other words for rates, such as `rps`, always mean requests.
+            let may_be_of_data = word == "throughput" || word.starts_with("rate");
+            if may_be_of_data && DATA.split(' ').any(|it| has_word(&text, it)) {
+                return (Meaning::Other, text);
+            }
             return (meaning, rest(&text, word));
         }
     }
@@ -191,6 +209,20 @@ mod tests {
             ("Kong Linux Memory", Meaning::Memory),
             ("Scenario", Meaning::Other),
             ("Data Sent", Meaning::Other),
+            ("Transfer rate [Kbytes/sec]", Meaning::Other),
+            ("Throughput (MB/s)", Meaning::Other),
+            ("throughput_mbps", Meaning::Other),
+            ("Throughput", Meaning::Rate),
+            ("rps (1 KB)", Meaning::Rate),
+            ("Memory (MB)", Meaning::Memory),
+            ("latency_ms_min", Meaning::Min),
+            ("Duration (min)", Meaning::Other),
+            ("Requests per min", Meaning::Other),
+            ("Response time", Meaning::Mean),
+            ("Average Response Time", Meaning::Mean),
+            ("Median Response Time", Meaning::Quantile(0.5)),
+            ("Min Response Time", Meaning::Min),
+            ("Max Response Time", Meaning::Max),
             // This heading contains `min` only within a word.
             ("Administrator", Meaning::Other),
         ] {

@@ -33,7 +33,7 @@ impl Quantity {
 /// Matches a number followed by its unit. Commas may separate thousands.
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"^[~≈]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\s\d(±–]*(?:\s+[^\s\d(±–]+)*)",
+        r"^[~≈]?\s*([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\s\d(±–]*(?:\s+[^\s\d(±–]+)*)",
     )
     .expect("the pattern is a constant")
 });
@@ -98,10 +98,21 @@ fn rate_of(name: &str) -> Option<(Unit, f64)> {
 
 /// Parses a cell. `default` is the unit of a bare number, according to the column's heading.
 pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quantity> {
-    let found = WRITTEN.captures(text.trim())?;
+    let text = text.trim();
+    let found = WRITTEN.captures(text)?;
+    let (unit, factor) = unit_of(&found[2])?;
+    // The match may be only a part of a number such as `12 908` or of a time such as `1 min 30 s`.
+    // After another unit, a digit refers to a footnote.
+    let may_continue = match unit {
+        Unit::Seconds => factor >= 1.0,
+        _ => matches!(found[2].trim().trim_end_matches('.'), "" | "m"),
+    };
+    let after = text[found.get(0)?.end()..].trim_start();
+    if may_continue && after.starts_with(|it: char| it.is_ascii_digit()) {
+        return None;
+    }
     let digits = found[1].replace(',', "");
     let number: f64 = digits.parse().ok()?;
-    let (unit, factor) = unit_of(&found[2])?;
     let (unit, factor) = match (unit, default) {
         (Unit::None, Some((unit, scale))) => (unit, factor * scale),
         _ => (unit, factor),
@@ -121,12 +132,14 @@ fn step_of(digits: &str) -> f64 {
 }
 
 /// Returns the last unit in a heading such as `avg (ms)`, `p99_ns` or `latency, µs`. Single letters
-/// other than `s` are not treated as units.
+/// other than `s` are not treated as units. Neither is `min`, because in headings such as
+/// `latency_ms_min`, it means the shortest time.
 pub(crate) fn unit_in_heading(heading: &str) -> Option<(Unit, f64)> {
     let words = heading.split(|it: char| it.is_whitespace() || "()[],_".contains(it));
     let mut units = words.filter(|word| !word.is_empty()).filter_map(|word| {
         let is_letter = word.len() == 1 && word != "s" && word != "%";
-        unit_of(word).filter(|(unit, _)| *unit != Unit::None && !is_letter)
+        let is_shortest = word.eq_ignore_ascii_case("min");
+        unit_of(word).filter(|(unit, _)| *unit != Unit::None && !is_letter && !is_shortest)
     });
     units.next_back()
 }
@@ -161,6 +174,15 @@ mod tests {
         reads("2461.09 trans/sec", 2461.09, Unit::PerSecond, 0.01);
         reads("3.1 ms (2.9–3.4)", 3.1e-3, Unit::Seconds, 1e-4);
         reads("1e3", 1000.0, Unit::None, 1000.0);
+        reads("12,908,000", 12_908_000.0, Unit::None, 1.0);
+        for spread in ["12–14", "12 (±3)", "12 ±3", "12±3"] {
+            reads(spread, 12.0, Unit::None, 1.0);
+        }
+        reads("2 min", 120.0, Unit::Seconds, 60.0);
+        reads("12\u{a0}ms", 12e-3, Unit::Seconds, 1e-3);
+        // The last digit is the mark of a footnote.
+        reads("15.2 ms1", 15.2e-3, Unit::Seconds, 1e-4);
+        reads("900 rps2", 900.0, Unit::PerSecond, 1.0);
     }
 
     #[test]
@@ -179,6 +201,28 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_number_is_not_a_quantity() {
+        for text in [
+            "0,96 ms",
+            "0,960 ms",
+            "1,5",
+            "1,2345",
+            "12,34 %",
+            "1.234.567",
+            "12 908 rps",
+            "12\u{a0}908 rps",
+            "12\u{202f}908 rps",
+            "1m30s",
+            "1m 30s",
+            "1 min 30 s",
+            "1 h 30 min",
+            "2 minutes 30 seconds",
+        ] {
+            assert_eq!(quantity(text, None), None, "{text}");
+        }
+    }
+
+    #[test]
     fn bare_numbers_have_the_unit_of_their_heading() {
         let unit = unit_in_heading("avg (ms)");
         assert_eq!(unit, Some((Unit::Seconds, 1e-3)));
@@ -187,5 +231,9 @@ mod tests {
         assert_eq!(unit_in_heading("p99_ns"), Some((Unit::Seconds, 1e-9)));
         assert_eq!(unit_in_heading("Requests per second"), None);
         assert_eq!(unit_in_heading("K6 p95"), None);
+        for heading in ["latency_ms_min", "Latency (ms) min", "latency_ms min"] {
+            assert_eq!(unit_in_heading(heading), unit, "{heading}");
+        }
+        assert_eq!(unit_in_heading("Min response time"), None);
     }
 }

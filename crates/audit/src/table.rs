@@ -1,5 +1,9 @@
 //! A table of results, independent of its source format.
 
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
 use crate::finding::Numbering;
 use crate::heading::{Meaning, meaning};
 use crate::quantity::{Quantity, Unit, quantity, unit_in_heading};
@@ -204,12 +208,39 @@ impl Row {
     }
 }
 
-/// Returns the number before `VU`, `VUs`, `users`, `connections` or `clients`.
+/// Matches a number of users in a label. Commas may separate thousands. With a space, as in `1 500
+/// users`, the digits before it may be a part of the number.
+static USERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(?:^|[\s,])(\d{1,3}\s\d{3}|[1-9]\d{0,2}(?:,\d{3})+|\d+)[\s\u{a0}\u{202f}]+(?:vus?|users|connections|clients)(?:[\s,]|$)",
+    )
+    .expect("the pattern is a constant")
+});
+
+/// Returns the number before `VU`, `VUs`, `users`, `connections` or `clients`, or `None` if it is
+/// unclear.
 fn users_in(name: &str) -> Option<f64> {
-    let units = ["vu", "vus", "users", "connections", "clients"];
-    let name = name.to_lowercase();
-    let words = name.split(|it: char| it.is_whitespace() || it == ',');
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let mut pairs = words.windows(2).filter(|pair| units.contains(&pair[1]));
-    pairs.find_map(|pair| pair[0].parse().ok())
+    let found = USERS.captures(name)?;
+    found[1].replace(',', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_found_in_labels() {
+        for (label, expected) in [
+            ("kong, 150 VUs", Some(150.0)),
+            ("kong 3.4,150 vus", Some(150.0)),
+            ("1,000 connections, TLS", Some(1000.0)),
+            ("64\u{a0}clients", Some(64.0)),
+            ("1 000 users", None),
+            ("1\u{202f}000 users", None),
+            ("2 000 000 users", None),
+            ("superusers", None),
+        ] {
+            assert_eq!(users_in(label), expected, "{label}");
+        }
+    }
 }

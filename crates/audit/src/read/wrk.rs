@@ -39,21 +39,30 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     let (requests, after) = total.split_once(" requests in ")?;
     let duration = after.split(',').next()?;
     let rate = line("Requests/sec:")?.split_whitespace().nth(1)?;
-    let (mean, max) = (latency.get(1)?, latency.get(3)?);
+    let [mean, max, duration] = [*latency.get(1)?, *latency.get(3)?, duration].map(time);
     let failed = ["Socket errors:", "Non-2xx or 3xx responses:"].map(line);
     let errors = failed.into_iter().map(errors).sum::<u64>().to_string();
     let name = name(lines, start);
     let row = [
         name,
         connections,
-        mean,
-        max,
+        &mean,
+        &max,
         requests,
-        duration,
+        &duration,
         rate,
         &errors,
     ];
     Some(row.map(str::to_owned).to_vec())
+}
+
+/// Returns a time with the unit `min` in place of `m`, which in other documents means millions. wrk
+/// prints times from 51 s in minutes, as in `1.00m` (`src/units.c`).
+fn time(text: &str) -> String {
+    match text.strip_suffix('m') {
+        Some(minutes) => format!("{minutes} min"),
+        None => text.to_owned(),
+    }
 }
 
 /// Adds up the numbers in `Socket errors: connect 0, read 0, write 0, timeout 246`, or in `Non-2xx
