@@ -1,6 +1,8 @@
 //! Imports: no input may make a parser panic, and mistakes and notes must point into the input.
 
-use gatebench_import::{AccessLog, ImportError, Options, TextKind, import, wire};
+use std::path::Path;
+
+use gatebench_import::{AccessLog, Files, ImportError, Options, TextKind, import, wire};
 
 use crate::model::mistakes_of;
 
@@ -29,7 +31,12 @@ pub fn own_config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match wire(FILE, text, &|_| Ok(Vec::new())) {
+    let files = Files {
+        folder: Path::new("/"),
+        read: &|_| Ok(Vec::new()),
+        is_file: &|_| false,
+    };
+    match wire(FILE, text, &files) {
         Err(error) => refused(&error, text),
         Ok(None) => {}
         Ok(Some(own)) => {

@@ -40,7 +40,7 @@ pub use folder::{Folder, NewFile};
 pub use log::{Effect, Note};
 pub use options::{Hour, NotAnHour, Options, Replay};
 pub use testrun::{KnownSuite, TestRunFile, TestRuns, read_testruns};
-pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
+pub use wire::{Change, Files, Language, OwnConfig, ReadIncluded, wire};
 
 /// A kind of input that consists of a single string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! with.
 
 use std::iter::Peekable;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::str::Chars;
 
 use crate::log::Log;
@@ -12,18 +12,44 @@ const DEPTH_MAX: usize = 16;
 /// The maximum number of repetitions that a quantifier may require.
 const REPEAT_MAX: usize = 64;
 
-/// The maximum size of a sample in bytes. Nested quantifiers multiply the size.
+/// The maximum size of a sample in bytes, without padding. Nested quantifiers multiply the size.
 const BYTES_MAX: usize = 4096;
 
 /// Returns a string that the expression matches, or `None` if the expression contains an
 /// unsupported construct or exceeds a limit.
 pub(crate) fn sample(expression: &str) -> Option<String> {
+    longer(expression, 0).map(|(text, _)| text)
+}
+
+/// Returns a string like [`sample`] whose number of characters is in the range. An expression need
+/// not match the whole string.
+pub(crate) fn sample_of_length(expression: &str, range: &RangeInclusive<usize>) -> Option<String> {
+    let (shortest, is_final) = longer(expression, 0)?;
+    let length = shortest.chars().count();
+    let missing = range.start().saturating_sub(length);
+    if missing == 0 || !is_final {
+        let is_short = length + missing <= *range.end();
+        return is_short.then(|| shortest + &"x".repeat(missing));
+    }
+    // A repeated group adds several characters at a time, so more than the missing ones may be
+    // needed.
+    let samples = (missing..=missing + REPEAT_MAX).filter_map(|extra| longer(expression, extra));
+    let mut samples = samples.map(|(text, _)| text);
+    samples.find(|sample| range.contains(&sample.chars().count()))
+}
+
+/// Returns a sample in which quantifiers add up to `extra` characters to the shortest one, and
+/// whether the expression may not match if more text follows the sample.
+fn longer(expression: &str, extra: usize) -> Option<(String, bool)> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),
         depth: 0,
+        extra,
+        is_final: false,
     };
     let text = parser.alternatives()?;
-    parser.chars.next().is_none().then_some(text)
+    let is_whole = parser.chars.next().is_none();
+    is_whole.then_some((text, parser.is_final))
 }
 
 /// Returns a path that an expression matches, like [`sample`]. If no such path is found, adds a
@@ -93,6 +119,10 @@ fn has_alternatives(expression: &str) -> bool {
 struct Parser<'e> {
     chars: Peekable<Chars<'e>>,
     depth: usize,
+    /// The number of characters that quantifiers may still add.
+    extra: usize,
+    /// Whether the sample contains an assertion that text after the sample may violate.
+    is_final: bool,
 }
 
 impl Parser<'_> {
@@ -103,9 +133,11 @@ impl Parser<'_> {
             return None;
         }
         let first = self.sequence()?;
+        let (extra, is_final) = (self.extra, self.is_final);
         while self.chars.next_if_eq(&'|').is_some() {
             self.sequence()?;
         }
+        (self.extra, self.is_final) = (extra, is_final);
         self.depth -= 1;
         Some(first)
     }
@@ -117,19 +149,44 @@ impl Parser<'_> {
                 break;
             }
             self.chars.next();
-            let atom = self.atom(c)?;
-            let count = self.quantifier()?;
-            if text.len() + atom.len() * count > BYTES_MAX {
+            text += &self.repeated(c)?;
+            if text.len() > BYTES_MAX {
                 return None;
             }
-            text += &atom.repeat(count);
         }
         Some(text)
     }
 
+    /// Returns the sample of an atom with its quantifier. Additional copies come first, and then
+    /// the quantifiers inside the copies add the rest, because they can add fewer characters.
+    fn repeated(&mut self, c: char) -> Option<String> {
+        let extra = std::mem::take(&mut self.extra);
+        let start = self.chars.clone();
+        let shortest = self.atom(c)?;
+        let (least, most) = self.quantifier()?;
+        let end = self.chars.clone();
+        let length = shortest.chars().count();
+        let more = (extra / length.max(1)).min(most.saturating_sub(least));
+        self.extra = extra - more * length;
+        let mut copies = least + more;
+        let mut text = String::new();
+        while copies > 0 && self.extra > 0 {
+            let before = self.extra;
+            self.chars = start.clone();
+            text += &self.atom(c)?;
+            copies -= 1;
+            if self.extra == before {
+                break;
+            }
+        }
+        self.chars = end;
+        Some(text + &shortest.repeat(copies))
+    }
+
     fn atom(&mut self, c: char) -> Option<String> {
         Some(match c {
-            '^' | '$' => String::new(),
+            '^' => String::new(),
+            '$' => self.assertion(),
             '.' => "x".into(),
             '[' => self.class()?.to_string(),
             '(' => self.group()?,
@@ -143,11 +200,18 @@ impl Parser<'_> {
         Some(match self.chars.next()? {
             'd' => "1".into(),
             'w' | 'S' | 'D' => "x".into(),
-            'b' | 'A' | 'z' | 'Z' => String::new(),
+            'A' => String::new(),
+            'b' | 'z' | 'Z' => self.assertion(),
             '-' => "-".into(),
             c if !c.is_alphanumeric() => c.to_string(),
             _ => return None,
         })
+    }
+
+    /// Returns the text of an assertion that following text may violate, which is empty.
+    fn assertion(&mut self) -> String {
+        self.is_final = true;
+        String::new()
     }
 
     fn group(&mut self) -> Option<String> {
@@ -200,11 +264,12 @@ impl Parser<'_> {
         others.find(|c| !members.contains(c))
     }
 
-    /// Returns the minimum number of repetitions, which is 0 for an optional part.
-    fn quantifier(&mut self) -> Option<usize> {
-        let least = match self.chars.next_if(|c| "*?+{".contains(*c)) {
-            None => return Some(1),
-            Some('+') => 1,
+    /// Returns the minimum and the maximum number of repetitions.
+    fn quantifier(&mut self) -> Option<(usize, usize)> {
+        let (least, most) = match self.chars.next_if(|c| "*?+{".contains(*c)) {
+            None => return Some((1, 1)),
+            Some('+') => (1, usize::MAX),
+            Some('?') => (0, 1),
             Some('{') => {
                 let mut words = String::new();
                 loop {
@@ -213,15 +278,18 @@ impl Parser<'_> {
                         c => words.push(c),
                     }
                 }
-                match words.split(',').next()?.trim() {
-                    "" => 0,
-                    least => least.parse().ok()?,
-                }
+                let words = words.as_str();
+                let (least, most) = words.split_once(',').unwrap_or((words, words));
+                let number = |word: &str, default: usize| match word.trim() {
+                    "" => Some(default),
+                    word => word.parse().ok(),
+                };
+                (number(least, 0)?, number(most, usize::MAX)?)
             }
-            Some(_) => 0,
+            Some(_) => (0, usize::MAX),
         };
         self.chars.next_if(|c| matches!(c, '?' | '+'));
-        (least <= REPEAT_MAX).then_some(least)
+        (least <= REPEAT_MAX).then_some((least, most))
     }
 }
 
@@ -252,6 +320,41 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_has_the_wanted_length() {
+        for (expression, range, expected) in [
+            ("^[a-z0-9_]+$", 3..=9, Some("aaa")),
+            ("^[A-Z]{2,4}-?\\d*$", 6..=8, Some("AAAA-1")),
+            ("^(ab)+$", 5..=6, Some("ababab")),
+            ("^(ab)+$", 5..=5, None),
+            ("^(a|b+)c*$", 3..=3, Some("acc")),
+            ("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", 3..=63, Some("aaa")),
+            ("^([a-z]+\\.)*[a-z]+$", 3..=3, Some("a.a")),
+            ("^([a-z]+\\.)*[a-z]+$", 6..=6, Some("aa.a.a")),
+            ("^(\\+[0-9]+ )?[0-9]+$", 3..=3, Some("000")),
+            ("^(\\+[0-9]+ )?[0-9]+$", 7..=7, Some("+0000 0")),
+            ("^([a-z]+){2}$", 5..=5, Some("aaaaa")),
+            ("^([a-z]+){2}$", 6..=6, Some("aaaaaa")),
+            ("^(a?){3}$", 2..=2, Some("aa")),
+            ("^(a?)*$", 2..=2, Some("aa")),
+            ("^a{3}$", 0..=2, None),
+            ("^a?$", 2..=2, None),
+            ("^https?://", 12..=99, Some("http://xxxxx")),
+            ("^/", 3..=3, Some("/xx")),
+            ("^[a-z]", 3..=9, Some("axx")),
+            ("a|b$", 2..=2, Some("ax")),
+            ("a$|b", 2..=2, None),
+            ("^(a$|b)", 2..=2, None),
+            ("^a\\$", 3..=3, Some("a$x")),
+            ("^a\\z", 2..=2, None),
+            ("^a\\b", 2..=2, None),
+            ("^abc", 0..=2, None),
+        ] {
+            let sample = sample_of_length(expression, &range);
+            assert_eq!(sample.as_deref(), expected, "{expression}");
+        }
+    }
+
+    #[test]
     fn a_prefix_is_literal() {
         assert_eq!(literal_prefix("^/users/\\d+"), "/users/");
         assert_eq!(literal_prefix("/json(?:/|$)"), "/json");
@@ -264,7 +367,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_expression_panics(text in "[\\^$\\\\()\\[\\]{}|*+?.<>:,a-c1/-]{0,30}") {
-            let _ = (sample(&text), literal_prefix(&text));
+            let _ = (sample(&text), sample_of_length(&text, &(9..=20)), literal_prefix(&text));
         }
     }
 }

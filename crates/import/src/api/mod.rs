@@ -247,7 +247,26 @@ fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
 
 #[cfg(test)]
 mod tests {
+    use gatebench_model::policy::ApiKeyQueryPolicy;
+
     use super::*;
+
+    #[test]
+    fn a_request_sends_every_key_of_its_query() {
+        let key = |name: &str| Policy::ApiKeyQuery(ApiKeyQueryPolicy { name: name.into() });
+        let mut route = ApiRoute::new("r".into(), "/".into());
+        route.route.policies = vec![key("a"), key("b")];
+        let consumer = Consumer {
+            keys: vec!["k".into()],
+            ..Consumer::default()
+        };
+        let api = Api {
+            consumers: vec![consumer],
+            ..Api::default()
+        };
+        let request = requests::good(&route, &api, UpstreamKind::Any);
+        assert_eq!(request.path, "/?a=k&b=k");
+    }
 
     #[test]
     fn a_prefix_ends_before_an_unsupported_character() {

@@ -101,7 +101,8 @@ fn add_credential(policy: &Policy, consumers: &[&Consumer], request: &mut Reques
         }
         Policy::ApiKeyQuery(settings) => {
             if let Some(key) = key() {
-                request.path += &format!("?{}={key}", settings.name);
+                let separator = if request.path.contains('?') { '&' } else { '?' };
+                request.path += &format!("{separator}{}={key}", settings.name);
             }
         }
         Policy::BasicAuth(_) => {

@@ -23,8 +23,9 @@ pub(super) struct Token {
 }
 
 /// Multi-character operators, longest first.
-const SIGNS: [&str; 15] = [
-    "===", "!==", "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.", "+=", "++", "--",
+const SIGNS: [&str; 21] = [
+    "===", "!==", "...", "||=", "&&=", "??=", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.",
+    "+=", "-=", "*=", "/=", "++", "--",
 ];
 
 /// Keywords after which a slash begins a regular expression.

@@ -1,6 +1,7 @@
 //! Imports the options and requests of a k6 script, as far as they are known without running the
 //! script, or the options that `k6 inspect` prints.
 
+mod constants;
 mod lexer;
 mod options;
 mod script;

@@ -1,5 +1,7 @@
 //! Finds the calls of `http`, `check` and `sleep` in a script, and the functions that contain them.
 
+mod variables;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -8,9 +10,10 @@ use gatebench_model::request::HeaderCheck;
 use gatebench_model::{Body, Check, Request, template};
 use serde_json::Value as Json;
 
+use super::constants::Constants;
 use super::lexer::{Kind, Token, tokens};
 use super::options::{DEFAULT, Iteration};
-use super::value::{Constants, HOLE, Reader};
+use super::value::{HOLE, Reader};
 use crate::log::Log;
 
 /// The name of the data source for values that are known only when the script runs.
@@ -134,29 +137,20 @@ impl Walker<'_> {
             "{" => self.depth += 1,
             "}" => {
                 self.depth = self.depth.saturating_sub(1);
+                self.constants.leave(self.depth);
                 self.functions.retain(|(_, of)| *of <= self.depth);
             }
             "function" => return self.enter(at),
-            "const" | "let" | "var" => {
-                self.forget_response(at + 1);
-                if self.word(at + 2) == "=" {
-                    return self.constant(at, log);
-                }
-            }
+            "=>" if self.word(at + 1) == "{" => self.arrow(at),
+            "const" | "let" | "var" => return self.declaration(at, log),
             "http" if self.word(at + 1) == "." && is_call(at + 3) => return self.http(at, log),
             "sleep" if is_call(at + 1) => return self.sleep(at, log),
             "check" if is_call(at + 1) => return self.check(at, log),
-            _ if self.word(at + 1) == "=" && (at == 0 || self.word(at - 1) != ".") => {
-                self.forget_response(at);
-            }
+            "++" | "--" if at == 0 || self.tokens[at - 1].kind == Kind::Sign => self.forget(at + 1),
+            _ if self.is_changed(at) => self.forget(at),
             _ => {}
         }
         at + 1
-    }
-
-    fn forget_response(&mut self, at: usize) {
-        let name = self.word(at).to_owned();
-        self.responses.remove(&name);
     }
 
     /// Enters a function. A function in another one, such as a callback, belongs to that one,
@@ -175,11 +169,16 @@ impl Walker<'_> {
             (_, name) => name.to_owned(),
         };
         self.functions.push((name, self.depth + 1));
-        let mut next = at + 1;
-        while next < self.tokens.len() && self.word(next) != "{" {
-            next += 1;
-        }
-        next
+        let next = self.position(at + 1, "(");
+        let next = self.parameters(next);
+        self.position(next, "{")
+    }
+
+    /// Returns the index of the next token with a text, or the number of tokens if there is none.
+    fn position(&self, from: usize, word: &str) -> usize {
+        let mut rest = from..self.tokens.len();
+        rest.find(|at| self.word(*at) == word)
+            .unwrap_or(self.tokens.len())
     }
 
     /// Stores the value of a constant. Its expression is scanned again, because it may contain
@@ -197,7 +196,8 @@ impl Walker<'_> {
                     "options that exist only while k6 runs: they are omitted",
                 );
             }
-            for key in reader.unknown.iter().filter(|_| value.is_some()) {
+            let keys = reader.unknown.iter().filter_map(|keys| keys.first());
+            for key in keys.filter(|_| value.is_some()) {
                 let what = "its value exists only while k6 runs, so it is omitted";
                 log.simplified(span, format!("`{key}` in the options: {what}"));
             }
@@ -210,10 +210,9 @@ impl Walker<'_> {
         if is_arrow && self.depth == 0 {
             self.responses.clear();
             self.functions.push((name, self.depth + 1));
-        } else if let Some(value) = value {
-            self.constants.insert(name, value);
         } else {
-            self.constants.remove(&name);
+            let unknown = reader.unknown;
+            self.constants.declare(self.depth, &name, value, unknown);
         }
         at + 3
     }

@@ -1,11 +1,9 @@
 //! Computes the values of expressions that are known without running the script: literals,
 //! constants, and combinations of them.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Number, Value as Json};
 
+use super::constants::Constants;
 use super::lexer::{Kind, Token, tokens_in};
 
 /// A placeholder for a part of a string that is known only when the script runs.
@@ -13,63 +11,18 @@ pub(super) const HOLE: char = '\u{e000}';
 
 const DEPTH_MAX: usize = 64;
 
-/// The maximum memory in bytes for copies of constants. Each constant may be twice as large as the
-/// one that it refers to, as in `b = a + a`.
-const COPIES_BYTES_MAX: usize = 64 << 20;
-
-/// The memory in bytes for a value besides its text.
-const VALUE_BYTES: usize = 72;
-
 /// The maximum size in bytes of a value that `JSON.stringify` returns. Each nested call doubles the
 /// number of backslashes.
 const STRINGIFIED_BYTES_MAX: usize = 4 << 20;
-
-#[derive(Default)]
-pub(super) struct Constants {
-    /// The values, each with the memory for a copy in bytes.
-    values: BTreeMap<String, (Json, usize)>,
-    copied_bytes: Cell<usize>,
-    is_exhausted: Cell<bool>,
-}
-
-impl Constants {
-    pub(super) fn insert(&mut self, name: String, value: Json) {
-        let text = value.to_string();
-        let values = text.matches(['[', '{', ',']).count();
-        self.values
-            .insert(name, (value, text.len() + values * VALUE_BYTES));
-    }
-
-    pub(super) fn remove(&mut self, name: &str) {
-        self.values.remove(name);
-    }
-
-    /// Reports whether a copy was refused because of the maximum.
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.is_exhausted.get()
-    }
-
-    /// Copies a value. Returns `None` if no constant has the name, or if the copies would exceed
-    /// the maximum.
-    fn get(&self, name: &str) -> Option<Json> {
-        let (value, bytes) = self.values.get(name)?;
-        let copied = self.copied_bytes.get() + bytes;
-        if copied > COPIES_BYTES_MAX {
-            self.is_exhausted.set(true);
-            return None;
-        }
-        self.copied_bytes.set(copied);
-        Some(value.clone())
-    }
-}
 
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) tokens: &'t [Token],
     pub(super) at: usize,
     pub(super) constants: &'t Constants,
-    /// The keys of members whose values are known only when the script runs.
-    pub(super) unknown: Vec<String>,
+    /// The members whose values are known only when the script runs: for each, its key, and then
+    /// the keys of the objects around it, from the innermost to the outermost.
+    pub(super) unknown: Vec<Vec<String>>,
     depth: usize,
 }
 
@@ -186,6 +139,7 @@ impl<'t> Reader<'t> {
     fn operand(&mut self) -> Option<Json> {
         let token = self.tokens.get(self.at)?.clone();
         self.at += 1;
+        let unknown_before = self.unknown.len();
         let value = match &token.kind {
             Kind::Text(text) => Some(Json::from(text.as_str())),
             Kind::Number(value) => number(*value),
@@ -204,22 +158,36 @@ impl<'t> Reader<'t> {
                 _ => None,
             },
         };
-        self.members(value)
+        let end = self.at;
+        let value = self.members(value, unknown_before);
+        // A member of an object is known even if others are not.
+        let is_scalar = value
+            .as_ref()
+            .is_none_or(|it| !it.is_object() && !it.is_array());
+        if self.at > end && is_scalar {
+            self.unknown.truncate(unknown_before);
+        }
+        value
     }
 
     /// Applies the accesses that follow a value: `.a`, `['b']`, or a call, whose result is unknown.
-    fn members(&mut self, mut value: Option<Json>) -> Option<Json> {
+    /// `from` is the index of the value's first unknown member.
+    fn members(&mut self, mut value: Option<Json>, from: usize) -> Option<Json> {
         loop {
             if self.take(".") || self.take("?.") {
                 let name = self.peek();
                 self.at += 1;
+                self.narrow(from, name);
                 value = value.and_then(|value| value.get(name).cloned());
             } else if self.is_sign("[") {
                 self.at += 1;
                 let key = self.expression();
                 self.take("]");
                 value = match (value, key) {
-                    (Some(value), Some(Json::String(key))) => value.get(&key).cloned(),
+                    (Some(value), Some(Json::String(key))) => {
+                        self.narrow(from, &key);
+                        value.get(&key).cloned()
+                    }
                     (Some(value), Some(Json::Number(index))) => {
                         let item = index.as_u64().and_then(|it| value.get(it as usize));
                         item.cloned()
@@ -242,6 +210,13 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// Keeps only the unknown members that are inside the member with this name.
+    fn narrow(&mut self, from: usize, name: &str) {
+        let mut inner = self.unknown.split_off(from);
+        inner.retain_mut(|keys| keys.pop().is_some_and(|key| key == name) && !keys.is_empty());
+        self.unknown.append(&mut inner);
+    }
+
     fn word(&mut self, word: &str) -> Option<Json> {
         match word {
             "true" => Some(Json::Bool(true)),
@@ -257,8 +232,14 @@ impl<'t> Reader<'t> {
                 self.at += 3;
                 Some(self.template(texts, expressions))
             }
-            name => self.constants.get(name),
+            name => self.constant(name),
         }
+    }
+
+    fn constant(&mut self, name: &str) -> Option<Json> {
+        let constant = self.constants.get(name)?;
+        self.unknown.extend_from_slice(&constant.unknown);
+        Some(constant.value.clone())
     }
 
     /// Parses `.stringify(VALUE)` after `JSON`.
@@ -296,7 +277,11 @@ impl<'t> Reader<'t> {
     fn array(&mut self) -> Option<Json> {
         let mut items = Vec::new();
         while self.at < self.tokens.len() && !self.take("]") {
-            items.push(self.expression().unwrap_or(Json::Null));
+            let is_spread = self.take("...");
+            match self.expression() {
+                Some(Json::Array(spread)) if is_spread => items.extend(spread),
+                item => items.push(item.filter(|_| !is_spread).unwrap_or(Json::Null)),
+            }
             if !self.take(",") && !self.is_sign("]") {
                 self.skip();
             }
@@ -308,13 +293,19 @@ impl<'t> Reader<'t> {
         Some(Json::Array(items))
     }
 
-    /// Members with unknown values are omitted.
+    /// Members with unknown values are omitted. A later member replaces an earlier one, even if the
+    /// later value is unknown.
     fn object(&mut self) -> Option<Json> {
         let mut members = Map::new();
         while self.at < self.tokens.len() && !self.take("}") {
             let before = self.at;
-            if let Some((key, value)) = self.member() {
-                members.insert(key, value);
+            if self.take("...") {
+                self.spread(&mut members);
+            } else if let Some((key, value)) = self.member() {
+                match value {
+                    Some(value) => members.insert(key, value),
+                    None => members.shift_remove(&key),
+                };
             }
             if !self.take(",") && !self.is_sign("}") {
                 self.skip();
@@ -327,29 +318,47 @@ impl<'t> Reader<'t> {
         Some(Json::Object(members))
     }
 
-    fn member(&mut self) -> Option<(String, Json)> {
-        let token = self.tokens.get(self.at)?.clone();
-        if self.take("...") {
-            self.unknown.push(format!("...{}", self.peek()));
-            self.expression();
-            return None;
+    /// Parses the operand of `...` in an object, and adds its members.
+    fn spread(&mut self, members: &mut Map<String, Json>) {
+        let name = self.peek();
+        let from = self.unknown.len();
+        match self.expression() {
+            Some(Json::Object(spread)) => {
+                for keys in &self.unknown[from..] {
+                    if let [key] = keys.as_slice() {
+                        members.shift_remove(key);
+                    }
+                }
+                members.extend(spread);
+            }
+            Some(Json::Null) => {}
+            _ => self.unknown.push(vec![format!("...{name}")]),
         }
+    }
+
+    /// Parses a member, and returns its key and, if it is known, its value.
+    fn member(&mut self) -> Option<(String, Option<Json>)> {
+        let token = self.tokens.get(self.at)?.clone();
         let key = match &token.kind {
             Kind::Text(text) => text.clone(),
             Kind::Word | Kind::Number(_) => self.text[token.span.clone()].to_owned(),
             _ => return None,
         };
         self.at += 1;
+        let from = self.unknown.len();
         let value = match self.take(":") {
             true => self.expression(),
             // A shorthand member has the name of a constant.
-            false => self.constants.get(&key),
+            false => self.constant(&key),
         };
+        for keys in &mut self.unknown[from..] {
+            keys.push(key.clone());
+        }
         let text = value.as_ref().and_then(Json::as_str);
         if value.is_none() || text.is_some_and(|text| text.contains(HOLE)) {
-            self.unknown.push(key.clone());
+            self.unknown.push(vec![key.clone()]);
         }
-        value.map(|value| (key, value))
+        Some((key, value))
     }
 }
 
@@ -396,8 +405,8 @@ mod tests {
 
     fn value(text: &str) -> Option<Json> {
         let mut constants = Constants::default();
-        constants.insert("base".to_owned(), json!("http://h"));
-        constants.insert("o".to_owned(), json!({"a": [1]}));
+        constants.declare(0, "base", Some(json!("http://h")), Vec::new());
+        constants.declare(0, "o", Some(json!({"a": [1]})), Vec::new());
         let tokens = tokens(text);
         Reader::new(text, &tokens, 0, &constants).expression()
     }
@@ -418,6 +427,15 @@ mod tests {
             ),
             ("JSON.stringify({a: 'x'})", Some(json!("{\"a\":\"x\"}"))),
             ("o.a[0]", Some(json!(1))),
+            (
+                "{b: 1, a: 2, ...o, ...null, b: 3}",
+                Some(json!({"a": [1], "b": 3})),
+            ),
+            ("{b: 1, ...o, a: f()}", Some(json!({"b": 1}))),
+            ("{b: 1, ...{b: f(), c: 2}}", Some(json!({"c": 2}))),
+            ("{b: 1, ...{o: {b: f()}}}", Some(json!({"b": 1, "o": {}}))),
+            ("{b: 1, ...{o: {b: f()}}.o}", Some(json!({}))),
+            ("[0, ...o.a, ...f()]", Some(json!([0, 1, null]))),
             ("60 * 2", Some(json!(120))),
             ("-1.5", Some(json!(-1.5))),
             ("f(x)", None),
@@ -438,21 +456,23 @@ mod tests {
     }
 
     #[test]
-    fn constants_that_double_become_unknown() {
-        let mut constants = Constants::default();
-        constants.insert("x0".to_owned(), json!("x".repeat(1024)));
-        let doubled = |constants: &Constants, number: usize| {
-            let text = format!("x{number} + x{number}");
-            Reader::new(&text, &tokens(&text), 0, constants).expression()
+    fn members_of_a_constant_that_are_unknown_stay_unknown() {
+        let unknown = |text: &str| {
+            let mut constants = Constants::default();
+            let value = json!({"vus": 2, "stages": [{}]});
+            let target = ["target", "stages"].map(str::to_owned).to_vec();
+            constants.declare(0, "c", Some(value), vec![target]);
+            let tokens = tokens(text);
+            let mut reader = Reader::new(text, &tokens, 0, &constants);
+            reader.expression();
+            let keys = reader.unknown.iter().map(|keys| keys[0].clone());
+            Vec::from_iter(keys)
         };
-        let mut number = 0;
-        while let Some(value) = doubled(&constants, number) {
-            assert!(value.as_str().unwrap().len() <= COPIES_BYTES_MAX);
-            number += 1;
-            constants.insert(format!("x{number}"), value);
+        for text in ["c", "{...c}", "{a: c}", "{c}", "{a: c.stages}"] {
+            assert_eq!(unknown(text), ["target"], "{text}");
         }
-        assert_eq!(number, 15);
-        assert!(constants.is_exhausted());
+        assert!(unknown("{a: c.vus}").is_empty());
+        assert_eq!(unknown("{a: c.x, ...f()}"), ["a", "...f"]);
     }
 
     proptest! {

@@ -22,7 +22,8 @@ use filters::Effects;
 /// API are converted.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
-/// Kinds of resources that do not affect requests.
+/// Kinds of resources that the import skips, because the routes and their sample requests do not
+/// depend on them.
 const IGNORED: [&str; 12] = [
     "GatewayClass",
     "Service",

@@ -1,5 +1,7 @@
 //! Converts an operation to a request.
 
+use std::collections::BTreeMap;
+
 use gatebench_model::{Body, Check, Request, template};
 use serde_json::Value;
 
@@ -36,8 +38,8 @@ impl Operation {
         };
         let shared = item.get("parameters").and_then(Value::as_array);
         let own = operation.get("parameters").and_then(Value::as_array);
-        for parameter in shared.into_iter().chain(own).flatten() {
-            target.add(document, document.resolved(parameter))?;
+        for parameter in parameters(document, shared.into_iter().chain(own).flatten()) {
+            target.add(document, parameter)?;
         }
         let full = format!("{base}{}", target.path_and_query()?);
         let mut request = Request::new(method, template::escape(&full));
@@ -60,6 +62,23 @@ impl Operation {
             wrong_body,
         })
     }
+}
+
+/// Returns the parameters. A later one replaces one with the same name in the same place, because
+/// an operation overrides the parameters of its path.
+fn parameters<'d>(document: &'d Document, all: impl Iterator<Item = &'d Value>) -> Vec<&'d Value> {
+    let mut parameters: Vec<&Value> = Vec::new();
+    for parameter in all {
+        let parameter = document.resolved(parameter);
+        let is_same = |it: &Value| {
+            ["in", "name"]
+                .iter()
+                .all(|key| it.get(key) == parameter.get(key))
+        };
+        parameters.retain(|it| !is_same(it));
+        parameters.push(parameter);
+    }
+    parameters
 }
 
 /// Returns the lowest successful status that the document lists, or [`STATUS`].
@@ -118,11 +137,11 @@ fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
 struct Target {
     path: String,
     query: Vec<(String, String)>,
-    headers: Vec<(String, String)>,
+    headers: BTreeMap<String, String>,
 }
 
 impl Target {
-    /// Adds a parameter if it is required. A later query parameter replaces one with the same name.
+    /// Adds a parameter if it is required.
     fn add(&mut self, document: &Document, parameter: &Value) -> Result<(), &'static str> {
         let word = |key: &str| parameter.get(key).and_then(Value::as_str);
         let name = word("name").ok_or("a parameter has no name")?;
@@ -139,14 +158,12 @@ impl Target {
         let value = plain(&value.ok_or("no value can be generated for a parameter")?);
         match place {
             "path" => self.path = self.path.replace(&format!("{{{name}}}"), &encoded(&value)),
-            "query" => {
-                self.query.retain(|(known, _)| known != name);
-                self.query.push((name.to_owned(), value));
-            }
-            "header" => self.headers.push((name.to_owned(), value)),
+            "query" => self.query.push((name.to_owned(), value)),
+            "header" => drop(self.headers.insert(name.to_owned(), value)),
             "cookie" => {
-                let cookie = ("Cookie".into(), format!("{name}={value}"));
-                self.headers.push(cookie);
+                let cookies = self.headers.entry("Cookie".into()).or_default();
+                let separator = if cookies.is_empty() { "" } else { "; " };
+                cookies.push_str(&format!("{separator}{name}={value}"));
             }
             _ => return Err("the location of a parameter is not known"),
         }
@@ -187,4 +204,43 @@ fn encoded(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(item: &Value) -> Request {
+        let document = Document { root: Value::Null };
+        let operation = Operation::read(&document, "", "/pets/{id}", "get", item);
+        operation.unwrap().request
+    }
+
+    #[test]
+    fn an_operation_overrides_the_parameters_of_its_path() {
+        let item = json!({
+            "parameters": [
+                { "in": "path", "name": "id", "example": "of the path" },
+                { "in": "query", "name": "id", "required": true, "example": 2 },
+                { "in": "query", "name": "page", "required": true, "example": 1 }
+            ],
+            "get": { "parameters": [
+                { "in": "path", "name": "id", "example": 7 },
+                { "in": "query", "name": "page" }
+            ] }
+        });
+        assert_eq!(request(&item).path, "/pets/7?id=2");
+    }
+
+    #[test]
+    fn all_required_cookies_are_sent() {
+        let cookie =
+            |name: &str| json!({ "in": "cookie", "name": name, "required": true, "example": 1 });
+        let item = json!({ "get": { "parameters": [
+            { "in": "path", "name": "id", "example": 7 }, cookie("a"), cookie("b")
+        ] } });
+        assert_eq!(request(&item).headers["Cookie"], "a=1; b=1");
+    }
 }

@@ -10,6 +10,12 @@ const DEPTH_MAX: usize = 8;
 /// The maximum length of a string, and the maximum number of items in an array.
 const LENGTH_MAX: u64 = 10_000;
 
+/// The keywords with the parts of a schema.
+const PARTS: [&str; 3] = ["allOf", "oneOf", "anyOf"];
+
+/// The keywords with whole values.
+const VALUES: [&str; 5] = ["const", "example", "default", "examples", "enum"];
+
 /// Returns a value for a schema, or `None` if none can be generated. Only common keywords are taken
 /// into account, so the value may violate others, such as `uniqueItems` or `not`.
 pub(super) fn of(document: &Document, schema: &Value) -> Option<Value> {
@@ -21,19 +27,13 @@ fn value(document: &Document, schema: &Value, depth: usize) -> Option<Value> {
     if depth > DEPTH_MAX {
         return None;
     }
-    let examples = schema.get("examples").and_then(|it| it.get(0));
-    let mut keys = ["const", "example", "default"].into_iter();
-    let given = keys.find_map(|key| schema.get(key));
-    if let Some(given) = given.or(examples).or_else(|| schema.pointer("/enum/0")) {
+    if let Some(given) = given(schema) {
         return Some(given.clone());
     }
-    if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
-        return merged(document, schema, all, depth);
-    }
-    for key in ["oneOf", "anyOf"] {
-        if let Some(first) = schema.get(key).and_then(|it| it.get(0)) {
-            return value(document, first, depth + 1);
-        }
+    if PARTS.iter().any(|key| schema.get(key).is_some()) {
+        let mut whole = Whole::default();
+        whole.add(document, schema, depth)?;
+        return whole.value(document, depth);
     }
     match kind(schema) {
         "object" => object(document, schema, depth).map(Value::Object),
@@ -50,6 +50,12 @@ fn value(document: &Document, schema: &Value, depth: usize) -> Option<Value> {
     }
 }
 
+/// Returns the value that the schema itself contains.
+fn given(schema: &Value) -> Option<&Value> {
+    let mut keys = ["/const", "/example", "/default", "/examples/0", "/enum/0"].into_iter();
+    keys.find_map(|key| schema.pointer(key))
+}
+
 /// Returns the schema's type or, if there are several, the first one other than null. A missing
 /// type is derived from the other keywords.
 fn kind(schema: &Value) -> &str {
@@ -60,6 +66,7 @@ fn kind(schema: &Value) -> &str {
             kinds.find(|kind| *kind != "null").unwrap_or("null")
         }
         _ if schema.get("properties").is_some() => "object",
+        _ if schema.get("required").is_some_and(Value::is_array) => "object",
         _ if schema.get("items").is_some() => "array",
         _ => "string",
     }
@@ -78,17 +85,81 @@ fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<Strin
     Some(members)
 }
 
-/// Returns an object with the members that the schema itself or any of its parts requires. If the
-/// value of a part is not an object, returns that value.
-fn merged(document: &Document, schema: &Value, parts: &[Value], depth: usize) -> Option<Value> {
-    let mut members = object(document, schema, depth)?;
-    for part in parts {
-        match value(document, part, depth + 1)? {
-            Value::Object(more) => members.extend(more),
-            other => return Some(other),
+/// A schema together with its parts: all of `allOf`, and the first of `oneOf` and `anyOf`.
+#[derive(Default)]
+struct Whole {
+    /// The keywords, which are sampled together, because one part may require a property that
+    /// another part describes.
+    keywords: Map<String, Value>,
+    /// The members of the objects that parts contain, such as examples. An object of one part may
+    /// lack members that another part requires.
+    given: Map<String, Value>,
+    /// Whether a part contains an object, which may be empty.
+    has_given: bool,
+}
+
+impl Whole {
+    fn add(&mut self, document: &Document, schema: &Value, depth: usize) -> Option<()> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let schema = document.resolved(schema);
+        if let Some(Value::Object(members)) = given(schema) {
+            self.given.extend(members.clone());
+            self.has_given = true;
+        }
+        for (key, value) in schema.as_object().into_iter().flatten() {
+            self.keyword(key, value);
+        }
+        for key in PARTS {
+            let parts = schema.get(key).and_then(Value::as_array);
+            let count = if key == "allOf" { usize::MAX } else { 1 };
+            for part in parts.into_iter().flatten().take(count) {
+                self.add(document, part, depth + 1)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Adds a keyword. Of several values, the first counts, except for objects' members.
+    fn keyword(&mut self, key: &str, value: &Value) {
+        let Some(known) = self.keywords.get_mut(key) else {
+            self.keywords.insert(key.to_owned(), value.clone());
+            return;
+        };
+        match (key, known, value) {
+            ("required", Value::Array(known), Value::Array(more)) => known.extend_from_slice(more),
+            ("properties", Value::Object(known), Value::Object(more)) => {
+                for (name, schema) in more {
+                    let schema = match known.remove(name) {
+                        Some(first) => json!({ "allOf": [first, schema] }),
+                        None => schema.clone(),
+                    };
+                    known.insert(name.clone(), schema);
+                }
+            }
+            _ => {}
         }
     }
-    Some(Value::Object(members))
+
+    fn value(mut self, document: &Document, depth: usize) -> Option<Value> {
+        let has_given = self.has_given;
+        let is_used = |key: &str| PARTS.contains(&key) || (has_given && VALUES.contains(&key));
+        self.keywords.retain(|key, _| !is_used(key));
+        if let Some(Value::Array(required)) = self.keywords.get_mut("required") {
+            let is_given =
+                |name: &Value| name.as_str().is_some_and(|it| self.given.contains_key(it));
+            required.retain(|name| !is_given(name));
+        }
+        let sample = value(document, &Value::Object(self.keywords), depth + 1)?;
+        let mut members = match sample {
+            Value::Object(members) => members,
+            other if !has_given => return Some(other),
+            _ => Map::new(),
+        };
+        members.extend(self.given);
+        Some(Value::Object(members))
+    }
 }
 
 fn count(schema: &Value, key: &str) -> usize {
@@ -116,8 +187,11 @@ fn number(schema: &Value) -> Value {
 }
 
 fn text(schema: &Value) -> Option<String> {
+    let most = schema.get("maxLength").and_then(Value::as_u64);
+    let most = most.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        return regex_sample::sample(pattern);
+        let range = count(schema, "minLength")..=most.unwrap_or(usize::MAX);
+        return regex_sample::sample_of_length(pattern, &range);
     }
     let known = match schema.get("format").and_then(Value::as_str) {
         Some("date") => "2025-01-31",
@@ -136,8 +210,7 @@ fn text(schema: &Value) -> Option<String> {
         return Some(known.into());
     }
     let least = count(schema, "minLength").max(1);
-    let most = schema.get("maxLength").and_then(Value::as_u64);
-    let length = least.max(most.map_or(4, |most| most.min(4) as usize));
+    let length = least.max(most.map_or(4, |most| most.min(4)));
     Some("x".repeat(length))
 }
 
@@ -148,7 +221,11 @@ mod tests {
     #[test]
     fn a_sample_matches_its_schema() {
         let root = json!({
-            "components": { "schemas": { "Id": { "type": "integer", "minimum": 5 } } }
+            "components": { "schemas": {
+                "Id": { "type": "integer", "minimum": 5 },
+                "Base": { "type": "object", "properties": { "id": { "type": "integer" } } },
+                "Pet": { "properties": { "name": {} }, "example": { "name": "Rex" } }
+            } }
         });
         let document = Document { root };
         let sample = |schema: Value| of(&document, &schema);
@@ -162,6 +239,14 @@ mod tests {
                 json!({ "type": "string", "pattern": "^[A-Z]{3}$" }),
                 json!("AAA"),
             ),
+            (
+                json!({ "pattern": "^[a-z0-9_]+$", "minLength": 3, "maxLength": 3 }),
+                json!("aaa"),
+            ),
+            (
+                json!({ "pattern": "^https?://", "minLength": 12 }),
+                json!("http://xxxxx"),
+            ),
             (json!({ "enum": ["a", "b"] }), json!("a")),
             (
                 json!({ "type": "array", "items": { "type": "boolean" }, "minItems": 2 }),
@@ -172,14 +257,58 @@ mod tests {
                         "properties": { "b": { "type": "number" } }, "required": ["b"] }),
                 json!({ "b": 1, "a": "xxxx" }),
             ),
+            (
+                json!({ "allOf": [
+                    { "$ref": "#/components/schemas/Base" },
+                    { "required": ["id"] },
+                    { "description": "An item." }
+                ] }),
+                json!({ "id": 1 }),
+            ),
+            (
+                json!({ "allOf": [{ "description": "A number." }, { "type": "integer" }] }),
+                json!(1),
+            ),
+            (
+                json!({ "allOf": [
+                    { "$ref": "#/components/schemas/Pet" },
+                    { "properties": { "age": { "type": "integer" } }, "required": ["name", "age"] }
+                ] }),
+                json!({ "name": "Rex", "age": 1 }),
+            ),
+            (
+                json!({ "properties": { "n": { "type": "integer" } },
+                        "oneOf": [{ "properties": { "n": { "minimum": 3 } }, "required": ["n"] },
+                                  { "type": "string" }] }),
+                json!({ "n": 3 }),
+            ),
+            (json!({ "required": ["a"] }), json!({ "a": "xxxx" })),
             (json!({ "properties": { "a": {} } }), json!({})),
         ] {
             assert_eq!(sample(schema.clone()), Some(expected), "{schema}");
         }
+    }
+
+    #[test]
+    fn an_empty_object_of_a_part_hides_no_required_member() {
+        let document = Document { root: json!({}) };
+        for key in ["default", "example"] {
+            let schema = json!({ "allOf": [
+                { "type": "object", key: {} },
+                { "properties": { "a": { "type": "integer" } }, "required": ["a"] }
+            ] });
+            assert_eq!(of(&document, &schema), Some(json!({ "a": 1 })), "{key}");
+        }
+    }
+
+    #[test]
+    fn an_unsatisfiable_schema_has_no_sample() {
         let root = json!({ "components": { "schemas": { "A": {
             "type": "array", "items": { "$ref": "#/components/schemas/A" } } } } });
         let endless = Document { root };
         let schema = json!({ "$ref": "#/components/schemas/A" });
         assert_eq!(of(&endless, &schema), None);
+        let short = json!({ "pattern": "^a{3}$", "maxLength": 2 });
+        assert_eq!(of(&endless, &short), None);
     }
 }

@@ -1,9 +1,9 @@
 //! Converts security schemes to policies, and creates a consumer whose credentials satisfy them.
 
-use gatebench_config::Node;
+use gatebench_config::{Entry, Node};
 use gatebench_model::policy::{ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy};
 use gatebench_model::{Consumer, Policy};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::resolve::Document;
 use crate::log::Log;
@@ -18,6 +18,7 @@ pub(super) fn read(
     root: &Node,
     log: &mut Log<'_>,
 ) -> (Vec<Policy>, Vec<Consumer>, Vec<String>) {
+    note_operations(document, root, log);
     let mut policies = Vec::new();
     let mut not_understood = Vec::new();
     // The items of `security` are alternatives, and a request passes if it satisfies the first one.
@@ -54,4 +55,58 @@ pub(super) fn read(
         }],
     };
     (policies, consumers, not_understood)
+}
+
+/// Notes the operations whose security differs from the document's, because all requests use the
+/// latter.
+fn note_operations(document: &Document, root: &Node, log: &mut Log<'_>) {
+    let none = json!([]);
+    let global = document.root.get("security");
+    let effect = match global {
+        Some(_) => "all requests use the `security` of the document",
+        None => "the document has no `security`, so requests have no credentials",
+    };
+    let global = global.unwrap_or(&none);
+    let operations = root
+        .mapping("paths")
+        .iter()
+        .flat_map(|path| path.value.entries());
+    let entries = operations.filter_map(|operation| operation.value.entry("security"));
+    let differs = |entry: &&Entry| entry.value.to_json() != *global;
+    let all: Vec<&Entry> = entries.filter(differs).collect();
+    if let Some(first) = all.first() {
+        let count = all.len();
+        let what = format!("the security of single operations ({count} in all): {effect}");
+        log.simplified(&first.key_span, what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn security_of_single_operations_is_noted() {
+        let notes = |text: &str| {
+            let root = gatebench_config::read_tree("x", text).unwrap();
+            let document = Document {
+                root: root.to_json(),
+            };
+            let mut log = Log::new("x", text);
+            note_operations(&document, &root, &mut log);
+            let notes = log.notes.iter().map(ToString::to_string);
+            Vec::from_iter(notes)
+        };
+        let text = "security: [{a: []}]\npaths:\n  /a:\n    get:\n      security: [{a: []}]\n    \
+                    put:\n      security: []\n    post:\n      security: [{b: []}]\n";
+        let expected = "line 7: the security of single operations (2 in all): all requests use the \
+                        `security` of the document";
+        assert_eq!(notes(text), [expected]);
+        let text = "paths:\n  /a:\n    get:\n      security: []\n";
+        assert!(notes(text).is_empty());
+        let text = format!("{text}    put:\n      security: [{{a: []}}]\n");
+        let expected = "line 6: the security of single operations (1 in all): the document has no \
+                        `security`, so requests have no credentials";
+        assert_eq!(notes(&text), [expected]);
+    }
 }

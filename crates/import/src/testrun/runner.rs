@@ -119,8 +119,8 @@ impl Runner {
         if let Some(cpus) = self.limits.get("cpu").and_then(|it| cpus(it)) {
             add("--agent-cpus", cpus.to_string());
         }
-        if let Some(memory) = self.limits.get("memory") {
-            add("--agent-memory", memory.clone());
+        if let Some(memory) = self.limits.get("memory").and_then(|it| memory(it)) {
+            add("--agent-memory", memory);
         }
         words
     }
@@ -141,6 +141,33 @@ fn cpus(quantity: &str) -> Option<f64> {
         Some(millis) => millis.parse::<f64>().ok().map(|it| it / 1_000.0),
         None => quantity.parse().ok(),
     }
+}
+
+/// Converts a quantity of memory, such as `512Mi`, `500M` or a number of bytes, to a whole number
+/// with a unit, as `--agent-memory` requires. The units of that option are powers of 1,024. Part of
+/// a KiB is rounded up, so that a load generator gets no less memory than its runner.
+fn memory(quantity: &str) -> Option<String> {
+    const FACTORS: [(&str, f64); 9] = [
+        ("Ki", 1_024.0),
+        ("Mi", 1_048_576.0),
+        ("Gi", 1_073_741_824.0),
+        ("Ti", 1_099_511_627_776.0),
+        ("k", 1e3),
+        ("M", 1e6),
+        ("G", 1e9),
+        ("T", 1e12),
+        ("m", 1e-3),
+    ];
+    const UNITS: [(u64, &str); 3] = [(1 << 20, "Gi"), (1 << 10, "Mi"), (1, "Ki")];
+    let with_unit = |(unit, factor): &(&str, f64)| Some((quantity.strip_suffix(unit)?, *factor));
+    let (number, factor) = FACTORS
+        .iter()
+        .find_map(with_unit)
+        .unwrap_or((quantity, 1.0));
+    let kib = (number.parse::<f64>().ok()? * factor / 1_024.0).ceil();
+    let kib = Some(kib).filter(|it| (1.0..=1e12).contains(it))? as u64;
+    let whole = UNITS.iter().find(|(size, _)| kib.is_multiple_of(*size));
+    whole.map(|(size, unit)| format!("{}{unit}", kib / size))
 }
 
 /// Returns the options for all runners: the largest number of agents, with the nodes and limits of
@@ -170,4 +197,27 @@ pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
         );
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_has_a_unit_that_run_accepts() {
+        for (quantity, expected) in [
+            ("536870912", Some("512Mi")),
+            ("1Gi", Some("1Gi")),
+            ("1536Mi", Some("1536Mi")),
+            ("0.5Gi", Some("512Mi")),
+            ("512M", Some("500000Ki")),
+            ("500M", Some("488282Ki")),
+            ("1e9", Some("976563Ki")),
+            ("0", None),
+            ("much", None),
+            ("nan", None),
+        ] {
+            assert_eq!(memory(quantity).as_deref(), expected, "{quantity}");
+        }
+    }
 }

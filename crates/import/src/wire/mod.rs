@@ -18,6 +18,7 @@ mod tree;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 
 use gatebench_config::{Data, tree as yaml_tree};
 use gatebench_model::Scenario;
@@ -34,6 +35,16 @@ pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 /// Returns the path and the text of each file that matches the pattern of an `include`, such as
 /// `conf.d/*.conf`. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
+
+/// The files that a configuration can name.
+#[derive(Clone, Copy)]
+pub struct Files<'f> {
+    /// The absolute path of the folder that contains the configuration.
+    pub folder: &'f Path,
+    pub read: ReadIncluded<'f>,
+    /// Reports whether a path leads to a file.
+    pub is_file: &'f dyn Fn(&Path) -> bool,
+}
 
 // Reasons that apply to changes in more than one configuration language.
 const PORT: &str = "each trial has its own port";
@@ -88,11 +99,14 @@ impl Language {
         if text.lines().any(is_section) {
             return Some(Self::Haproxy);
         }
-        let is_block = |line: &str| {
-            let word = line.trim_start().split([' ', '{']).next();
-            matches!(word, Some("http" | "events" | "server")) && line.contains('{')
+        // The brace may be on a line of its own.
+        let is_block = |(brace, _): (usize, &str)| {
+            let before = text[..brace].trim_end();
+            let line = before.rsplit(['\n', ';', '{', '}']).next();
+            let word = line.unwrap_or_default().split_whitespace().next();
+            matches!(word, Some("http" | "events" | "server"))
         };
-        text.lines().any(is_block).then_some(Self::Nginx)
+        text.match_indices('{').any(is_block).then_some(Self::Nginx)
     }
 
     /// Returns the folder name of the gateway that reads this language.
@@ -146,11 +160,7 @@ fn is_template(text: &str) -> bool {
 /// Returns the mistakes in the text or in an included file, each with its line and remedy. Also
 /// fails if nginx, HAProxy or Envoy has no route to an upstream, or if Envoy gets its resources
 /// from a control plane.
-pub fn wire(
-    file: &str,
-    text: &str,
-    read: ReadIncluded<'_>,
-) -> Result<Option<OwnConfig>, ImportError> {
+pub fn wire(file: &str, text: &str, files: &Files<'_>) -> Result<Option<OwnConfig>, ImportError> {
     if is_template(text) {
         return Ok(None);
     }
@@ -158,7 +168,7 @@ pub fn wire(
         return Ok(None);
     };
     let wired = match language {
-        Language::Nginx => nginx::wire(file, text, read)?,
+        Language::Nginx => nginx::wire(file, text, files)?,
         Language::Haproxy => haproxy::wire(file, text)?,
         Language::Envoy => envoy::wire(file, text)?,
         Language::Kong => kong::wire(file, text)?,
@@ -176,6 +186,8 @@ mod tests {
         for (text, language) in [
             ("events {}\nhttp {\n}\n", Some(Language::Nginx)),
             ("server { listen 80; }\n", Some(Language::Nginx)),
+            ("http # all\n{\n  include x;\n}\n", Some(Language::Nginx)),
+            ("# http {\nmap x y { default 1; }\n", None),
             ("defaults\n  mode http\n", Some(Language::Haproxy)),
             ("static_resources: {}\n", Some(Language::Envoy)),
             ("{\"_format_version\": \"3.0\"}", Some(Language::Kong)),

@@ -95,6 +95,22 @@ fn computed_options_are_noted() {
         let notes = &folder.notes;
         assert!(has_note(&folder, expected), "{options}: {notes:?}");
     }
+    for options in [
+        "...known, vus: __ENV.VUS",
+        "vus: 3, ...computed",
+        "vus: 3, ...all.computed",
+    ] {
+        let folder = script(&format!(
+            "const known = {{ vus: 2 }}; const computed = {{ vus: __ENV.VUS }};
+             const all = {{ computed }}; export const options = {{ {options} }}; http.get('/a')"
+        ));
+        let load = load(&folder);
+        let Shape::Closed(closed) = &load.phases[0].shape else {
+            panic!("{options}: {load:?}");
+        };
+        assert_eq!(closed.connections, 1, "{options}");
+        assert!(has_note(&folder, "`vus` in the options"), "{options}");
+    }
     let folder = script("export const options = { vus: 20, stages: [make()] }; http.get('/a')");
     let known = text(&folder, "load.yaml");
     assert!(known.contains("connections: 20"), "{known}");

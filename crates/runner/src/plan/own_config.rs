@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gatebench_import::{ImportError, OwnConfig, wire};
+use gatebench_import::{Files, ImportError, OwnConfig, wire};
 use gatebench_model::{Setup, Variant};
 use gatebench_report::format::counted;
 use gatebench_testbed::gateway::{Catalogue, ConfigText, Folder};
@@ -39,8 +39,13 @@ pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
         remedy: "name a readable UTF-8 text file".into(),
     })?;
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
-    let read = |pattern: &str| included(&base, pattern);
-    Ok(wire(&path.display().to_string(), &text, &read)?)
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let files = Files {
+        folder: absolute.parent().unwrap_or(Path::new("/")),
+        read: &|pattern: &str| included(&base, pattern),
+        is_file: &Path::is_file,
+    };
+    Ok(wire(&path.display().to_string(), &text, &files)?)
 }
 
 /// Returns the gateway folder with this name or path, with the user's configuration, if there is

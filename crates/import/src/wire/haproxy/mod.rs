@@ -159,6 +159,8 @@ fn line(line: &Line, edits: &mut Edits<'_>) {
     match line.name() {
         "log" => log(line, edits),
         "errorfile" | "errorfiles" => edits.remove(&line.span, UNUSED),
+        // The section that it refers to is removed.
+        "email-alert" => edits.remove(&line.span, OWN_PROCESS),
         "http-check" if line.word(1) == "expect" => edits.remove(&line.span, CHECK),
         "server" => server(line, 2, edits),
         "server-template" => server(line, 3, edits),

@@ -30,6 +30,15 @@ struct Port {
     has_tls: bool,
 }
 
+/// The ports of the server that is being edited.
+#[derive(Default)]
+pub(super) struct ServerPorts {
+    /// The ports that have an address with TLS.
+    secure: BTreeSet<String>,
+    /// The ports whose line has been edited.
+    used: BTreeSet<String>,
+}
+
 impl Listeners {
     /// Chooses the port whose servers have the most routes to upstreams.
     pub(super) fn of(whole: &[Directive]) -> Self {
@@ -62,39 +71,17 @@ impl Listeners {
         all.any(|(port, _)| port == self.measured)
     }
 
-    pub(super) fn edit(&self, server: &[Directive], edits: &mut Edits<'_>) {
-        let listens = || server.iter().filter(|it| it.name() == "listen");
-        let secure: BTreeSet<String> = listens()
-            .filter(|it| it.has_arg("ssl") && !it.has_arg("quic"))
-            .filter_map(|it| it.args().first().map(|address| port_of(&address.text)))
-            .collect();
-        let mut ports: BTreeSet<String> = BTreeSet::new();
-        for listen in listens() {
-            let Some(address) = listen.args().first() else {
-                continue;
-            };
-            let port = port_of(&address.text);
-            if listen.has_arg("quic") {
-                edits.remove(&listen.span, QUIC);
-                continue;
-            }
-            // If any address of a port uses TLS, keep an address that does.
-            let is_plain = secure.contains(&port) && !listen.has_arg("ssl");
-            if is_plain || !ports.insert(port.clone()) {
-                edits.remove(&listen.span, SAME_PORT);
-                continue;
-            }
-            let (new, why) = match port == self.measured {
-                true => (LISTENER.to_owned(), PORT),
-                false => (self.socket(&port), OTHER_PORT),
-            };
-            edits.replace(&address.span, new, why);
-            for word in self.dropped(listen) {
-                edits.remove(&word.span, why);
-            }
-        }
-        if !server.iter().any(|it| it.name() == "listen")
-            && let Some(first) = server.first()
+    /// Returns the ports of a server, for the edits of its `listen` lines by [`Self::edit`].
+    /// `listens` contains these lines, some of which may be in included files; if it is empty, a
+    /// line is added.
+    pub(super) fn begin(
+        &self,
+        server: &Directive,
+        listens: &[&Directive],
+        edits: &mut Edits<'_>,
+    ) -> ServerPorts {
+        if listens.is_empty()
+            && let Some(first) = server.children().first()
         {
             // A server without `listen` uses port 80.
             let new = match self.measured == "80" {
@@ -102,6 +89,39 @@ impl Listeners {
                 false => self.socket("80"),
             };
             edits.insert(first.span.start, format!("listen {new}; "), PORT);
+        }
+        let secure = listens
+            .iter()
+            .filter(|it| it.has_arg("ssl") && !it.has_arg("quic"))
+            .filter_map(|it| it.args().first().map(|address| port_of(&address.text)));
+        ServerPorts {
+            secure: secure.collect(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn edit(&self, listen: &Directive, ports: &mut ServerPorts, edits: &mut Edits<'_>) {
+        let Some(address) = listen.args().first() else {
+            return;
+        };
+        let port = port_of(&address.text);
+        if listen.has_arg("quic") {
+            edits.remove(&listen.span, QUIC);
+            return;
+        }
+        // The measured address of a port has TLS if any of its addresses has it.
+        let is_plain = ports.secure.contains(&port) && !listen.has_arg("ssl");
+        if is_plain || !ports.used.insert(port.clone()) {
+            edits.remove(&listen.span, SAME_PORT);
+            return;
+        }
+        let (new, why) = match port == self.measured {
+            true => (LISTENER.to_owned(), PORT),
+            false => (self.socket(&port), OTHER_PORT),
+        };
+        edits.replace(&address.span, new, why);
+        for word in self.dropped(listen) {
+            edits.remove(&word.span, why);
         }
     }
 

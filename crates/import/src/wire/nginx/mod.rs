@@ -7,13 +7,14 @@ mod proxy;
 mod routes;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use gatebench_config::Diagnostics;
 
-use super::edits::{Change, Edits};
-use super::{CERTIFICATE, Language, MOVED, OWN_PROCESS, OwnConfig, PLAIN, ReadIncluded, scenario};
+use super::edits::{Change, Edits, literal};
+use super::{CERTIFICATE, Files, Language, MOVED, OWN_PROCESS, OwnConfig, PLAIN, scenario};
 use crate::error::ImportError;
-use listen::Listeners;
+use listen::{Listeners, ServerPorts};
 use parse::Directive;
 
 /// Directives that set the directories for nginx's temporary data.
@@ -25,7 +26,26 @@ const TEMPORARY: [&str; 5] = [
     "scgi_temp_path",
 ];
 
+/// Directives with the path of a file that belongs to the user's machine.
+const PATHS: [&str; 6] = [
+    "load_module",
+    "auth_basic_user_file",
+    "xslt_stylesheet",
+    "geoip_country",
+    "geoip_city",
+    "geoip_org",
+];
+
+/// The usual prefixes of nginx, which relative paths of some directives are relative to.
+const PREFIXES: [&str; 4] = [
+    "/usr/share/nginx",
+    "/etc/nginx",
+    "/usr/lib/nginx",
+    "/usr/local/nginx",
+];
+
 const NOT_HTTP: &str = "only HTTP is measured";
+const RELATIVE: &str = "in a trial, the path would be relative to the folder of the trial";
 
 /// A parsed file, without the files that it includes.
 struct Source {
@@ -34,18 +54,16 @@ struct Source {
     directives: Vec<Directive>,
 }
 
-pub(super) fn wire(
-    file: &str,
-    text: &str,
-    read: ReadIncluded<'_>,
-) -> Result<OwnConfig, ImportError> {
+pub(super) fn wire(file: &str, text: &str, files: &Files<'_>) -> Result<OwnConfig, ImportError> {
     let source = source(file, text)?;
-    let mut reader = include::Reader::new(read);
+    let mut reader = include::Reader::new(files.read);
     let whole = reader.whole(&source)?;
     let listeners = Listeners::of(&whole);
     let mut wiring = Wiring {
         listeners: &listeners,
+        server: ServerPorts::default(),
         upstreams: proxy::names(&whole),
+        files,
         reader: &reader,
         caches: 0,
     };
@@ -129,8 +147,11 @@ fn argument(directive: &Directive, new: &str, why: &'static str, edits: &mut Edi
 /// Edits a file and the files that it includes.
 struct Wiring<'w> {
     listeners: &'w Listeners,
+    /// The ports of the last `server` block.
+    server: ServerPorts,
     /// The names of `upstream` blocks.
     upstreams: Vec<String>,
+    files: &'w Files<'w>,
     reader: &'w include::Reader<'w>,
     caches: usize,
 }
@@ -144,10 +165,7 @@ impl Wiring<'_> {
         edits.finish()
     }
 
-    fn block<'t>(&mut self, directives: &[Directive], blocks: &[&str], edits: &mut Edits<'t>) {
-        if blocks.last() == Some(&"server") {
-            self.listeners.edit(directives, edits);
-        }
+    fn block(&mut self, directives: &[Directive], blocks: &[&str], edits: &mut Edits<'_>) {
         for directive in directives {
             self.directive(directive, blocks, edits);
             let mut inner = blocks.to_vec();
@@ -172,8 +190,16 @@ impl Wiring<'_> {
             "access_log" if directive.arg(0) != "off" => {
                 argument(directive, "{{ work }}/access.log", MOVED, edits);
             }
+            name if PATHS.contains(&name) => self.path(directive, edits),
             "http" => self.http(directive, edits),
-            "upstream" => proxy::upstream(directive, edits),
+            "server" if blocks.last() == Some(&"upstream") => proxy::server(directive, edits),
+            "server" if directive.block.is_some() => {
+                let listens = self.reader.named(directive.children(), "listen");
+                self.server = self.listeners.begin(directive, &listens, edits);
+            }
+            "listen" if blocks.last() == Some(&"server") => {
+                self.listeners.edit(directive, &mut self.server, edits);
+            }
             name if name.ends_with("_cache_path") => {
                 self.caches += 1;
                 let path_here = format!("{{{{ work }}}}/cache-{}", self.caches);
@@ -190,6 +216,24 @@ impl Wiring<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Makes a relative path absolute: that of the first file that exists in the folder of the
+    /// configuration, its parent folder, or a prefix of nginx. If none exists, nginx reports the
+    /// path in the folder of the configuration.
+    fn path(&self, directive: &Directive, edits: &mut Edits<'_>) {
+        let word = directive.args().first();
+        let Some(word) = word.filter(|word| !word.text.starts_with(['/', '$'])) else {
+            return;
+        };
+        let folder = self.files.folder;
+        let own = [Some(folder), folder.parent()].into_iter().flatten();
+        let folders = own.chain(PREFIXES.map(Path::new));
+        let mut paths = folders.map(|folder| folder.join(&word.text));
+        let found = paths.find(|path| (self.files.is_file)(path));
+        let path = found.unwrap_or_else(|| folder.join(&word.text));
+        let new = format!("\"{}\"", literal(&path.display().to_string()));
+        edits.replace(&word.span, new, RELATIVE);
     }
 
     /// Adds the directories that a trial needs, unless the file sets them.

@@ -13,15 +13,14 @@ pub(super) fn names(whole: &[Directive]) -> Vec<String> {
     all.map(|it| it.arg(0).to_owned()).collect()
 }
 
-pub(super) fn upstream(block: &Directive, edits: &mut Edits<'_>) {
-    for server in block.named("server") {
-        if let Some(address) = server.args().first() {
-            edits.replace(&address.span, TARGET, UPSTREAM);
-        }
-        let is_dropped = |text: &str| DROPPED.iter().any(|word| text.starts_with(word));
-        for word in server.args().iter().filter(|word| is_dropped(&word.text)) {
-            edits.remove(&word.span, UPSTREAM);
-        }
+/// Replaces the address of a server in an `upstream` block.
+pub(super) fn server(server: &Directive, edits: &mut Edits<'_>) {
+    if let Some(address) = server.args().first() {
+        edits.replace(&address.span, TARGET, UPSTREAM);
+    }
+    let is_dropped = |text: &str| DROPPED.iter().any(|word| text.starts_with(word));
+    for word in server.args().iter().filter(|word| is_dropped(&word.text)) {
+        edits.remove(&word.span, UPSTREAM);
     }
 }
 
