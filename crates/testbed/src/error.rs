@@ -123,7 +123,8 @@ pub enum DriverError {
         action: String,
         message: String,
     },
-    /// A gateway that the user started cannot be measured.
+    /// A running gateway cannot be attached: its URL is not usable, it does not respond, or the
+    /// given process does not exist.
     #[error("the gateway at {url} cannot be attached: {message}")]
     Attach { url: String, message: String },
     #[error("cannot install {gateway}: {message}")]

@@ -27,7 +27,9 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         format!("--clients={}", closed.connections),
         format!("--duration={}ms", job.length().as_millis()),
     ];
-    let headers = first.headers.iter();
+    // h2load writes its own Host field, with the value of this pseudo-header.
+    let host = first.host().map(|host| (":authority", host));
+    let headers = host.into_iter().chain(first.fields());
     arguments.extend(headers.map(|(name, value)| format!("--header={name}: {value}")));
     let mut files = Vec::new();
     if let Some(body) = &first.body {

@@ -38,6 +38,17 @@ pub(super) fn is_filled(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.constant().is_none())
 }
 
+/// Reports whether a string is a template that contains a value from this source.
+pub(super) fn draws_from(text: &str, source: &str) -> bool {
+    let is_drawn = |template: Template| template.references().any(|it| it.source == source);
+    Template::parse(text).is_ok_and(is_drawn)
+}
+
+/// Reports whether the values of a source are taken in turn.
+pub(super) fn is_in_turn(source: &Source) -> bool {
+    matches!(source, Source::Sequence(_)) || picks(source, Pick::InTurn)
+}
+
 fn column(source: Option<&Source>, name: Option<&str>) -> usize {
     let Some(Source::List(list)) = source else {
         return 0;
@@ -46,9 +57,15 @@ fn column(source: Option<&Source>, name: Option<&str>) -> usize {
     columns.position(|column| Some(column) == name).unwrap_or(0)
 }
 
-/// Returns the definitions of the sources and of the functions that they use.
-pub(super) fn definitions(sources: &Sources) -> String {
-    let mut lines = String::from(DRAWING);
+/// Returns the definitions of the sources and of the functions that they use. With `has_turns`,
+/// each request states its turns, so that a source that only some requests use skips no values.
+pub(super) fn definitions(sources: &Sources, has_turns: bool) -> String {
+    let (rows_of_request, turn) = match has_turns {
+        true => (ROWS_BY_TURN, "turn"),
+        false => (ROWS, "exec.scenario.iterationInTest"),
+    };
+    let parameter = if has_turns { turn } else { "" };
+    let mut lines = format!("{rows_of_request}{BETWEEN}");
     let uses = |wanted: fn(&Source) -> bool| sources.values().any(wanted);
     if uses(|source| matches!(source, Source::Normal(_)) || picks(source, Pick::Normal)) {
         lines += GAUSS;
@@ -63,7 +80,8 @@ pub(super) fn definitions(sources: &Sources) -> String {
     }
     lines += "\nconst SOURCES = {\n";
     for (index, (name, source)) in sources.iter().enumerate() {
-        lines += &format!("  {}: () => {},\n", js(name), draw(source, index));
+        let drawn = draw(source, index, turn);
+        lines += &format!("  {}: ({parameter}) => {drawn},\n", js(name));
     }
     lines + "};\n"
 }
@@ -82,11 +100,12 @@ fn rows(list: &List) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// Returns an expression that draws a row, or an array with a single number.
-fn draw(source: &Source, index: usize) -> String {
+/// Returns an expression that draws a row, or an array with a single number. `turn` is the
+/// expression for the number of earlier values.
+fn draw(source: &Source, index: usize, turn: &str) -> String {
     match source {
         Source::Sequence(Sequence { from, step }) => {
-            format!("[{from} + {step} * exec.scenario.iterationInTest]")
+            format!("[{from} + {step} * {turn}]")
         }
         Source::Uniform(it) => format!("[between({}, {})]", it.min, it.max),
         Source::Normal(it) => {
@@ -94,21 +113,21 @@ fn draw(source: &Source, index: usize) -> String {
             format!("[Math.round({mean} + {deviation} * gauss())]")
         }
         Source::Zipf(it) => format!("[zipf({}, {})]", it.items, it.exponent),
-        Source::List(list) => format!("ROWS_{index}[{}]", row_of(list)),
+        Source::List(list) => format!("ROWS_{index}[{}]", row_of(list, turn)),
     }
 }
 
-fn row_of(list: &List) -> String {
+fn row_of(list: &List, turn: &str) -> String {
     let (last, count) = (list.values.len().saturating_sub(1), list.values.len());
     match list.pick {
-        Pick::InTurn => format!("exec.scenario.iterationInTest % {count}"),
+        Pick::InTurn => format!("{turn} % {count}"),
         Pick::Uniform => format!("between(0, {last})"),
         Pick::Normal => format!("middle({count})"),
         Pick::Zipf => format!("zipf({count}, {}) - 1", list.exponent.unwrap_or(1.0)),
     }
 }
 
-const DRAWING: &str = "
+const ROWS: &str = "
 // Each source is drawn from at most once per request, however often the request uses its values.
 function rows() {
   const drawn = {};
@@ -117,7 +136,26 @@ function rows() {
     return drawn[name];
   };
 }
+";
 
+const ROWS_BY_TURN: &str = "
+// Each source is drawn from at most once per request, however often the request uses its values.
+// The turns of a request are, for each source, the number of requests before it that use the
+// source, and the number of all requests that do.
+function rows(requests, request) {
+  const drawn = {};
+  const cycle = Math.floor(exec.scenario.iterationInTest / requests.length);
+  return (name) => {
+    if (!(name in drawn)) {
+      const [before, all] = request.turns[name];
+      drawn[name] = SOURCES[name](cycle * all + before);
+    }
+    return drawn[name];
+  };
+}
+";
+
+const BETWEEN: &str = "
 function between(min, max) {
   return Math.floor(min + (max - min + 1) * Math.random());
 }
@@ -181,7 +219,7 @@ mod tests {
 
     #[test]
     fn only_the_needed_helpers_are_defined() {
-        let text = definitions(&sources());
+        let text = definitions(&sources(), false);
         for part in [
             "const ROWS_1 = [['1', 'it\\'s'], ['2', 'b']];",
             "'n': () => [5 + 2 * exec.scenario.iterationInTest],",
@@ -192,5 +230,11 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains("function gauss"));
+        let text = definitions(&sources(), true);
+        assert!(text.contains("'n': (turn) => [5 + 2 * turn],"), "{text}");
+        assert!(
+            text.contains("'users': (turn) => ROWS_1[turn % 2],"),
+            "{text}"
+        );
     }
 }

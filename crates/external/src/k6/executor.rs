@@ -39,7 +39,7 @@ impl Executor {
             return Err(refused(phase, "open its connections at a rate"));
         }
         let mut executor = match shape {
-            Shape::Closed(closed) => of_closed(closed, phase, part, limits),
+            Shape::Closed(closed) => of_closed(closed, phase, part, limits)?,
             Shape::Open(open) => of_open(open, phase, part, limits)?,
         };
         executor.new_connections = per_connection == Some(1);
@@ -69,7 +69,12 @@ pub(super) fn note_length(phase: &Phase, part: Part, limits: &mut Limits) {
     }
 }
 
-fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) -> Executor {
+fn of_closed(
+    closed: &Closed,
+    phase: &Phase,
+    part: Part,
+    limits: &mut Limits,
+) -> Result<Executor, Refusal> {
     let connections = closed.connections.to_string();
     let length = length(phase, part);
     let settings = match (closed.requests_max, &closed.stages[..]) {
@@ -80,7 +85,7 @@ fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) ->
             ));
             vec![
                 ("executor", js("shared-iterations")),
-                ("vus", connections),
+                ("vus", users(closed, most, phase, limits)?),
                 ("iterations", most.to_string()),
                 ("maxDuration", written(length)),
             ]
@@ -100,11 +105,32 @@ fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) ->
             ("duration", written(length)),
         ],
     };
-    Executor {
+    Ok(Executor {
         settings,
         think: closed.think.as_ref().map(think),
         new_connections: false,
+    })
+}
+
+/// Returns the number of users that share a number of requests. k6 accepts at most one user per
+/// request, and no load without requests.
+fn users(
+    closed: &Closed,
+    most: u64,
+    phase: &Phase,
+    limits: &mut Limits,
+) -> Result<String, Refusal> {
+    let connections = u64::from(closed.connections);
+    if most == 0 {
+        return Err(refused(phase, "run a group that sends no request"));
     }
+    if most < connections {
+        limits.express(format!(
+            "{connections} connections in phase '{}': k6 runs at most one user per request, so it runs {most}",
+            phase.name
+        ));
+    }
+    Ok(connections.min(most).to_string())
 }
 
 fn think(think: &Think) -> String {

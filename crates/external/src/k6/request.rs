@@ -13,18 +13,23 @@ pub(super) struct Style<'a> {
     pub(super) filled: bool,
     /// True if requests are drawn by weight instead of sent in turn.
     pub(super) weighted: bool,
+    /// True if each request states its turns, as in [`data::definitions`].
+    pub(super) has_turns: bool,
     pub(super) purpose: Purpose,
 }
 
 impl Style<'_> {
-    /// Returns the request as JavaScript. If any request of the script is filled with data, the
-    /// path, the body and the headers are functions of the drawn rows.
-    pub(super) fn written(&self, request: &Request) -> String {
-        let sources = self.sources;
+    /// Returns the request of a group with this index as JavaScript. If any request of the script
+    /// is filled with data, the path, the body and the headers are functions of the drawn rows.
+    pub(super) fn written(&self, requests: &[Request], index: usize) -> String {
+        let (sources, request) = (self.sources, &requests[index]);
         let lazy = if self.filled { "(row) => " } else { "" };
         let mut text = String::from("  {\n");
         if self.weighted {
             text += &format!("    weight: {},\n", request.weight);
+        }
+        if self.has_turns {
+            text += &format!("    turns: {},\n", turns(sources, requests, index));
         }
         text += &format!("    method: {},\n", js(&request.method));
         text += &format!("    path: {lazy}{},\n", data::text(&request.path, sources));
@@ -48,11 +53,39 @@ impl Style<'_> {
 
 fn headers(request: &Request, sources: &Sources) -> String {
     let headers = request.headers.iter();
-    let headers = headers.map(|(name, it)| format!("{}: {}", js(name), data::text(it, sources)));
-    match &headers.collect::<Vec<_>>()[..] {
+    object(headers.map(|(name, it)| format!("{}: {}", js(name), data::text(it, sources))))
+}
+
+/// Returns, for each source that a request uses, the number of requests of its group before it that
+/// use the source, and the number of all that do.
+fn turns(sources: &Sources, requests: &[Request], index: usize) -> String {
+    let used = sources.keys().filter(|name| uses(&requests[index], name));
+    object(used.map(|name| {
+        let users = |of: &[Request]| of.iter().filter(|it| uses(it, name)).count();
+        let (before, all) = (users(&requests[..index]), users(requests));
+        format!("{}: [{before}, {all}]", js(name))
+    }))
+}
+
+fn object(entries: impl Iterator<Item = String>) -> String {
+    match &entries.collect::<Vec<_>>()[..] {
         [] => "{}".into(),
-        headers => format!("{{ {} }}", headers.join(", ")),
+        entries => format!("{{ {} }}", entries.join(", ")),
     }
+}
+
+/// Returns the strings of a request that may be templates.
+pub(super) fn texts(request: &Request) -> impl Iterator<Item = &str> {
+    let headers = request.headers.values().map(String::as_str);
+    let body = request.body.as_ref().and_then(|body| body.text());
+    std::iter::once(request.path.as_str())
+        .chain(headers)
+        .chain(body)
+}
+
+/// Reports whether a request contains a value from this source.
+pub(super) fn uses(request: &Request, source: &str) -> bool {
+    texts(request).any(|text| data::draws_from(text, source))
 }
 
 fn body(request: &Request, sources: &Sources) -> String {

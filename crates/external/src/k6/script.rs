@@ -9,7 +9,7 @@ use super::TREND_STATS;
 use super::check::{self, JSON_HELPERS};
 use super::data;
 use super::executor::{Executor, length, note_length, written};
-use super::request::{Style, binary_body};
+use super::request::{Style, binary_body, texts, uses};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
@@ -90,6 +90,11 @@ impl<'a> Script<'a> {
                 "rows and numbers that each worker takes in turn: in k6, all users of a scenario share one sequence",
             );
         }
+        if self.is_weighted() && self.has_partial_sources() {
+            limits.express_once(
+                "every row and number in turn of data that only some requests use: in k6, the other requests skip values, because requests are drawn by weight",
+            );
+        }
         self.after += length + phase.drain.0;
         Ok(())
     }
@@ -113,7 +118,7 @@ impl<'a> Script<'a> {
             text += JSON_HELPERS;
         }
         if self.is_filled() {
-            text += &data::definitions(&self.scenario.data);
+            text += &data::definitions(&self.scenario.data, self.has_turns());
         }
         for (index, group) in self.groups.iter().enumerate() {
             text += &self.group(index, group, purpose);
@@ -130,14 +135,27 @@ impl<'a> Script<'a> {
     }
 
     fn is_filled(&self) -> bool {
-        self.requests().any(|request| {
-            let headers = request.headers.values().map(String::as_str);
-            let body = request.body.as_ref().and_then(|body| body.text());
-            std::iter::once(request.path.as_str())
-                .chain(headers)
-                .chain(body)
-                .any(data::is_filled)
+        self.requests()
+            .any(|request| texts(request).any(data::is_filled))
+    }
+
+    /// Reports whether only some requests of a group use a source whose values are taken in turn.
+    fn has_partial_sources(&self) -> bool {
+        let sources = self.scenario.data.iter();
+        let mut in_turn = sources.filter(|(_, source)| data::is_in_turn(source));
+        in_turn.any(|(name, _)| {
+            let mut groups = self.groups.iter();
+            groups.any(|group| {
+                let users = group.requests.iter().filter(|it| uses(it, name));
+                (1..group.requests.len()).contains(&users.count())
+            })
         })
+    }
+
+    /// Reports whether the script counts the turns of each source. Otherwise, the number of an
+    /// iteration is the turn.
+    fn has_turns(&self) -> bool {
+        !self.is_weighted() && self.has_partial_sources()
     }
 
     /// Reports whether requests are drawn by weight: true for all groups if any of them has a
@@ -220,6 +238,7 @@ impl<'a> Script<'a> {
             sources: &self.scenario.data,
             filled: self.is_filled(),
             weighted: self.is_weighted(),
+            has_turns: self.has_turns(),
             purpose,
         };
         let how = match style.weighted {
@@ -231,7 +250,10 @@ impl<'a> Script<'a> {
             _ => format!("The requests of {}, {how}.", group.name),
         };
         let name = self.requests_name(index);
-        let requests: String = group.requests.iter().map(|it| style.written(it)).collect();
+        let requests = 0..group.requests.len();
+        let requests: String = requests
+            .map(|index| style.written(&group.requests, index))
+            .collect();
         format!("\n// {comment}\nconst {name} = [\n{requests}];\n")
     }
 
@@ -247,7 +269,10 @@ impl<'a> Script<'a> {
         text += "\nfunction send(requests, timeout) {\n  const request = next(requests);\n";
         let row = match self.is_filled() {
             true => {
-                text += "  const row = rows();\n";
+                text += match self.has_turns() {
+                    true => "  const row = rows(requests, request);\n",
+                    false => "  const row = rows();\n",
+                };
                 "(row)"
             }
             false => "",

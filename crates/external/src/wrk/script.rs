@@ -90,7 +90,7 @@ fn alone(request: &Request) -> String {
         lua(&request.method),
         lua(&request.path)
     );
-    for (name, value) in &request.headers {
+    for (name, value) in headers(request) {
         lines += &format!("wrk.headers[{}] = {}\n", lua(name), lua(value));
     }
     if let Some(body) = body(request) {
@@ -104,7 +104,7 @@ fn alone(request: &Request) -> String {
 fn in_turn(requests: &[Request], at_random: bool) -> String {
     let mut lines = String::from("\nlocal texts = {}\n\nfunction init(args)\n");
     for request in requests {
-        let headers = request.headers.iter();
+        let headers = headers(request);
         let headers = headers.map(|(name, value)| format!("[{}] = {}", lua(name), lua(value)));
         lines += &format!(
             "  texts[#texts + 1] = wrk.format({}, {}, {{{}}}, {})\n",
@@ -143,6 +143,13 @@ fn by_weight(requests: &[Request]) -> String {
          return texts[#texts]\nend\n",
         sums.join(", ")
     )
+}
+
+/// Returns the headers of a request. wrk adds a Host field unless there is one with exactly this
+/// name.
+fn headers(request: &Request) -> impl Iterator<Item = (&str, &str)> {
+    let host = request.host().map(|host| ("Host", host));
+    host.into_iter().chain(request.fields())
 }
 
 /// Returns the body of a request as a Lua expression. Without a body, wrk sends no Content-Length,

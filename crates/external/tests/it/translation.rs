@@ -198,6 +198,86 @@ fn h2load_gets_paths_headers_and_a_body() {
 }
 
 #[test]
+fn a_host_field_replaces_that_of_the_generator() {
+    let of = |generator, text: &str| {
+        let text = text.replace("X-Api-Key: \"it's\"", "host: shop.test");
+        order(generator, &scenario(&text), CLOSED, Part::Measure).unwrap()
+    };
+    let wrk = of(Generator::Wrk, CHECKED);
+    assert!(script(&wrk).contains(r#"{["Host"] = "shop.test"}"#));
+    let alone = POST.replace("Content-Type: application/json", "host: shop.test");
+    let wrk = of(Generator::Wrk, &alone);
+    assert!(script(&wrk).contains(r#"wrk.headers["Host"] = "shop.test""#));
+    let h2load = of(Generator::H2load, CHECKED);
+    let headers = h2load.arguments.iter();
+    let headers: Vec<_> = headers.filter(|it| it.starts_with("--header")).collect();
+    assert_eq!(headers, ["--header=:authority: shop.test"]);
+}
+
+const KEYS: &str = r#"
+scenario: keys
+title: Only some requests use the data
+upstream: go-bench
+routes: [{name: all, path: /}]
+data:
+  keys: {list: {columns: [key], values: [[k1], [k2]]}}
+requests:
+  - {path: /size/350B, headers: {X-Key: "{{ keys.key }}"}}
+  - {path: /size/1KB}
+  - {path: "/size/350B?key={{ keys.key }}"}
+"#;
+
+#[test]
+fn k6_skips_no_rows_that_are_taken_in_turn() {
+    let skips = "the other requests skip values";
+    let order_of = |text: &str| order(Generator::K6, &scenario(text), CLOSED, Part::Measure);
+    let in_turn = order_of(KEYS).unwrap();
+    let text = script(&in_turn);
+    for part in [
+        "'keys': (turn) => ROWS_0[turn % 2],",
+        "    turns: { 'keys': [0, 2] },\n",
+        "    turns: {},\n",
+        "    turns: { 'keys': [1, 2] },\n",
+        "drawn[name] = SOURCES[name](cycle * all + before);",
+        "const row = rows(requests, request);",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    assert!(!in_turn.limits.not_expressed.join("\n").contains(skips));
+    let weighted = KEYS.replace("{path: /size/1KB}", "{path: /size/1KB, weight: 2}");
+    let weighted = order_of(&weighted).unwrap();
+    let said = weighted.limits.not_expressed.join("\n");
+    assert!(said.contains(skips), "{said}");
+    let all = KEYS.replace("{path: /size/1KB}", "{path: \"/size/{{ keys.key }}\"}");
+    let all = order_of(&all).unwrap();
+    assert!(script(&all).contains("'keys': () => ROWS_0[exec.scenario.iterationInTest % 2],"));
+}
+
+#[test]
+fn k6_runs_at_most_one_user_per_request() {
+    let phase = |most: u32| {
+        format!("{{name: few, closed: {{connections: 64, requests_max: {most}}}, measure: 1s}}")
+    };
+    let few = order(Generator::K6, &scenario(CHECKED), &phase(50), Part::Measure).unwrap();
+    assert!(script(&few).contains("vus: 50,\n      iterations: 50,"));
+    let said = few.limits.not_expressed.join("\n");
+    let expected =
+        "64 connections in phase 'few': k6 runs at most one user per request, so it runs 50";
+    assert!(said.contains(expected), "{said}");
+    let many = order(Generator::K6, &scenario(CHECKED), &phase(64), Part::Measure).unwrap();
+    assert!(script(&many).contains("vus: 64,\n      iterations: 64,"));
+    assert!(
+        !many
+            .limits
+            .not_expressed
+            .join("\n")
+            .contains("at most one user")
+    );
+    let message = "k6 cannot run a group that sends no request, which phase 'few' requires";
+    assert_refused(Generator::K6, FILLED, &phase(1), message);
+}
+
+#[test]
 fn k6_gets_a_script() {
     for (name, text, phase) in [
         ("sizes.js", CHECKED, CLOSED),

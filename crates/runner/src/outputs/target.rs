@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use gatebench_model::HumanDuration;
 use gatebench_outputs::{Duration as Sense, Encoder, Format, Stat};
 
-use super::url::{Url, without_secrets};
+use super::url::{Url, decoded, without_secrets};
 
 /// The default and minimum interval between two pushes.
 const PUSH_EVERY: Duration = Duration::from_secs(1);
@@ -294,14 +294,18 @@ fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String
     Some(basic(&user, &password))
 }
 
-/// Parses a comma-separated list of pairs as headers.
-fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)>, TargetError> {
+/// Parses the items of a comma-separated list of pairs as headers.
+fn headers<'l>(
+    name: &str,
+    items: impl Iterator<Item = &'l str>,
+    between: char,
+) -> Result<Vec<(String, String)>, TargetError> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once(between)?;
         let (name, value) = (name.trim(), value.trim());
         (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
     };
-    let all: Option<Vec<_>> = list.split(',').map(pair).collect();
+    let all: Option<Vec<_>> = items.map(pair).collect();
     let valid = format!("NAME{between}VALUE, separated by commas");
     // The text is not shown, because it may contain a secret.
     all.ok_or_else(|| setting(name, "...", valid))
@@ -337,7 +341,8 @@ fn prometheus(word: &str, variables: Variables<'_>) -> Result<Target, TargetErro
     let token = variable("BEARER_TOKEN").filter(|it| !it.is_empty());
     all.extend(token.map(|it| ("Authorization".into(), format!("Bearer {it}"))));
     if let Some(list) = variable("HTTP_HEADERS") {
-        all.extend(headers(&prefixed("HTTP_HEADERS"), &list, ':')?);
+        let items = list.split(',');
+        all.extend(headers(&prefixed("HTTP_HEADERS"), items, ':')?);
     }
     Ok(Target {
         kind,
@@ -410,18 +415,35 @@ fn influxdb(word: &str, variables: Variables<'_>) -> Result<Target, TargetError>
     })
 }
 
+/// Returns the URL of OpenTelemetry. The variable for metrics contains a complete URL, and the
+/// variable for all signals a base, to which the path is added.
+fn otlp_url(word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
+    const COMPLETE: &str = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT";
+    let complete = variables(COMPLETE).filter(|_| word.is_empty());
+    if let Some(text) = complete {
+        return Url::parse(&text, None).ok_or(TargetError::Variable(COMPLETE));
+    }
+    let mut url = url(Kind::Otlp, word, variables)?;
+    if word.is_empty() || url.path == "/" {
+        url.path = format!("{}/v1/metrics", url.path.trim_end_matches('/'));
+    }
+    Ok(url)
+}
+
 fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+    // OpenTelemetry treats an empty variable as unset.
+    let variables = &|name: &str| variables(name).filter(|it| !it.is_empty());
     let kind = Kind::Otlp;
-    let mut url = url(kind, word, variables)?;
+    let mut url = otlp_url(word, variables)?;
     let sense = sense(&mut url.query)?;
-    if url.path == "/" {
-        url.path = "/v1/metrics".into();
-    }
     let mut all = vec![("Content-Type".into(), "application/x-protobuf".into())];
     all.extend(credentials(&|_| None, &mut url));
     if let Some(list) = variables(HEADERS) {
-        all.extend(headers(HEADERS, &list, '=')?);
+        // As in W3C Baggage, items may be empty, and values are percent-encoded.
+        let items = list.split(',').filter(|it| !it.trim().is_empty());
+        let headers = headers(HEADERS, items, '=')?.into_iter();
+        all.extend(headers.map(|(name, value)| (name, decoded(&value))));
     }
     let service = variables("OTEL_SERVICE_NAME").unwrap_or_else(|| "gatebench".into());
     Ok(Target {
@@ -455,129 +477,4 @@ fn json_lines(word: &str) -> Result<Target, TargetError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn target(word: &str, variables: &[(&str, &str)]) -> Result<Target, TargetError> {
-        let value = |name: &str| {
-            let mut all = variables.iter();
-            let found = all.find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        Target::parse(word, &value)
-    }
-
-    fn endpoint(target: &Target) -> &Endpoint {
-        match &target.place {
-            Place::Server(endpoint) => endpoint,
-            Place::File(path) => panic!("{}", path.display()),
-        }
-    }
-
-    #[test]
-    fn variables_of_k6_apply() {
-        let variables = [
-            (
-                "K6_PROMETHEUS_RW_SERVER_URL",
-                "http://u:secret@p:9090/write",
-            ),
-            ("K6_PROMETHEUS_RW_TREND_STATS", "p(95),max"),
-            ("K6_PROMETHEUS_RW_PUSH_INTERVAL", "5s"),
-            ("K6_PROMETHEUS_RW_STALE_MARKERS", "false"),
-        ];
-        let target = target("prometheus=", &variables).unwrap();
-        assert_eq!(target.to_string(), "prometheus=http://p:9090/write");
-        assert_eq!(target.push_every, Duration::from_secs(5));
-        let stats = vec![Stat::Percentile(95.0), Stat::Max];
-        let format = Format::RemoteWrite {
-            stats,
-            native: None,
-            stale_markers: false,
-        };
-        assert_eq!(target.format, format);
-        assert!(endpoint(&target).headers.contains(&basic("u", "secret")));
-        assert!(!format!("{target:?}").contains("secret"));
-    }
-
-    #[test]
-    fn parameters_that_are_not_ours_stay_in_the_url() {
-        let word = "prometheus=http://vm:8428/api/v1/write?extra_label=a%3Db&schema=5";
-        let target = target(word, &[]).unwrap();
-        let url = "prometheus=http://vm:8428/api/v1/write?extra_label=a%3Db";
-        assert_eq!(target.to_string(), url);
-        assert!(matches!(
-            target.format,
-            Format::RemoteWrite {
-                native: Some(5),
-                ..
-            }
-        ));
-    }
-
-    #[test]
-    fn a_bucket_selects_version_2_of_influxdb() {
-        let v1 = target("influxdb=http://h/k6", &[("K6_INFLUXDB_USERNAME", "u")]).unwrap();
-        assert_eq!(
-            v1.to_string(),
-            "influxdb=http://h:8086/write?db=k6&precision=ns"
-        );
-        let first = endpoint(&v1).first.as_deref();
-        assert_eq!(first, Some("/query?q=CREATE%20DATABASE%20%22k6%22"));
-        let word = "influxdb=http://h:1/?bucket=b&org=o";
-        let v2 = target(word, &[("K6_INFLUXDB_TOKEN", "t")]).unwrap();
-        let url = "influxdb=http://h:1/api/v2/write?bucket=b&org=o&precision=ns";
-        assert_eq!(v2.to_string(), url);
-        let token = ("Authorization".to_owned(), "Token t".to_owned());
-        assert_eq!(endpoint(&v2).headers, [token]);
-    }
-
-    #[test]
-    fn a_collector_url_without_a_path_gets_the_usual_path() {
-        let variables = [("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic x, a=b")];
-        let target = target("otlp=http://127.0.0.1:4318", &variables).unwrap();
-        assert_eq!(target.to_string(), "otlp=http://127.0.0.1:4318/v1/metrics");
-        let header = ("authorization".to_owned(), "Basic x".to_owned());
-        assert!(endpoint(&target).headers.contains(&header));
-    }
-
-    #[test]
-    fn mistakes_are_reported_without_secrets() {
-        let error = |word: &str, variables: &[(&str, &str)]| target(word, variables).unwrap_err();
-        assert_eq!(error("statsd=h:1", &[]), TargetError::Kind("statsd".into()));
-        assert_eq!(error("otlp", &[]), TargetError::Empty(Kind::Otlp));
-        assert_eq!(
-            error("prometheus=h:9090", &[]),
-            TargetError::Url("h:9090".into())
-        );
-        for with_secret in [
-            "http://u:p@h/k6",
-            "http://h/k6?u=u&p=x",
-            "http://h/?Token=x",
-        ] {
-            let secret = error(&format!("influxdb={with_secret}"), &[]);
-            assert!(secret.remedy().contains("K6_INFLUXDB_PASSWORD"));
-        }
-        assert_eq!(
-            error("otlp=http://u:p@h:99999/?token=x", &[]),
-            TargetError::Url("...@h:99999/?...".into())
-        );
-        assert_eq!(
-            error("influxdb=http://h", &[]),
-            TargetError::Empty(Kind::Influxdb)
-        );
-        assert_eq!(error("jsonl=", &[]), TargetError::Empty(Kind::JsonLines));
-        for wrong in ["native=1", "schema=9", "duration=x"] {
-            let word = format!("prometheus=http://h/?{wrong}");
-            assert!(
-                matches!(error(&word, &[]), TargetError::Setting { .. }),
-                "{wrong}"
-            );
-        }
-        let variables = [("K6_PROMETHEUS_RW_TREND_STATS", "p99")];
-        let text = error("prometheus=http://h/", &variables).to_string();
-        assert_eq!(
-            text,
-            "K6_PROMETHEUS_RW_TREND_STATS has the invalid value 'p99'"
-        );
-    }
-}
+mod tests;

@@ -124,7 +124,7 @@ fn encoded(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, RESERVED)
 }
 
-fn decoded(text: &str) -> String {
+pub(super) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 

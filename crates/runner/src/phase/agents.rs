@@ -1,7 +1,7 @@
 //! Turns the reports of a load's agents into records.
 
 use gatebench_agent::{AgentReport, StartReport};
-use gatebench_engine::Metric;
+use gatebench_engine::{Metric, Outcome};
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{AgentRecord, AgentsRecord, HalvesRecord};
 
@@ -39,7 +39,7 @@ fn record(agent: &AgentReport) -> AgentRecord {
         window_ns: agent.health.window_ns,
         steal_ns: agent.health.steal_ns,
         throttled_ns: agent.health.throttled_ns,
-        halves: (counts.traced > 0).then(|| halves(agent)),
+        halves: (counts.traced > 0).then(|| halves(outcome, agent.shares_clock)),
         clock_uncertainty_ns: agent.clock.uncertainty_ns,
         records: agent.records,
         record_bytes: agent.bytes,
@@ -50,8 +50,8 @@ fn record(agent: &AgentReport) -> AgentRecord {
 /// of their two medians.
 const UNCERTAINTY_SHARE_MAX: f64 = 0.1;
 
-fn halves(agent: &AgentReport) -> HalvesRecord {
-    let outcome = &agent.outcome;
+/// Describes the halves of added latency that a load generator recorded.
+pub(crate) fn halves(outcome: &Outcome, clock_is_shared: bool) -> HalvesRecord {
     let known = outcome.halves;
     let medians = [Metric::RequestHalf, Metric::ResponseHalf]
         .map(|metric| of_responses(&outcome.recordings, metric))
@@ -60,7 +60,7 @@ fn halves(agent: &AgentReport) -> HalvesRecord {
     let is_known = shorter_ns
         .is_some_and(|ns| known.uncertainty_ns as f64 <= UNCERTAINTY_SHARE_MAX * ns as f64);
     HalvesRecord {
-        clock_is_shared: agent.shares_clock,
+        clock_is_shared,
         uncertainty_ns: known.uncertainty_ns,
         unknown: known.unknown,
         clock_stepped: known.clock_stepped,

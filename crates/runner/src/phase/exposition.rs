@@ -72,10 +72,15 @@ fn sample(line: &str) -> Option<Sample> {
     let end = line.find(['{', ' '])?;
     let (name, rest) = line.split_at(end);
     let (labels, value) = match rest.strip_prefix('{') {
-        Some(rest) => rest.rsplit_once('}')?,
+        Some(rest) => {
+            let end = pairs(rest).last().map_or(0, |pair| pair.end);
+            let (between, value) = rest[end..].split_once('}')?;
+            let is_closed = between.trim_matches([' ', ',']).is_empty();
+            (is_closed.then_some(&rest[..end])?, value)
+        }
         None => ("", rest),
     };
-    // A timestamp may follow the value.
+    // A timestamp and an exemplar may follow the value.
     let value = value.split_whitespace().next()?.parse().ok()?;
     (!name.is_empty() && !name.starts_with('#')).then(|| Sample {
         name: name.into(),
@@ -104,17 +109,48 @@ fn stub_status(text: &str) -> Vec<Sample> {
         .collect()
 }
 
-/// Returns the value of the label with exactly this name: the label `status_code` is not found
-/// under the name `code`.
+/// A label: `name="value"`.
+struct Pair<'l> {
+    name: &'l str,
+    /// The value as it is written, with its escape sequences.
+    value: &'l str,
+    /// The index of the byte after the closing quote.
+    end: usize,
+}
+
+/// Returns the labels at the beginning of a text. A value may contain braces, commas, and quotes
+/// after a backslash.
+fn pairs(text: &str) -> impl Iterator<Item = Pair<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[at..];
+        let (name, quoted) = rest.split_once("=\"")?;
+        let name = name.trim_matches([' ', ',']);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.');
+        if name.is_empty() || !name.chars().all(is_name) {
+            return None;
+        }
+        let mut is_escaped = false;
+        let is_end = |c: char| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        };
+        let length = quoted.find(is_end)?;
+        at = text.len() - quoted.len() + length + 1;
+        Some(Pair {
+            name,
+            value: &quoted[..length],
+            end: at,
+        })
+    })
+}
+
+/// Returns the value of exactly this label: `status_code="200"` has no label `code`.
 fn label<'l>(labels: &'l str, name: &str) -> Option<&'l str> {
-    let begins = |at: usize| {
-        let before = labels[..at].trim_end();
-        before.is_empty() || before.ends_with(',')
-    };
-    let start = format!("{name}=\"");
-    let mut found = labels.match_indices(&start).filter(|(at, _)| begins(*at));
-    let rest = &labels[found.next()?.0 + start.len()..];
-    rest.split_once('"').map(|(value, _)| value)
+    let mut pairs = pairs(labels);
+    let pair = pairs.find(|pair| pair.name == name);
+    pair.map(|pair| pair.value)
 }
 
 /// Returns the upper bound of a bucket, from its label `le`.
@@ -147,6 +183,20 @@ mod tests {
         assert_eq!(added("other 9\n", &[]), None);
         let longer = "rq_total{status_code=\"200\"} 5\nrq_total{a=\"b\", code=\"200\"} 7\n";
         assert_eq!(added(longer, &[("code", "200")]), Some(7.0));
+    }
+
+    #[test]
+    fn label_values_may_contain_any_characters() {
+        let text = "rq_total{path=\"/{id}\",code=\"200\",} 5 # {trace_id=\"a}b\"} 0.67\n\
+                    rq_total{path=\"a\\\",code=\\\"404\", code=\"500\" } 7\nrq_total{} 1\n\
+                    rq_total{path=\"open} 9\n";
+        assert_eq!(
+            added(text, &[("code", "200"), ("path", "/{id}")]),
+            Some(5.0)
+        );
+        assert_eq!(added(text, &[("code", "404")]), None);
+        assert_eq!(added(text, &[("code", "500")]), Some(7.0));
+        assert_eq!(added(text, &[]), Some(13.0));
     }
 
     #[test]

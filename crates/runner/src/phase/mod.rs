@@ -11,6 +11,7 @@ pub(crate) mod admin;
 mod agents;
 mod bins;
 pub(crate) mod ceiling;
+mod changes;
 mod exposition;
 pub(crate) mod external;
 mod fault_injection;
@@ -30,6 +31,7 @@ mod watch;
 mod wire_facts;
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -43,7 +45,7 @@ use gatebench_store::{
     AdminLoadRecord, AgentsRecord, LedgerDelta, PhaseRecord, TraceCounts, WireFacts,
 };
 use gatebench_studies::throughput_per_second;
-use gatebench_testbed::probe::{Outside, Profile, ProfileError};
+use gatebench_testbed::probe::{Outside, Profile, ProfileError, clock_identity};
 use gatebench_testbed::{DriverError, Running, Wire};
 use gatebench_upstream::Snapshot;
 
@@ -54,12 +56,11 @@ use crate::progress::{PhaseSummary, Progress};
 use crate::workload::Workload;
 use admin::Calling;
 pub use agents::agents_record;
-use fault_injection::FaultInjection;
+use changes::{Changes, Processes};
 pub use figures::judge_outcome;
 use figures::{own_usage, summary, usages};
 use own_audit::{Audit, Counted};
 use profile::Profiling;
-use reconfiguration::Reconfiguration;
 use samples::{PssAround, Samplers};
 use scrape::{Scrape, Scraping, Source};
 use tap::Tap;
@@ -137,21 +138,21 @@ pub(crate) fn measure(
     });
     let name = phase.name.clone();
     context.observer.observe(Progress::PhaseStarted { name });
-    let companions = Companions {
-        scraping: scraping(context, running, phase, tap),
-        calling: Calling::of(context, running, phase),
-        profiling: Profiling::of(context, running, &samplers, loading),
-        kept_awake: kept_awake(context, phase),
+    let companions = companions(context, running, &samplers, loading, tap);
+    let changes = Changes::of(context, running, phase)?;
+    let processes = Processes::new(running);
+    let watch = Watch {
+        changes,
+        ..watch(
+            context,
+            &processes,
+            &mut samplers,
+            &shared,
+            phase,
+            warming,
+            tap,
+        )
     };
-    let watch = watch(
-        context,
-        running,
-        &mut samplers,
-        &shared,
-        phase,
-        warming,
-        tap,
-    )?;
     if phase.side_by_side {
         context.meet()?;
     }
@@ -159,7 +160,7 @@ pub(crate) fn measure(
     let early = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
     let in_phase = |failure: Failure| failure.in_phase(&phase.name);
     let mut sent = run.outcome.map_err(in_phase)?;
-    leave_out_halves(&mut sent, &mut timeline);
+    leave_out_halves(&mut sent, &mut timeline, load.shares_clock);
     let abort = loss(&mut sent, &run.watched, phase)?.or(early);
     let after = match &abort {
         None => ledger_after(context, running, &run.watched)?,
@@ -207,39 +208,56 @@ fn ledger_after(
     watched: &Watched,
 ) -> Result<Option<Snapshot>, Abort> {
     let mut after = ledger::read(&running.upstream(), context.interrupt)?;
-    if let Some((after, killed)) = after.as_mut().zip(watched.killed.as_ref()) {
+    if let Some((after, killed)) = after.as_mut().zip(watched.changed.killed.as_ref()) {
         after.add(killed);
     }
     Ok(after)
 }
 
-/// Leaves out the halves of added latency if the difference between the clocks of an agent and the
-/// upstream is not known precisely enough.
-fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>) {
-    if sent.agents.as_ref().is_some_and(agents::leaves_out_halves) {
+/// Leaves out the halves of added latency if the difference between the clocks of a load generator
+/// and the upstream is not known precisely enough.
+fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>, shares_clock: bool) {
+    let leaves_out = match &sent.agents {
+        Some(agents) => agents::leaves_out_halves(agents),
+        None => !shares_clock && agents::halves(&sent.outcome, false).left_out,
+    };
+    if leaves_out {
         timeline.left_out = &HALVES;
         let recordings = &mut sent.outcome.recordings;
         recordings.retain(|(metric, _), _| !HALVES.contains(metric));
     }
 }
 
-/// Creates the watch of the load, which also makes the scheduled changes of the phase and causes
-/// its scheduled failure.
+fn companions<'a>(
+    context: &'a TrialContext<'_>,
+    running: &Running,
+    samplers: &Samplers,
+    loading: &'a Loading<'_>,
+    tap: Option<Tap<'a>>,
+) -> Companions<'a> {
+    let phase = loading.phase;
+    Companions {
+        scraping: scraping(context, running, phase, tap),
+        calling: Calling::of(context, running, phase),
+        profiling: Profiling::of(context, running, samplers, loading),
+        kept_awake: kept_awake(context, phase),
+    }
+}
+
+/// Creates the watch of a load without changes.
 fn watch<'a>(
     context: &'a TrialContext<'_>,
-    running: &'a mut Running,
+    processes: &'a Mutex<Processes<'a>>,
     samplers: &'a mut Samplers,
     shared: &'a Shared,
     phase: &'a Phase,
     warming: Warming<'a>,
     tap: Option<Tap<'a>>,
-) -> Result<Watch<'a>, Abort> {
-    let failure = phase.failure.as_ref().filter(|_| context.gateway.is_some());
-    let fault_injection = failure.map(|it| FaultInjection::new(it, running, context.interrupt));
-    Ok(Watch {
-        fault_injection: fault_injection.transpose()?,
+) -> Watch<'a> {
+    Watch {
+        changes: Changes::default(),
         shared,
-        running,
+        processes,
         samplers,
         interrupt: context.interrupt,
         observer: context.observer,
@@ -247,10 +265,7 @@ fn watch<'a>(
         measure_ns: phase.measure.as_nanos(),
         tap,
         late_glances: 0,
-        reconfiguration: context
-            .gateway
-            .and_then(|_| Reconfiguration::of(phase, context.scenario, context.interrupt)),
-    })
+    }
 }
 
 /// The two parts of added latency, which are differences between times of two clocks.
@@ -318,12 +333,20 @@ fn load(
         },
         backend: context.backend,
         trace_tag: context.plan.is_traced().then_some(loading.tag),
-        shares_clock: true,
+        // Each agent compares the clocks for itself.
+        shares_clock: context.agents.is_some() || shares_clock(context),
         part: None,
         spin: context.agents.is_some()
             || context.plan.placement.engine_is_alone() && context.lockstep.is_none(),
         seed: loading.seed,
     })
+}
+
+/// Reports whether all upstreams use the clock of this machine.
+fn shares_clock(context: &TrialContext<'_>) -> bool {
+    let own = clock_identity();
+    let clocks = context.testbed.upstream_clocks();
+    clocks.iter().all(|clock| *clock == own)
 }
 
 /// Returns the target of a load, with HTTP/2 if a number of streams is given.
@@ -530,8 +553,8 @@ fn assemble(
         trace: trace_counts(context, loading, &outcome, raw.responses, gained.as_ref()),
         usage: usages(moments, raw.pss, engine),
         ledger: gained.unwrap_or_default(),
-        change: watched.change,
-        failure: watched.failure,
+        change: watched.changed.change,
+        failure: watched.changed.failure,
         side_by_side: phase.side_by_side && context.lockstep.is_some(),
         own_metrics: scrape::record(&raw.scrapes, audit),
         wire: Some(WireFacts {

@@ -3,9 +3,9 @@
 //!
 //! The start of the measurement is decided before it is reached, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
-//! 0.1 ms late, or a few milliseconds late on a busy core. A change to the gateway during the load
-//! delays the samples until the change is made, possibly by seconds. Each usage covers the time
-//! between its own samples, so the only error is a shift of the window by this delay.
+//! 0.1 ms late, or a few milliseconds late on a busy core. A change to a gateway on another host
+//! delays the samples until the change is made. Each usage covers the time between its own samples,
+//! so the only error is a shift of the window by this delay.
 
 use gatebench_net::clock;
 use gatebench_store::{

@@ -1,24 +1,22 @@
-//! Watches a load: detects deaths and interrupts, samples the resource usage, reports progress, and
-//! makes scheduled changes.
+//! Watches a load: detects deaths and interrupts, samples the resource usage, and reports progress.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 
 use gatebench_engine::Control;
 use gatebench_net::clock;
-use gatebench_store::{ChangeRecord, FailureRecord, WarmUpRecord};
+use gatebench_store::WarmUpRecord;
+use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::MachineSample;
-use gatebench_testbed::{Interrupt, Running};
-use gatebench_upstream::Snapshot;
 
 use super::bins::{self, Glance};
-use super::fault_injection::FaultInjection;
-use super::reconfiguration::Reconfiguration;
+use super::changes::{self, Changed, Changes, Processes};
 use super::samples::{Moment, Samplers};
 use super::tap::Tap;
 use super::warming::Warming;
-use crate::abort::{Abort, Failure};
+use crate::abort::Failure;
 use crate::progress::{Observer, Progress};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -82,16 +80,14 @@ impl Shared {
 
 pub(crate) struct Watch<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) running: &'a mut Running,
+    pub(crate) processes: &'a Mutex<Processes<'a>>,
     pub(crate) samplers: &'a mut Samplers,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) warming: Warming<'a>,
     pub(crate) measure_ns: u64,
     pub(crate) tap: Option<Tap<'a>>,
-    pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
-    /// The failure of an upstream target or of the control plane during the load.
-    pub(crate) fault_injection: Option<FaultInjection<'a>>,
+    pub(crate) changes: Changes<'a>,
     /// The number of glances that were skipped because an earlier glance was late.
     pub(crate) late_glances: usize,
 }
@@ -105,10 +101,7 @@ pub(crate) struct Watched {
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// The first failure, such as the death of a process.
     pub(crate) death: Option<Failure>,
-    pub(crate) change: Option<ChangeRecord>,
-    pub(crate) failure: Option<FailureRecord>,
-    /// The ledger of the target that was killed, read just before the kill.
-    pub(crate) killed: Option<Snapshot>,
+    pub(crate) changed: Changed,
 }
 
 impl Watched {
@@ -122,9 +115,29 @@ impl Watched {
 }
 
 impl Watch<'_> {
-    /// Watches until the load is over. The death of a process, a failed change or an interrupt ends
-    /// the load.
+    /// Watches until the load is over, and makes its changes. The death of a process, a failed
+    /// change or an interrupt ends the load.
     pub(crate) fn run(mut self) -> Watched {
+        let mut changes = std::mem::take(&mut self.changes);
+        let (processes, shared) = (self.processes, self.shared);
+        let mut watched = thread::scope(|scope| {
+            let is_changed = !changes.are_none();
+            let making = is_changed.then(|| scope.spawn(|| changes.make(processes, shared)));
+            let watched = self.watch();
+            if let Some(Err(panicked)) = making.map(|it| it.join()) {
+                panic::resume_unwind(panicked);
+            }
+            watched
+        });
+        let mut processes = changes::lock(processes);
+        // A process may have died at the last moment.
+        processes.check();
+        watched.changed = changes.record(&mut processes, shared.ended());
+        watched.death = processes.take_death();
+        watched
+    }
+
+    fn watch(&mut self) -> Watched {
         let mut watched = Watched::default();
         let mut checked = Instant::now();
         let mut display = Display {
@@ -145,14 +158,11 @@ impl Watch<'_> {
                 self.sample(&mut watched);
                 continue;
             }
-            if let Err(Abort::Failed(failure)) = self.advance() {
-                watched.death.get_or_insert(failure);
-                self.shared.control.stop();
-            }
             if checked.elapsed() >= LIVENESS_EVERY {
                 checked = Instant::now();
-                watched.death = watched.death.or_else(|| Failure::of_death(self.running));
-                if watched.death.is_some() {
+                // The processes are not checked while a change is made to them.
+                let mut processes = self.processes.try_lock();
+                if processes.as_mut().is_ok_and(|it| it.check()) {
                     self.shared.control.stop();
                 }
             }
@@ -164,9 +174,7 @@ impl Watch<'_> {
         if is_due(self.sample_at(watched.moments.len()), clock::now_ns()) {
             self.sample(&mut watched);
         }
-        // A process may have died at the last moment.
-        watched.death = watched.death.or_else(|| Failure::of_death(self.running));
-        self.conclude(&mut watched);
+        watched.warm_up = self.warming.record();
         watched
     }
 
@@ -215,52 +223,12 @@ impl Watch<'_> {
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    fn conclude(&mut self, watched: &mut Watched) {
-        watched.warm_up = self.warming.record();
-        let ended = self.shared.ended();
-        let change = self.reconfiguration.take();
-        let change = change.map(|it| it.record(self.running));
-        let failure = self.fault_injection.take();
-        watched.killed = failure.as_ref().and_then(|it| it.killed().cloned());
-        let failure = failure.map(|it| it.record(self.running, ended));
-        watched.change = change.and_then(|it| record_of(it, &mut watched.death));
-        watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
-    }
-
-    /// Makes the scheduled changes to the gateway, and starts and ends the scheduled failure, when
-    /// they are due.
-    fn advance(&mut self) -> Result<(), Abort> {
-        let Some(since_ns) = self.shared.since_begin_ns() else {
-            return Ok(());
-        };
-        // The failure is handled first, because a change that is due when an outage ends needs the
-        // control plane.
-        if let Some(fault_injection) = &mut self.fault_injection {
-            fault_injection.advance(self.running, since_ns)?;
-        }
-        match &mut self.reconfiguration {
-            Some(reconfiguration) => reconfiguration.advance(self.running, since_ns),
-            None => Ok(()),
-        }
-    }
-
     /// Returns the time of the sample with this index; `None` before the start is known, or after
     /// the last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)
     }
-}
-
-/// Returns the record, if it could be made. An error is stored in `death`, unless it is an
-/// interrupt or `death` already contains a failure.
-fn record_of<T>(made: Result<Option<T>, Abort>, death: &mut Option<Failure>) -> Option<T> {
-    made.unwrap_or_else(|abort| {
-        if let Abort::Failed(failure) = abort {
-            death.get_or_insert(failure);
-        }
-        None
-    })
 }
 
 /// Returns the time of a sample, counted from the start of the measurement: at the start, at each

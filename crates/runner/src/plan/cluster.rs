@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatebench_model::plan::NULL;
-use gatebench_model::{Cluster, Limits, LoadProfile, Plan, Scenario, Suite, Variant};
+use gatebench_model::{Cluster, Limits, LoadProfile, Placement, Plan, Scenario, Suite, Variant};
 use gatebench_testbed::Interrupt;
 use gatebench_testbed::gateway::{Catalogue, Folder};
 use gatebench_testbed::kubernetes::{Demand, GatewayPod, Pods, run_name};
 
 use super::duration_mode::{Asked, millis};
-use super::gateway_selection::split_version;
+use super::expand::{Expansion, adapted_suite};
+use super::gateway_selection::{ALL, split_version};
 use super::library::{Library, Listed};
 use super::own_config;
 use super::prepare::{manifest_of_missing, select_scenarios};
 use super::selection::Selection;
-use super::suite::suite_of;
+use super::suite::{resolve_path, suite_of};
 use crate::error::RunnerError;
 
 /// The time that the pods may exist in addition to twice the expected duration of the run.
@@ -48,14 +49,17 @@ impl ClusterPlan {
         let Some(cluster) = selection.cluster.clone() else {
             return Ok(None);
         };
-        let (mut suite, base) = suite_of(selection, library)?;
-        suite.direct &= !selection.no_direct;
+        let (suite, base) = adapted_suite(selection, library)?;
         let sizes = sizes(selection, &suite);
-        let mut gateways = gateways(selection, &suite, &sizes, &cluster, catalogue)?;
+        let mut gateways = gateways(selection, &suite, &base, &sizes, &cluster, catalogue)?;
         let scenarios = select_scenarios(selection, &suite, &base, library)?;
+        let is_attached = selection.attach.is_some();
+        let setups = selection.cores.len().max(1) * selection.configs.len().max(1);
+        let mut measured = gateways.len() * setups + usize::from(is_attached);
         if selection.loads_null(&suite, &scenarios) {
             let folder = catalogue.resolve(NULL)?;
             gateways.push(pod_of(&folder, None, Limits::default(), &cluster)?);
+            measured += 1;
         }
         let asked = Asked {
             selection,
@@ -66,24 +70,19 @@ impl ClusterPlan {
             // of the load matters, so the load of the first size is used.
             sizes: &sizes[..sizes.len().min(1)],
         };
-        let loads = asked.loads(&scenarios)?;
-        let trial: Duration = loads
-            .common
-            .phases
-            .iter()
-            .map(|it| it.warm_up.0 + it.measure.0)
-            .sum();
-        let variants = u32::try_from(gateways.len() + 1).unwrap_or(u32::MAX);
-        let trials = variants.saturating_mul(u32::try_from(scenarios.len()).unwrap_or(u32::MAX));
-        let run = trial.saturating_mul(trials).saturating_mul(loads.blocks);
+        let needs_redis = scenarios.iter().any(|it| it.document.needs_redis());
+        // Only the number of variants matters for the duration.
+        let variants = (0..measured).map(|number| Variant::gateway(number.to_string(), ""));
+        let expansion = Expansion::of(&asked, scenarios)?;
+        let plan = expansion.plan(&asked, variants.collect(), Vec::new(), Placement::default());
         Ok(Some(Self {
             title: format!("{}: {}", suite.suite, suite.title),
-            is_attached: selection.attach.is_some(),
-            needs_redis: scenarios.iter().any(|it| it.document.needs_redis()),
+            is_attached,
+            needs_redis,
             may_omit_sizes: selection.sizes.is_empty(),
-            deadline: deadline(run),
+            deadline: deadline(&plan),
             cluster,
-            gateways,
+            gateways: without_duplicates(gateways),
         }))
     }
 
@@ -117,7 +116,6 @@ impl ClusterPlan {
             }
         }
         let is_attached = |it: &Variant| matches!(it, Variant::Attached { .. });
-        let seconds = plan.trial_seconds() * plan.trials.len() as f64;
         Ok(Some(Self {
             cluster: cluster.clone(),
             title: format!("{}: {}", plan.suite, plan.title),
@@ -125,7 +123,7 @@ impl ClusterPlan {
             is_attached: plan.variants.iter().any(is_attached),
             needs_redis: plan.scenarios.iter().any(Scenario::needs_redis),
             may_omit_sizes: false,
-            deadline: deadline(Duration::from_secs_f64(seconds)),
+            deadline: deadline(plan),
         }))
     }
 
@@ -196,13 +194,15 @@ fn sizes(selection: &Selection, suite: &Suite) -> Vec<Limits> {
 fn gateways(
     selection: &Selection,
     suite: &Suite,
+    base: &Path,
     sizes: &[Limits],
     cluster: &Cluster,
     catalogue: &Catalogue,
 ) -> Result<Vec<GatewayPod>, RunnerError> {
-    let of_suite = suite.gateways.iter().map(|it| it.word());
-    let named = selection.gateways.iter().map(String::as_str);
-    let words: Vec<&str> = match (&selection.attach, selection.gateways.is_empty()) {
+    let of_suite = suite.gateways.iter();
+    let of_suite = of_suite.map(|it| resolve_path(it.word(), base));
+    let named = selection.gateways.iter().cloned();
+    let words: Vec<String> = match (&selection.attach, selection.gateways.is_empty()) {
         (_, false) => named.collect(),
         (None, true) => of_suite.collect(),
         (Some(_), true) => Vec::new(),
@@ -210,14 +210,22 @@ fn gateways(
     let plain = [Limits::default()];
     let sizes = if sizes.is_empty() { &plain[..] } else { sizes };
     let mut pods = Vec::new();
-    for word in words {
+    for word in &words {
+        if word == ALL {
+            return Err(RunnerError::words(
+                format!(
+                    "a run in a cluster cannot use the gateways '{ALL}', because each gateway needs an image"
+                ),
+                "name the gateways: --gateway NAME",
+            ));
+        }
         let (name, version) = split_version(word);
         let folder = catalogue.resolve(name)?;
         for size in sizes {
             pods.push(pod_of(&folder, version, *size, cluster)?);
         }
     }
-    Ok(without_duplicates(pods))
+    Ok(pods)
 }
 
 fn pod_of(
@@ -262,10 +270,9 @@ fn image_of(folder: &Folder, cluster: &Cluster) -> Result<String, RunnerError> {
     })
 }
 
-/// Returns the time after which the cluster ends the pods of a run, given the expected duration of
-/// the run.
-fn deadline(run: Duration) -> Duration {
-    SPARE.saturating_add(run.saturating_mul(2))
+/// Returns the time after which the cluster ends the pods of a run.
+fn deadline(plan: &Plan) -> Duration {
+    SPARE.saturating_add(plan.expected_duration().saturating_mul(2))
 }
 
 #[cfg(test)]
@@ -292,6 +299,65 @@ mod tests {
         let (gateways, needs_redis, _) = of(selection).unwrap();
         assert_eq!((gateways, needs_redis), (2, false));
         assert!(of(Selection::default()).is_none());
+    }
+
+    #[test]
+    fn the_deadline_covers_twice_the_whole_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("swept.yaml");
+        let load = "profile: swept\ntitle: Swept\nphases:\n- {name: a, closed: {connections: 1}, \
+                    sweep: {connections: [1, 2, 4]}, warm_up: 0s, measure: 1h}\n";
+        std::fs::write(&file, load).unwrap();
+        let deadline = |selection: Selection| {
+            let selection = Selection {
+                words: vec!["proxy-json".into()],
+                load: Some(file.display().to_string()),
+                blocks: Some(5),
+                cluster: Some(Cluster::default()),
+                ..selection
+            };
+            let plan = ClusterPlan::of(&selection, &Library::default(), &Catalogue::default());
+            plan.unwrap().unwrap().deadline.as_secs() / 3_600
+        };
+        // The same gateway twice and the direct variant, each with three loads in five blocks.
+        let twice = || vec!["reference".to_owned(), "reference".to_owned()];
+        let of_twice = deadline(Selection {
+            gateways: twice(),
+            ..Selection::default()
+        });
+        assert_eq!(of_twice, 2 * 3 * 3 * 5);
+        // Two numbers of cores, without the direct variant.
+        let of_cores = deadline(Selection {
+            gateways: twice(),
+            cores: vec![1, 2],
+            no_direct: true,
+            ..Selection::default()
+        });
+        assert_eq!(of_cores, 2 * 4 * 3 * 5);
+    }
+
+    #[test]
+    fn folders_of_a_suite_are_next_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let kong = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/kong");
+        std::os::unix::fs::symlink(kong, folder.path().join("mine")).unwrap();
+        let suite = "suite: own\ntitle: Own\ngateways: [./mine]\nscenarios: [proxy-json]\n\
+                     load: smoke\nblocks: 1\n";
+        let file = folder.path().join("suite.yaml");
+        std::fs::write(&file, suite).unwrap();
+        let mut selection = Selection {
+            words: vec![file.display().to_string()],
+            cluster: Some(Cluster::default()),
+            ..Selection::default()
+        };
+        let of = |selection: &Selection| {
+            ClusterPlan::of(selection, &Library::default(), &Catalogue::default())
+        };
+        let plan = of(&selection).unwrap().unwrap();
+        assert_eq!(plan.gateways[0].gateway, "kong");
+        selection.gateways = vec!["all".into()];
+        let error = of(&selection).unwrap_err();
+        assert!(error.remedy().contains("name the gateways"), "{error}");
     }
 
     #[test]

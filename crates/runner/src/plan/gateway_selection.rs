@@ -16,7 +16,7 @@ use crate::error::RunnerError;
 use crate::warning::Warning;
 
 /// The argument that selects all gateways that are found.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
 

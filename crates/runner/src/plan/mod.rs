@@ -6,6 +6,7 @@
 
 mod cluster;
 mod duration_mode;
+mod expand;
 pub(crate) mod fd_limit;
 pub(crate) mod gateway_selection;
 mod hosts;

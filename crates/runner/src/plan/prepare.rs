@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatebench_agent::Agents;
-use gatebench_model::{
-    Isolation, Length, Limits, Plan, Scenario, Suite, SuiteGateway, SuiteStudy, Variant,
-};
+use gatebench_model::{Limits, Plan, Scenario, Suite, SuiteGateway, Variant};
 use gatebench_store::{Manifest, Run};
-use gatebench_studies::choice::Given;
 use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::{Launcher, Testbed};
 
 use super::cluster::ClusterPlan;
-use super::duration_mode::{self, Asked, of_length};
+use super::duration_mode::Asked;
+use super::expand::{Expansion, adapted_suite};
 use super::fd_limit;
 use super::gateway_selection::{self, GatewaySelection, Places, Wanted};
 use super::hosts::Hosts;
@@ -24,15 +22,11 @@ use super::library::{Library, Listed, Source};
 use super::own_config;
 use super::selection::{Prepared, Selection};
 use super::specification;
-use super::suite::{resolve_path, scenarios_of, suite_of};
+use super::suite::{resolve_path, scenarios_of};
 use crate::error::RunnerError;
 use crate::external::{self, PreparedGenerator};
 use crate::warning::Warning;
 use crate::workload;
-
-/// The default seed is fixed, so that the same arguments, files and gateways result in the same
-/// plan, and `--dry-run` shows the plan of the run.
-const DEFAULT_SEED: u64 = 1;
 
 /// Resolves a user's request before the first trial. Connects to the hosts of the run, and creates
 /// the run's pods if the run is in a cluster.
@@ -50,10 +44,7 @@ pub fn prepare(
     launcher: &Launcher,
 ) -> Result<Prepared, RunnerError> {
     refuse_unknown_cores(selection)?;
-    let (mut suite, base) = suite_of(selection, library)?;
-    suite.direct &= !selection.no_direct;
-    suite.study = suite_study(selection, &suite)?;
-    suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
+    let (mut suite, base) = adapted_suite(selection, library)?;
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
     let testbed = open(selection, library, catalogue, launcher)?;
@@ -66,41 +57,23 @@ pub fn prepare(
         known: library,
         sizes: &sizes,
     };
-    let mut loads = asked.loads(&scenarios)?;
-    let scenarios = of_length(scenarios, &loads, selection.length);
-    let (scenarios, tests) = isolated(selection, scenarios)?;
-    loads.extend_to_twins(&tests);
-    let adapt = |load| duration_mode::adapt(load, selection);
-    loads.all().for_each(adapt);
-    let fitted = fd_limit::fit(loads.all(), &scenarios);
-    let wanted = wanted(selection, sizes)?;
+    let mut expansion = Expansion::of(&asked, scenarios)?;
+    let fitted = fd_limit::fit(expansion.loads.all(), &expansion.scenarios);
+    let wanted = wanted(selection, sizes.clone())?;
     let places = Places {
         catalogue,
         testbed: &testbed,
     };
     let found = select_gateways(selection, &suite, &base, &wanted, &places)?;
     let placement = hosts.placement(selection, &wanted.sizes)?;
-    let (scenarios, files) = with_files(scenarios);
-    let seed = selection.seed.unwrap_or(DEFAULT_SEED);
+    let scenarios = expansion.scenarios.iter();
+    let files: Vec<PathBuf> = scenarios.map(|it| it.source.path().to_owned()).collect();
     let (variants, gateways) = (found.variants, found.gateways);
     let mut warnings = found.warnings;
     let further = too_large.into_iter().chain(fitted);
     warnings.extend(further.chain(refused_objects(&testbed)));
-    let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
-    let others = selection.study().other_blocks(&Vec::from_iter(all));
-    let (load, blocks) = (loads.common, loads.blocks + others.unwrap_or(0));
-    let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
-    let own = loads.of_scenarios.into_iter();
-    plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
-    plan.length = loads.length;
-    plan.places = selection.places.clone();
-    let given = Given {
-        suite: suite.study.as_ref(),
-        tests,
-        others,
-        gateways: gateways.values().map(|it| &it.folder.spec).collect(),
-    };
-    selection.study().plan(&mut plan, given);
+    let folders = gateways.values().map(|it| &it.folder.spec).collect();
+    let mut plan = expansion.plan(&asked, variants, folders, placement);
     gatebench_studies::check(&plan)?;
     let engine = engine(selection, &mut plan, &mut warnings)?;
     warnings.extend(retries_unused(&plan));
@@ -117,13 +90,6 @@ pub fn prepare(
     };
     dry_render(&prepared)?;
     Ok(prepared)
-}
-
-fn with_files(scenarios: Vec<Listed<Scenario>>) -> (Vec<Scenario>, Vec<PathBuf>) {
-    let both = scenarios
-        .into_iter()
-        .map(|listed| (listed.document, listed.source.path().to_owned()));
-    both.unzip()
 }
 
 /// Creates the pods of the run, and connects to its hosts.
@@ -251,27 +217,6 @@ fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
     Some(plan.places.address.unwrap_or(here))
 }
 
-/// Returns the scenarios of the run and the isolation tests. Each scenario that is tested for
-/// isolation is replaced by the scenarios of its test.
-fn isolated(
-    selection: &Selection,
-    scenarios: Vec<Listed<Scenario>>,
-) -> Result<(Vec<Listed<Scenario>>, Vec<Isolation>), RunnerError> {
-    let (mut all, mut tests) = (Vec::new(), Vec::new());
-    for listed in scenarios {
-        let Some((test, scenarios)) = selection.study().isolated(&listed.document)? else {
-            all.push(listed);
-            continue;
-        };
-        tests.push(test);
-        all.extend(scenarios.map(|document| Listed {
-            document,
-            ..listed.clone()
-        }));
-    }
-    Ok((all, tests))
-}
-
 /// Finds the external load generator that the user or a specification's script requires.
 fn engine(
     selection: &Selection,
@@ -298,24 +243,6 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
         "--keep-awake needs cores that gatebench assigns, but an attached gateway has none",
         "omit --keep-awake, or start the gateway with --gateway",
     ))
-}
-
-/// Returns the study that the suite requests, unless the command is for another study.
-///
-/// # Errors
-/// The suite requests a study, but the load generator is external.
-fn suite_study(selection: &Selection, suite: &Suite) -> Result<Option<SuiteStudy>, RunnerError> {
-    let study = suite.study.clone();
-    let study = study.filter(|_| selection.study().only_measures());
-    if study.is_none() || selection.engine.is_none() {
-        return Ok(study);
-    }
-    let message = format!(
-        "the study of the suite '{}' needs the built-in load generator",
-        suite.suite
-    );
-    let remedy = "omit --engine, or choose another suite";
-    Err(RunnerError::words(message, remedy))
 }
 
 /// Checks that each scenario can be run with its loads, unless a script for an external load

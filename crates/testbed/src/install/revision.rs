@@ -21,6 +21,26 @@ const SHORT_DIGITS: usize = 12;
 /// repository's path and the build command.
 const KEY_DIGITS: usize = 16;
 
+/// The variables with which git names a repository to hooks and other programs that it starts (`git
+/// rev-parse --local-env-vars`). With them, a command in a clone would change the user's
+/// repository. Variables with settings, such as `safe.directory`, still apply.
+const OF_ONE_REPOSITORY: [&str; 14] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// A commit that was checked out and, if there is a build command, built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
@@ -218,10 +238,9 @@ impl Builds {
         let log = self.place.join(format!("{}.log", revision.commit));
         let out = self.placed(File::create(&log))?;
         let errors = self.placed(out.try_clone())?;
-        let status = Command::new("sh")
+        let status = command("sh")
             .args(["-c", build])
             .current_dir(&revision.folder)
-            .stdin(Stdio::null())
             .stdout(out)
             .stderr(errors)
             .status();
@@ -250,13 +269,22 @@ fn git<W: AsRef<OsStr>>(
     folder: &Path,
     words: impl IntoIterator<Item = W>,
 ) -> Result<Output, RevisionError> {
-    Command::new("git")
+    command("git")
         .arg("-C")
         .arg(folder)
         .args(words)
-        .stdin(Stdio::null())
         .output()
         .map_err(RevisionError::NoGit)
+}
+
+/// Returns a command without input that finds its repository by its folder.
+fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null());
+    for variable in OF_ONE_REPOSITORY {
+        command.env_remove(variable);
+    }
+    command
 }
 
 fn must_succeed<W: AsRef<OsStr>>(

@@ -26,11 +26,15 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval between queries of the container's state.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// The lifetime of the container's first process if nothing ends it earlier.
-const ALONE_SECONDS: u32 = 86_400;
+/// The container's first process ends after this number of pauses, a day in total, in which
+/// gatebench did not run in the container.
+const PAUSES_ALONE: u32 = 24 * 60;
+const PAUSE_SECONDS: u32 = 60;
 
+/// The folder for all files of gatebench in the container.
+const FOLDER: &str = "/tmp";
 /// The file with the process ID of the container's first process.
-const PID_FILE: &str = "/tmp/gatebench-pid";
+const PID_FILE: &str = "gatebench-pid";
 
 /// The annotation that names a pod's main container.
 const MAIN: &str = "kubectl.kubernetes.io/default-container";
@@ -46,13 +50,15 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Adds a container to the only running pod that the selector matches, and waits until the
-    /// container runs.
+    /// container runs. While gatebench runs in the container, it has a folder with this prefix
+    /// there.
     ///
     /// # Errors
     /// kubectl fails, there is no such pod or more than one, the cluster rejects the container, the
     /// container cannot start or does not start in time, or the run is interrupted.
     pub(crate) fn start(
         attached: &AttachedPod,
+        prefix: &str,
         interrupt: &Interrupt,
     ) -> Result<Self, DriverError> {
         let namespace = Namespace {
@@ -71,18 +77,17 @@ impl Watcher {
             pod: name,
             kubectl,
         };
-        watcher.add(pod, &attached.image)?;
+        let wait = waiting(FOLDER, prefix, PAUSES_ALONE, PAUSE_SECONDS);
+        watcher.add(pod, &attached.image, &wait)?;
         watcher.wait(interrupt)?;
         Ok(watcher)
     }
 
-    fn add(&self, pod: &Json, image: &str) -> Result<(), DriverError> {
+    fn add(&self, pod: &Json, image: &str, wait: &str) -> Result<(), DriverError> {
         let failed = DriverError::io("write the settings of the container");
         let custom = settings(pod).to_string();
         let mut file = tempfile::NamedTempFile::new().map_err(DriverError::io("create a file"))?;
         file.write_all(custom.as_bytes()).map_err(failed)?;
-        // Kubernetes replaces `$$` with `$` in a container's command.
-        let wait = format!("echo $$$$ > {PID_FILE}; exec sleep {ALONE_SECONDS}");
         let options = [
             ("--image", image),
             ("--target", target(pod)),
@@ -94,7 +99,7 @@ impl Watcher {
         let words = ["debug".to_owned(), self.pod.clone()]
             .into_iter()
             .chain(options);
-        let command = ["--", "sh", "-c", &wait].map(str::to_owned);
+        let command = ["--", "sh", "-c", wait].map(str::to_owned);
         let what = format!("add a container to the pod {}", self.pod);
         self.kubectl.run(&what, words.chain(command), None)?;
         Ok(())
@@ -135,10 +140,24 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         let mut command = self.kubectl.exec(&self.pod, &self.container);
         // The shell reads the file itself, because the image may have no `cat`.
-        command.args(["sh", "-c", &format!("read pid < {PID_FILE} && kill $pid")]);
-        // A failure is ignored, because the process also ends after `ALONE_SECONDS`.
+        let end = format!("read pid < {FOLDER}/{PID_FILE} && kill $pid");
+        command.args(["sh", "-c", &end]);
+        // A failure is ignored, because the process also ends after a day.
         let _ = command.stdin(std::process::Stdio::null()).output();
     }
+}
+
+/// Returns the script of the container's first process, which waits until gatebench ends it. It
+/// ends by itself after this number of pauses in which `folder` had no file with this prefix.
+fn waiting(folder: &str, prefix: &str, pauses: u32, pause_seconds: u32) -> String {
+    // Kubernetes replaces `$$` with `$` in a container's command. The trap also ends `sleep`, which
+    // would otherwise become a child of the gateway.
+    format!(
+        "trap 'kill $!; wait; exit 143' TERM; echo $$$$ > {folder}/{PID_FILE}; n=0; \
+         while [ $n -lt {pauses} ]; do \
+         n=$((n + 1)); set -- {folder}/{prefix}*; if [ -e \"$1\" ]; then n=0; fi; \
+         sleep {pause_seconds} & wait $!; done"
+    )
 }
 
 fn only_running<'p>(pods: &'p [Json], attached: &AttachedPod) -> Result<&'p Json, RemoteError> {
@@ -188,7 +207,7 @@ fn settings(pod: &Json) -> Json {
         security["runAsUser"] = json!(user);
     }
     let address = json!({ "fieldRef": { "fieldPath": "status.podIP" } });
-    let folder = |name: &str| json!({ "name": name, "value": "/tmp" });
+    let folder = |name: &str| json!({ "name": name, "value": FOLDER });
     json!({
         "securityContext": security,
         "env": [
@@ -202,6 +221,8 @@ fn settings(pod: &Json) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn pod(name: &str, phase: &str) -> Json {
@@ -216,6 +237,31 @@ mod tests {
             },
             "status": { "phase": phase },
         })
+    }
+
+    #[test]
+    fn the_first_process_waits_while_gatebench_runs_in_the_container() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let start = || {
+            let script = waiting(&folder.path().display().to_string(), "work-", 20, 0);
+            let script = script.replace("$$", "$");
+            let mut command = Command::new("sh");
+            command.args(["-c", &script]).spawn().unwrap()
+        };
+        let of_gatebench = at("work-1");
+        std::fs::create_dir(&of_gatebench).unwrap();
+        let mut waits = start();
+        while !at(PID_FILE).exists() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        // Twenty pauses of no length take less time.
+        thread::sleep(Duration::from_secs(1));
+        let kill = format!("kill {}", waits.id());
+        Command::new("sh").args(["-c", &kill]).status().unwrap();
+        assert_eq!(waits.wait().unwrap().code(), Some(143));
+        std::fs::remove_dir(&of_gatebench).unwrap();
+        assert_eq!(start().wait().unwrap().code(), Some(0));
     }
 
     #[test]

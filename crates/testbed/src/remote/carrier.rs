@@ -1,5 +1,6 @@
 //! The commands that connect to a remote end: `ssh` to a host, `kubectl exec` into a pod. Both run
-//! a script there and forward its input and output. On this machine, the script is run directly.
+//! a script there and forward its input and output. If the remote end is on this machine, the
+//! script is run directly.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, ope
 use rustix::process::geteuid;
 
 /// The prefix of the folders' names, which random characters follow.
-const PREFIX: &str = "gatebench-remote-";
+pub(super) const PREFIX: &str = "gatebench-remote-";
 /// The lock file, which the process that uses the folder keeps locked. The kernel releases the lock
 /// when that process ends.
 const LOCK: &str = "lock";

@@ -1,6 +1,6 @@
 //! Connects to a remote end through a child process. The child is `ssh` or `kubectl exec`, which
-//! copies the program to the host and then forwards lines in both directions. On this machine, the
-//! child is the program itself.
+//! copies the program to the host and then forwards lines in both directions. If the other end is
+//! on this machine, the child is the program itself.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};

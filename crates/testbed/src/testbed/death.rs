@@ -5,6 +5,9 @@ use gatebench_model::Culprit;
 use crate::error::DriverError;
 use crate::system::exit::Exit;
 
+/// Which command resumes a run depends on its study.
+const RESUME: &str = "resume the run to repeat the trial";
+
 pub(super) fn exit_words(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("it ended with exit code {code}"),
@@ -27,16 +30,14 @@ pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
 }
 
 pub(super) fn of_upstream(exit: Exit, stderr: &str) -> DriverError {
-    let remedy = "repeat the trial with `gatebench run --resume DIR`";
-    died(Culprit::Upstream, "upstream", exit, stderr, remedy)
+    died(Culprit::Upstream, "upstream", exit, stderr, RESUME)
 }
 
 pub(super) fn of_server(name: &str) -> DriverError {
     DriverError::Died {
         culprit: Culprit::Environment,
         message: format!("the {name} server has ended"),
-        remedy: "read the server's log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`"
-            .into(),
+        remedy: format!("read the server's log in the trial's folder, and {RESUME}"),
     }
 }
 
@@ -65,9 +66,11 @@ mod tests {
         assert!(died.remedy().contains("out-of-memory killer"));
         let ended = of_gateway("nginx", Exit::Code(0), "");
         assert!(ended.remedy().contains("in the foreground"));
+        let upstream = of_upstream(Exit::Code(3), "");
         assert_eq!(
-            of_upstream(Exit::Code(3), "").to_string(),
+            upstream.to_string(),
             "the upstream died: it ended with exit code 3"
         );
+        assert_eq!(upstream.remedy(), "resume the run to repeat the trial");
     }
 }

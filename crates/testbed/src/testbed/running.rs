@@ -237,13 +237,18 @@ impl Front {
                 }
                 Err(error) => Some(error),
             },
-            Self::Attached { label, pid, .. } => {
-                let pid = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists())?;
-                Some(DriverError::Died {
+            Self::Attached {
+                label,
+                pid,
+                watched,
+            } => {
+                let ended = |pid: &u32| !Path::new("/proc").join(pid.to_string()).exists();
+                let ended = pid.filter(ended).map(|pid| DriverError::Died {
                     culprit: Culprit::Gateway(label.clone()),
                     message: format!("process {pid} has ended"),
                     remedy: "start the gateway again and repeat the run".into(),
-                })
+                });
+                ended.or_else(|| watched.as_ref()?.death())
             }
         }
     }

@@ -173,7 +173,7 @@ impl DrivenPhase<'_> {
         };
         Ok(assemble(
             self.context,
-            self.loading.phase,
+            self.loading,
             self.engine,
             observed,
             &watched,

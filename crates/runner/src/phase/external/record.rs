@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_external::{Figures, Limits};
-use gatebench_model::{Phase, Shape};
+use gatebench_model::{Check, Request, Shape};
 use gatebench_store::{
     Counts, EngineFacts, ExternalCheck, ExternalFigures, LedgerDelta, PhaseRecord, Usage,
 };
@@ -15,7 +15,8 @@ use crate::numbers::count;
 use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, PssAround};
 use crate::phase::trace::{self, Seen};
-use crate::phase::{Measured, Timed};
+use crate::phase::{Loading, Measured, Timed};
+use crate::workload::Workload;
 
 /// The figures of a load generator, and the observations before, during and after its run.
 pub(super) struct Observed {
@@ -32,11 +33,12 @@ pub(super) struct Observed {
 /// load generator contain neither.
 pub(super) fn assemble(
     context: &TrialContext<'_>,
-    phase: &Phase,
+    loading: &Loading<'_>,
     engine: &PreparedGenerator,
     observed: Observed,
     watched: &Watched,
 ) -> Measured {
+    let phase = loading.phase;
     let measure_ns = observed.figures.duration_ns;
     let usage = usages(watched, observed.pss, measure_ns);
     let facts = engine_facts(engine, &usage, context.plan.placement.engine.len());
@@ -44,6 +46,11 @@ pub(super) fn assemble(
     let counts = counts(&observed.figures, &phase.shape);
     let seen = Seen {
         responses: observed.figures.completed,
+        meant_for_gateway: match engine.script() {
+            None => meant_for_gateway(&observed.figures, loading.workload),
+            // The requests of a user's script are not known.
+            Some(_) => 0,
+        },
         ..Seen::default()
     };
     let trace = trace::without_nonces(seen, ledger.as_ref());
@@ -74,6 +81,48 @@ pub(super) fn assemble(
         profile: None,
         abort: None,
     }
+}
+
+/// Returns the number of responses to requests that the gateway itself must serve. A load generator
+/// does not report which request a response belongs to. If the gateway must serve only some of the
+/// requests, all responses count whose status class the checks of these requests permit; without
+/// classes, all responses count. In a scenario with one group, they are at most the share of these
+/// requests, so that a gateway that refuses all requests does not appear to be right.
+fn meant_for_gateway(figures: &Figures, workload: &Workload) -> u64 {
+    let by_gateway = workload.answered_by_gateway.iter().flatten();
+    let all = workload.requests().zip(by_gateway);
+    let (meant, others): (Vec<_>, Vec<_>) = all.partition(|(_, by_gateway)| **by_gateway);
+    if meant.is_empty() {
+        return 0;
+    }
+    if others.is_empty() || figures.by_class.is_empty() {
+        return figures.completed;
+    }
+    let is_meant = |class: &str| meant.iter().any(|(request, _)| permits(request, class));
+    let classes = figures.by_class.iter();
+    let classes = classes.filter(|(class, _)| is_meant(class));
+    let counted = classes.map(|(_, count)| *count).sum();
+    if workload.answered_by_gateway.len() > 1 {
+        return counted;
+    }
+    let weight = |requests: &[(&Request, &bool)]| -> f64 {
+        requests.iter().map(|(request, _)| request.weight).sum()
+    };
+    let share = weight(&meant) / (weight(&meant) + weight(&others));
+    let expected = figures.completed as f64 * share;
+    // Requests may be drawn at random.
+    let most = expected + 6.0 * (expected * (1.0 - share)).sqrt() + 1.0;
+    counted.min(most as u64)
+}
+
+/// Reports whether the checks of a request permit a status of this class, such as `4xx`.
+fn permits(request: &Request, class: &str) -> bool {
+    let is_of_class = |status: &u16| class == format!("{}xx", status / 100);
+    request.checks.iter().all(|check| match check {
+        Check::Status(status) => is_of_class(status),
+        Check::StatusIn(statuses) => statuses.iter().any(is_of_class),
+        _ => true,
+    })
 }
 
 fn counts(figures: &Figures, shape: &Shape) -> Counts {
@@ -148,5 +197,55 @@ fn external_figures(engine: &PreparedGenerator, observed: Observed) -> ExternalF
         metrics: figures.metrics,
         not_expressed: observed.limits.not_expressed,
         not_measured: observed.limits.not_measured,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatebench_config::parse;
+    use gatebench_model::{Scenario, Variant};
+
+    use super::*;
+
+    /// A scenario with a request that must be refused, and other requests.
+    fn workload(others: &str) -> Workload {
+        let text = format!(
+            "{{scenario: s, title: t, upstream: go-bench, \
+             routes: [{{name: r, path: /r, policies: [api_key: {{header: X-Key}}]}}], \
+             consumers: [{{name: a, keys: [k]}}], \
+             requests: [{{path: /r/json, checks: [{{status: 401}}]}}{others}]}}"
+        );
+        let scenario: Scenario = parse("s.yaml", &text).unwrap();
+        Workload::of(&scenario, &Variant::gateway("g", "g")).unwrap()
+    }
+
+    const GOOD: &str = ", {path: /r/json, headers: {X-Key: k}, checks: [{status: 200}]}";
+
+    #[test]
+    fn required_refusals_are_meant_for_the_gateway() {
+        let figures = |by_class: &[(&str, u64)]| Figures {
+            completed: 100,
+            by_class: by_class
+                .iter()
+                .map(|(class, count)| ((*class).to_owned(), *count))
+                .collect(),
+            ..Figures::default()
+        };
+        let classes = figures(&[("2xx", 75), ("4xx", 25)]);
+        let (refused, mixed) = (workload(""), workload(GOOD));
+        assert_eq!(meant_for_gateway(&classes, &refused), 100);
+        assert_eq!(meant_for_gateway(&classes, &mixed), 25);
+        assert_eq!(meant_for_gateway(&figures(&[]), &mixed), 100);
+        // A gateway that refuses everything: half of the requests must be refused.
+        let refusals = figures(&[("4xx", 100)]);
+        assert_eq!(meant_for_gateway(&refusals, &mixed), 81);
+        let mut forwarded = workload(GOOD);
+        forwarded.answered_by_gateway = vec![vec![false, false]];
+        assert_eq!(meant_for_gateway(&classes, &forwarded), 0);
+        // The gateway must serve the second request too, so both classes are meant, but at most
+        // two thirds of the responses and a tolerance.
+        let mut both = workload(&format!("{GOOD}{GOOD}"));
+        both.answered_by_gateway = vec![vec![true, true, false]];
+        assert_eq!(meant_for_gateway(&classes, &both), 95);
     }
 }
