@@ -41,7 +41,7 @@ pub enum Format {
     Json,
     /// The figures as CSV; for a run, each block of each metric
     Csv,
-    /// Verdicts of an A/B test or a load as JUnit XML, for a CI system
+    /// Verdicts, trials and thresholds as JUnit XML, for a CI system
     Junit,
 }
 

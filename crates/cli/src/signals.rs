@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -14,16 +13,59 @@ use signal_hook::iterator::Signals;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// A flag that is set if a signal has arrived since [`hold`].
+static HELD: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// True if a later handler receives the signals since [`hold`].
+static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the first signal from ending the process, and passes it to a later handler. Until there is
+/// one, calls `on_first` at the first signal, and `on_second` at the second, which ends the
+/// process.
+pub fn hold(on_first: fn(), on_second: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    let held = Arc::clone(HELD.get_or_init(Arc::default));
+    let mut signals = Signals::new(ending()).map_err(cannot)?;
+    for signal in ending() {
+        signal_hook::flag::register(signal, Arc::clone(&held)).map_err(cannot)?;
+    }
+    spawn("held signals", move || {
+        let mut is_first = true;
+        for _ in signals.forever() {
+            if IS_TAKEN_OVER.load(Ordering::Relaxed) {
+                continue;
+            }
+            if std::mem::take(&mut is_first) {
+                on_first();
+            } else {
+                on_second();
+                signal_hook::low_level::exit(i32::from(Exit::Interrupted.code()));
+            }
+        }
+    })
+}
+
+/// Reports whether a signal has arrived since [`hold`].
+pub fn is_held() -> bool {
+    HELD.get().is_some_and(|held| held.load(Ordering::Relaxed))
+}
+
+/// Returns the signals that end the process by default: SIGINT, SIGTERM and, unless the process
+/// ignores it, SIGHUP. A process that was started with `nohup` must outlive its terminal.
+fn ending() -> impl Iterator<Item = i32> {
+    let all = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    all.filter(|&signal| signal != SIGHUP || !is_ignored(signal))
+}
+
 /// Calls `on_signal` on a separate thread for each SIGINT and SIGTERM and, unless the process
-/// ignores SIGHUP, for each SIGHUP.
+/// ignores SIGHUP, for each SIGHUP. A signal since [`hold`] counts as one that arrives now.
 pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Failure> {
-    // A process that was started with `nohup` must outlive its terminal.
-    let wanted = [SIGINT, SIGTERM, SIGHUP]
-        .into_iter()
-        .filter(|&signal| signal != SIGHUP || !is_ignored(signal));
-    let mut signals = Signals::new(wanted).map_err(cannot)?;
+    let mut signals = Signals::new(ending()).map_err(cannot)?;
+    IS_TAKEN_OVER.store(true, Ordering::Relaxed);
     spawn("signals", move || {
-        signals.forever().for_each(|_| on_signal())
+        // A signal may be held and pending. The flag is read first, so that no signal counts twice.
+        let held = usize::from(is_held());
+        let pending = signals.pending().count();
+        (0..held.max(pending)).for_each(|_| on_signal());
+        signals.forever().for_each(|_| on_signal());
     })
 }
 

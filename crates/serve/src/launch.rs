@@ -1,4 +1,5 @@
-//! Starts the runs that users choose in the form. The choices are fixed when the server starts.
+//! Starts the runs that users choose in the form. The suites and gateways that the form offers are
+//! fixed when the server starts.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
@@ -6,7 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use gatebench_store::Timestamp;
@@ -186,12 +187,16 @@ impl Launcher {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
-        let child = command.spawn()?;
         let started = Arc::new(Started::default());
-        locked(&self.started).insert(name.clone(), Arc::clone(&started));
-        thread::Builder::new()
-            .name("started run".into())
-            .spawn(move || started.watch(child))?;
+        let watched = Arc::clone(&started);
+        // The thread is started first, because a run must not continue unwatched.
+        let (sender, receiver) = mpsc::channel();
+        let watch = move || receiver.recv().map(|child| watched.watch(child));
+        let builder = thread::Builder::new().name("started run".into());
+        builder.spawn(watch)?;
+        let child = command.spawn()?;
+        locked(&self.started).insert(name.clone(), started);
+        let _ = sender.send(child);
         Ok(name)
     }
 

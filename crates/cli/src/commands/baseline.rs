@@ -7,6 +7,7 @@ use gatebench_report::format::counted;
 use gatebench_stats::MIN_RUNS;
 use gatebench_store::Run;
 use gatebench_store::history::{BASELINES_FILE, Baselines};
+use gatebench_studies::run::shell_line;
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -65,11 +66,13 @@ enum Action {
     },
 }
 
+const DEFAULT_DIR: &str = "gatebench-runs";
+
 /// The option for the directory that contains the runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
     /// The directory that contains the runs, and their baselines in baselines.json
-    #[arg(long = "runs-in", value_name = "DIR", default_value = "gatebench-runs")]
+    #[arg(long = "runs-in", value_name = "DIR", default_value = DEFAULT_DIR)]
     dir: PathBuf,
 }
 
@@ -96,6 +99,17 @@ impl Folder {
             .ok_or_else(|| self.unknown(name, &known))
     }
 
+    /// Returns the command that sets a baseline in this directory, quoted for a shell.
+    pub fn set_line(&self, name: Option<&str>) -> String {
+        let words = "gatebench baseline set RUN RUN RUN".split(' ');
+        let name = name.into_iter().flat_map(|name| ["--name", name]);
+        let mut words: Vec<String> = words.chain(name).map(String::from).collect();
+        if self.dir != Path::new(DEFAULT_DIR) {
+            words.extend(["--runs-in".to_owned(), self.dir.display().to_string()]);
+        }
+        shell_line(&words)
+    }
+
     fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
         // A run that cannot be opened is reported before anything is written.
         for run in runs {
@@ -104,16 +118,13 @@ impl Folder {
         let runs: Vec<PathBuf> = runs.iter().map(|run| absolute(run)).collect();
         let mut known = Baselines::read(&self.dir)?;
         let folder = absolute(&self.dir);
-        known.set(&folder, name, &runs);
+        let count = known.set(&folder, name, &runs);
         known.write(&self.dir)?;
-        let few = match runs.len() {
+        let few = match count {
             count if count < MIN_RUNS => format!("; a verdict needs {MIN_RUNS}"),
             _ => String::new(),
         };
-        let (count, file) = (
-            counted(runs.len() as u64, "run"),
-            self.dir.join(BASELINES_FILE),
-        );
+        let (count, file) = (counted(count as u64, "run"), self.dir.join(BASELINES_FILE));
         terminal::say(&format!("{name}: {count}{few} ({})", file.display()))
     }
 
@@ -124,7 +135,8 @@ impl Folder {
         };
         let lines: Vec<String> = known.baselines.iter().map(line).collect();
         if lines.is_empty() {
-            return terminal::say("no baselines; set one: gatebench baseline set RUN RUN RUN");
+            let set = self.set_line(None);
+            return terminal::say(&format!("no baselines; set one: {set}"));
         }
         terminal::say(&lines.join("\n"))
     }
@@ -140,7 +152,7 @@ impl Folder {
     fn unknown(&self, name: &str, known: &Baselines) -> Failure {
         let names: Vec<&str> = known.baselines.keys().map(String::as_str).collect();
         let remedy = match names.as_slice() {
-            [] => "set one: gatebench baseline set RUN RUN RUN".to_owned(),
+            [] => format!("set one: {}", self.set_line(Some(name))),
             names => format!("use one of {}", names.join(", ")),
         };
         let what = format!(

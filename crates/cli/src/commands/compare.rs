@@ -88,6 +88,13 @@ impl Compare {
                 let others = others
                     .map(|run| summary(run))
                     .collect::<Result<Vec<_>, _>>()?;
+                if others.is_empty() {
+                    return Err(Failure::words(
+                        candidate.display().to_string(),
+                        format!("the baseline '{name}' contains no other run"),
+                        format!("name other runs: {}", self.folder.set_line(Some(name))),
+                    ));
+                }
                 Ok(compare_with_baseline(&others, &summary(candidate)?, metric))
             }
             (Some(_), _) => Err(Failure::words(

@@ -1,5 +1,6 @@
 //! `gatebench history`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -82,6 +83,11 @@ impl History {
                 "name the directory that contains runs; `gatebench run` creates ./gatebench-runs",
             ));
         }
+        let cells = || entries.iter().flat_map(|it| &it.cells);
+        let scenarios = cells().map(|it| &*it.scenario).collect();
+        self.check("scenario", &self.scenarios, scenarios)?;
+        let gateways = cells().map(|it| &*it.gateway).collect();
+        self.check("gateway", &self.gateways, gateways)?;
         let is_shown = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         for entry in &mut entries {
             entry.cells.retain(|cell| {
@@ -89,5 +95,21 @@ impl History {
             });
         }
         Ok(over_time(&entries))
+    }
+
+    /// Checks that the history has figures for each of the given names of scenarios or gateways.
+    fn check(&self, noun: &str, names: &[String], known: BTreeSet<&str>) -> Result<(), Failure> {
+        let Some(unknown) = names.iter().find(|it| !known.contains(it.as_str())) else {
+            return Ok(());
+        };
+        let dir = self.dir.display();
+        Err(Failure::words(
+            format!("--{noun} {unknown}"),
+            format!("no run in {dir} has figures of a {noun} of this name"),
+            match known.is_empty() {
+                true => format!("omit --{noun}: no run has figures"),
+                false => format!("use one of {}", Vec::from_iter(known).join(", ")),
+            },
+        ))
     }
 }

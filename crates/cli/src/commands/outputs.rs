@@ -77,6 +77,7 @@ impl OutputArgs {
         Ok(Settings {
             targets,
             required: self.out_required,
+            appends: false,
             tags: BTreeMap::from_iter(self.series_tags.iter().cloned()),
         })
     }

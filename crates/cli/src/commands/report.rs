@@ -20,6 +20,7 @@ use crate::{reports, terminal};
 Examples:
   gatebench report gatebench-runs/tour-20260102T030405Z
   gatebench report DIR --format markdown | less
+  gatebench report DIR --format junit > junit.xml
   gatebench report DIR --as soap           in the columns of the Kong SOAP/XML load test
   gatebench report DIR --as gravitee --format html > page.html
   gatebench report DIR --as ./mine.yaml    in the columns of your own document
@@ -88,6 +89,14 @@ impl Report {
     }
 
     fn in_columns_of(&self, word: &str) -> Result<(), Failure> {
+        let format = self.format().unwrap_or(Format::Terminal);
+        if format == Format::Junit {
+            return Err(Failure::words(
+                "--format junit",
+                "the columns of a document have no verdicts",
+                "omit --as to write the verdicts of the run",
+            ));
+        }
         let document = self.overlay.scenarios().published_of(word)?.document;
         let run = Run::open(&self.dir)?;
         let findings = self.findings(&run)?;
@@ -108,7 +117,6 @@ impl Report {
         if found.tables.is_empty() {
             return without_figures("this run has none of the document's scenarios");
         }
-        let format = self.format().unwrap_or(Format::Terminal);
         let text = format.render(&found, || json::render(&found));
         terminal::say_data(text.trim_end())
     }

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::bench::{Bench, Finished};
 use crate::folder::gatebench;
 
 /// The folder of the reference gateway, which is available on every machine.
@@ -86,6 +87,27 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
     let variants = plan["variants"].as_array().unwrap();
     let numbers: Vec<String> = variants.iter().map(|it| built(&it["folder"])).collect();
     assert_eq!(numbers, ["two", "one", "one"]);
+}
+
+#[test]
+fn commits_are_built_in_their_clones_when_a_hook_names_the_repository() {
+    let folder = repository();
+    let hooked = folder.path().join(".git");
+    let head = || fs::read_to_string(hooked.join("HEAD")).unwrap();
+    let before = head();
+    let words = "ab --git one two --gateway deploy/gw --dry-run --build";
+    let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+        .args(words.split(' '))
+        .arg("git checkout --quiet --detach && cat number > built")
+        .current_dir(folder.path())
+        .env("XDG_DATA_HOME", folder.path().join("data"))
+        .env("GIT_DIR", &hooked)
+        .env("GIT_INDEX_FILE", hooked.join("index"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(head(), before);
 }
 
 #[test]
@@ -207,4 +229,38 @@ fn a_run_without_time_is_inconclusive() {
             .unwrap()
             .ends_with("</testsuites>\n")
     );
+}
+
+#[test]
+fn a_resumed_run_ends_with_the_verdict_of_its_test() {
+    let folder = TempDir::new().unwrap();
+    let words = "ab reference reference --load smoke --budget 1s --dir run";
+    let first = gatebench(folder.path(), &words.split(' ').collect::<Vec<_>>());
+    let resumed = gatebench(folder.path(), &["run", "--resume", "run"]);
+    let said = String::from_utf8_lossy(&resumed.stdout).into_owned();
+    assert_eq!(resumed.status.code(), Some(4), "{said}");
+    assert_eq!(first.status.code(), resumed.status.code());
+    let last = said.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(
+        last.starts_with("reference cannot be distinguished from reference-2"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_failed_test_and_its_resumed_run_end_with_the_same_verdict_and_exit_code() {
+    let bench = Bench::new();
+    bench.faulty("refuse:line-7-says-nonsense");
+    let end = |finished: &Finished| {
+        finished.assert_code(1);
+        let last = finished.stdout.trim_end().rsplit("\n\n").next();
+        last.unwrap_or_default().to_owned()
+    };
+    let words = "ab reference ./faulty --scenario ./ping.yaml --load smoke --budget 1s --dir run";
+    let verdict = end(&bench.gatebench(words));
+    assert!(
+        verdict.starts_with("faulty cannot be distinguished from reference"),
+        "{verdict}"
+    );
+    assert_eq!(end(&bench.gatebench("run --resume run")), verdict);
 }

@@ -44,19 +44,47 @@ fn a_new_route_responds_after_the_change_and_the_others_all_the_time() {
     );
 }
 
+/// Creates a copy of the reference gateway's folder that reloads in another way.
+fn reference_with(bench: &Bench, name: &str, reload: &str) {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
+    std::fs::create_dir(bench.path(name)).unwrap();
+    for file in ["gateway.yaml", "gateway.json"] {
+        let text = std::fs::read_to_string(source.join(file)).unwrap();
+        let text = text.replace("gateway: reference", &format!("gateway: {name}"));
+        let text = text.replace("reload: {signal: HUP}", &format!("reload: {reload}"));
+        bench.write(&format!("{name}/{file}"), &text);
+    }
+}
+
+#[test]
+fn samples_do_not_wait_for_a_slow_change() {
+    let _turn = turn();
+    let bench = Bench::new();
+    bench.load(
+        "- {name: change, open: {rate_per_second: 200, connections_max: 8}, measure: 4200ms, \
+         change: {action: reload, at: 1100ms}}\n",
+    );
+    reference_with(&bench, "slow", "{command: [sleep, '2']}");
+    let (record, series) = record_of_run(&bench, "proxy-json", "./slow");
+    let phase = &record["phases"][0];
+    let took_ns = phase["change"]["took_ns"].as_u64().unwrap();
+    assert!(took_ns >= 2_000_000_000, "{took_ns}");
+    let ends_ns = phase["bins"]["ends_ns"].as_array().unwrap().iter();
+    let ends_ns = [0]
+        .into_iter()
+        .chain(ends_ns.map(|it| it.as_u64().unwrap()));
+    let ends_ns = Vec::from_iter(ends_ns);
+    let longest_ns = ends_ns.windows(2).map(|it| it[1] - it[0]).max();
+    assert!(longest_ns < Some(1_000_000_000), "{ends_ns:?}");
+    assert_eq!(series.lines().count(), 1 + 5, "{series}");
+}
+
 /// The gateway ignores the signal that should make it reload.
 #[test]
 fn a_change_without_effect_is_detected() {
     let bench = Bench::new();
     bench.load(CONFIGURE);
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
-    std::fs::create_dir(bench.path("deaf")).unwrap();
-    for file in ["gateway.yaml", "gateway.json"] {
-        let text = std::fs::read_to_string(source.join(file)).unwrap();
-        let text = text.replace("gateway: reference", "gateway: deaf");
-        let deaf = text.replace("reload: {signal: HUP}", "reload: {signal: WINCH}");
-        bench.write(&format!("deaf/{file}"), &deaf);
-    }
+    reference_with(&bench, "deaf", "{signal: WINCH}");
     let (record, _) = record_of_run(&bench, "route-added", "./deaf");
     assert!(
         record["phases"][0]["change"]["effective_ns"].is_null(),

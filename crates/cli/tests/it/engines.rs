@@ -31,6 +31,18 @@ requests:
     checks: [{status: 200}, {json: {path: /a/1, equals: "it's"}}, {header: {name: content-type, equals: application/json}}]
 "#;
 
+/// A scenario in which the gateway must refuse every second request.
+const REFUSED: &str = "
+scenario: refused
+title: Every second request has a wrong key
+upstream: go-bench
+routes: [{name: json, path: /json, policies: [{api_key: {header: X-Api-Key}}]}]
+consumers: [{name: alice, keys: [alice-3f9b1c7d5e2a4860]}]
+requests:
+  - {path: /json/valid, headers: {X-Api-Key: alice-3f9b1c7d5e2a4860}, checks: [{status: 200}]}
+  - {path: /json/valid, headers: {X-Api-Key: mallory-0000000000000000}, checks: [{status: 401}]}
+";
+
 /// Reports whether a program is installed; if it is not, prints that the test is skipped.
 pub fn installed(program: &str) -> bool {
     let found = Command::new("sh")
@@ -99,6 +111,26 @@ fn wrk_drives_a_scenario() {
             phase["counts"]["completed"]
         );
         assert!(phase["external"]["percentiles_ns"]["99.9"].is_u64());
+    }
+}
+
+#[test]
+fn required_refusals_do_not_make_the_figures_of_an_external_generator_invalid() {
+    for engine in ["wrk", "k6"] {
+        if !installed(engine) {
+            continue;
+        }
+        let bench = bench(CLOSED);
+        bench.write("refused.yaml", REFUSED);
+        let words = format!("--engine {engine} --scenario ./refused.yaml");
+        run(&bench, &words).assert_measured();
+        let phase = record(&bench)["phases"][0].clone();
+        let trace = &phase["trace"];
+        assert!(trace["meant_for_gateway"].as_u64() > Some(0), "{phase:#}");
+        assert_eq!(
+            trace["meant_for_gateway"], trace["never_reached_upstream"],
+            "{phase:#}"
+        );
     }
 }
 

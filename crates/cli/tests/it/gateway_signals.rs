@@ -67,6 +67,7 @@ fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
         "listen": ["127.0.0.1:0"],
         "upstreams": [{"name": "origin", "keepalive": 1, "targets": [target]}],
         "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+        "access_log": true,
     });
     std::fs::write(&file, configuration.to_string()).unwrap();
     let gateway = Gateway::start(&file);
@@ -96,6 +97,16 @@ fn after_the_first_signal_open_requests_are_finished() {
     assert!(response.contains("Connection: close") && response.ends_with("ok"));
     drop(client);
     assert!(gateway.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_request_that_the_client_abandons_is_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut gateway, client, _peer) = with_a_request_under_way(folder.path());
+    drop(client);
+    let line = gateway.said.next().unwrap().unwrap();
+    let is_right = line.starts_with("all 499 ") && line.ends_with("\"GET /\"");
+    assert!(is_right, "{line}");
 }
 
 #[test]

@@ -113,7 +113,60 @@ fn many_nights_have_a_history_and_a_baseline() {
     );
     assert_eq!(code, 2);
     assert!(errors.contains("use one of main"), "{errors}");
+    let twice = "gatebench-runs/night-01 ./gatebench-runs/night-01/ gatebench-runs/night-02";
+    let (_, said, _) = gatebench(folder.path(), &format!("baseline set --name twice {twice}"));
+    assert!(
+        said.starts_with("twice: 2 runs; a verdict needs 3"),
+        "a run counts once: {said}"
+    );
     assert_eq!(gatebench(folder.path(), "baseline remove main").0, 0);
+}
+
+#[test]
+fn an_unknown_name_is_an_error_that_lists_the_known_ones() {
+    let folder = TempDir::new().unwrap();
+    let run = folder.path().join("gatebench-runs/only");
+    write_run(&run, 1, |_| (), |_| ());
+    for (words, known) in [
+        ("--scenario proxy-jsn", "use one of proxy-json"),
+        ("--gateway haprxy", "haproxy, nginx"),
+    ] {
+        let (code, said, errors) = gatebench(folder.path(), &format!("history {words}"));
+        assert_eq!((code, said.as_str()), (2, ""), "{errors}");
+        assert!(errors.contains(words) && errors.contains(known), "{errors}");
+    }
+    let words = "history --scenario proxy-json --gateway haproxy";
+    assert_eq!(gatebench(folder.path(), words).0, 0);
+}
+
+#[test]
+fn a_baseline_without_another_run_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let run = folder.path().join("gatebench-runs/only");
+    write_run(&run, 1, |_| (), |_| ());
+    let set = gatebench(folder.path(), "baseline set gatebench-runs/only");
+    assert_eq!(set.0, 0, "{}", set.2);
+    let words = "compare gatebench-runs/only --baseline main";
+    let (code, said, errors) = gatebench(folder.path(), words);
+    assert_eq!((code, said.as_str()), (2, ""), "{errors}");
+    assert!(
+        errors.contains("the baseline 'main' contains no other run"),
+        "{errors}"
+    );
+    let remedy = "gatebench baseline set RUN RUN RUN --name main\n";
+    assert!(errors.contains(remedy), "{errors}");
+
+    write_run(&folder.path().join("elsewhere/only"), 1, |_| (), |_| ());
+    let words = "compare elsewhere/only --baseline main --runs-in elsewhere";
+    let remedy = "gatebench baseline set RUN RUN RUN --name main --runs-in elsewhere";
+    let (_, _, errors) = gatebench(folder.path(), words);
+    assert!(errors.contains("there is no baseline of that name"));
+    assert!(errors.contains(remedy), "{errors}");
+    let set = "baseline set elsewhere/only --runs-in elsewhere";
+    assert_eq!(gatebench(folder.path(), set).0, 0);
+    let (_, _, errors) = gatebench(folder.path(), words);
+    assert!(errors.contains("contains no other run"), "{errors}");
+    assert!(errors.contains(remedy), "{errors}");
 }
 
 #[test]

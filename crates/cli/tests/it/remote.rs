@@ -285,18 +285,7 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     bench.write("ssh.conf", &config);
     fs::create_dir(bench.path("infra")).unwrap();
     bench.write("outputs.json", OUTPUTS);
-    let terraform = format!(
-        "#!/bin/sh\necho \"$*\" >> {log}\ncase \"$*\" in\n*output*) cat {outputs};;\n\
-         *' plan '*) echo 'Plan: 2 to add'; exit 2;;\nesac\n",
-        log = bench.path("terraform.log").display(),
-        outputs = bench.path("outputs.json").display(),
-    );
-    bench.write("bin/terraform", &terraform);
-    fs::set_permissions(
-        bench.path("bin/terraform"),
-        fs::Permissions::from_mode(0o755),
-    )
-    .unwrap();
+    terraform(&bench, "*output*) cat outputs.json;;");
     let plan = |hosts: &str| {
         let planned = start(
             &bench,
@@ -324,15 +313,96 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     start(&bench, words).wait().assert_measured();
     assert_nothing_left(&bench);
     let log = bench.read("terraform.log");
-    let verbs: Vec<&str> = log
-        .lines()
-        .skip(1)
-        .filter_map(|it| it.split(' ').nth(1))
-        .collect();
-    assert_eq!(verbs, ["init", "plan", "apply", "output", "plan", "apply"]);
+    assert_eq!(
+        verbs(&log)[1..],
+        ["init", "plan", "apply", "output", "plan", "apply"]
+    );
     assert!(log.contains("-destroy"), "{log}");
     let manifest = bench.read("run/manifest.json");
     assert!(!manifest.contains("a-secret") && !manifest.contains("db-password"));
+}
+
+/// Creates a `terraform` that writes its arguments to `terraform.log`. These branches of a shell's
+/// `case` take precedence over those by which each plan has changes and everything else succeeds.
+fn terraform(bench: &Bench, branches: &str) {
+    let script = format!(
+        "#!/bin/sh\necho \"$*\" >> terraform.log\ncase \"$*\" in\n{branches}\n\
+         *' plan '*) echo 'Plan: 2 to add'; exit 2;;\nesac\n"
+    );
+    fs::create_dir_all(bench.path("bin")).unwrap();
+    bench.write("bin/terraform", &script);
+    fs::set_permissions(
+        bench.path("bin/terraform"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+}
+
+/// Returns the subcommands in `terraform.log`.
+fn verbs(log: &str) -> Vec<&str> {
+    let lines = log.lines();
+    lines.filter_map(|it| it.split(' ').nth(1)).collect()
+}
+
+#[test]
+fn hosts_are_destroyed_after_a_failure_once_their_creation_has_begun() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("infra")).unwrap();
+    let no_outputs = "`terraform -chdir=infra output -json` failed: no state";
+    let cases: [(&str, i32, &[&str], &[&str]); 6] = [
+        (
+            "*' init '*) exit 1;;",
+            3,
+            &["init"],
+            &["`terraform -chdir=infra init` failed"],
+        ),
+        (
+            // Only the first `apply` fails.
+            "*' apply '*) test -e applied && exit 0; touch applied; exit 1;;",
+            3,
+            &["init", "plan", "apply", "plan", "apply"],
+            &["`terraform -chdir=infra apply` failed"],
+        ),
+        (
+            // Ctrl-C during the first `apply` reaches gatebench and Terraform.
+            "*' apply '*) test -e hit && exit 0; touch hit; kill -INT $PPID; sleep 1; exit 1;;",
+            130,
+            &["init", "plan", "apply", "plan", "apply"],
+            &[
+                "interrupted: the hosts are destroyed",
+                "--hosts: interrupted before the run",
+                "→ run the command again",
+            ],
+        ),
+        (
+            "*output*) echo no state >&2; exit 1;;",
+            3,
+            &["init", "plan", "apply", "output", "plan", "apply"],
+            &[no_outputs],
+        ),
+        (
+            "*output*) echo '{}';;",
+            2,
+            &["init", "plan", "apply", "output", "plan", "apply"],
+            &["terraform:infra"],
+        ),
+        (
+            "*output*) echo no state >&2; exit 1;;\n*-destroy*) exit 1;;",
+            3,
+            &["init", "plan", "apply", "output", "plan"],
+            &["`terraform -chdir=infra plan` failed", no_outputs],
+        ),
+    ];
+    for (branches, code, called, said) in cases {
+        terraform(&bench, branches);
+        let words = "run suite.yaml --hosts terraform:infra --provision --destroy --yes";
+        let failed = start(&bench, words).wait();
+        failed.assert_code(code).assert_says(said);
+        let log = bench.read("terraform.log");
+        assert_eq!(verbs(&log), called, "{branches}");
+        assert_eq!(log.contains("-destroy"), called.len() > 1, "{log}");
+        fs::remove_file(bench.path("terraform.log")).unwrap();
+    }
 }
 
 /// Terraform outputs like those of Kong's framework, including a sensitive output and an unknown

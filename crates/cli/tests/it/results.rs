@@ -91,6 +91,10 @@ fn a_run_is_reported_in_the_columns_of_a_document() {
         .gatebench("report run --as seed-9")
         .assert_code(2)
         .assert_says(&["there is no published document 'seed-9'", "kong-vs-nginx"]);
+    bench
+        .gatebench("report run --as kong-vs-nginx --format junit")
+        .assert_code(2)
+        .assert_says(&["the columns of a document have no verdicts", "omit --as"]);
     bench.gatebench("run suite.yaml --smoke --dir smoke");
     bench
         .gatebench("report smoke --as kong-vs-nginx")

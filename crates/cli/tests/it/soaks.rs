@@ -23,7 +23,10 @@ fn an_interrupted_soak_is_kept_and_continues_with_another_process() {
     // The warm-up takes 800 ms.
     thread::sleep(Duration::from_secs(4));
     session.signal("INT");
-    session.wait().assert_code(130);
+    let interrupted = session.wait();
+    interrupted
+        .assert_code(130)
+        .assert_says(&["→ to continue: gatebench soak --resume run"]);
     let stopped = soak(&bench);
     let first = stopped["measured_seconds"].as_f64().unwrap();
     assert!((1.0..8.0).contains(&first), "{first}");

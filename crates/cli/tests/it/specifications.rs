@@ -1,6 +1,7 @@
 //! Specifications: steps that make up a run, failed trials that are repeated, and several versions
 //! in one run.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use gatebench_runner::Library;
@@ -104,6 +105,31 @@ fn a_specification_without_a_gateway_loads_the_upstream() {
         finished.stdout
     );
     bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn the_file_of_an_output_contains_every_run() {
+    let bench = Bench::new();
+    bench.write("mine-spec.yaml", SPECIFICATION);
+    let other = SPECIFICATION.replace("specification: mine", "specification: other");
+    bench.write("other-spec.yaml", &other);
+    bench.write("all.jsonl", "lines of an earlier command\n");
+    let words = "spec run ./mine-spec.yaml ./other-spec.yaml --gateway reference --smoke \
+                 --dir runs --out jsonl=all.jsonl";
+    bench.gatebench(words).assert_measured();
+    let all = bench.read("all.jsonl");
+    assert!(!all.contains("earlier"), "{all}");
+    let runs: BTreeSet<String> = all
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect(line))
+        .map(|fact| fact["labels"]["run"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(runs, BTreeSet::from(["mine".into(), "other".into()]));
+
+    // A finished run has no more trials, so nothing is added.
+    let resumed = bench.gatebench("run --resume runs/other --out jsonl=all.jsonl");
+    resumed.assert_measured();
+    assert_eq!(bench.read("all.jsonl"), all);
 }
 
 #[test]

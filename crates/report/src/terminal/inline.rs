@@ -33,7 +33,10 @@ pub fn lines(table: &Table, columns: usize, paint: Paint) -> Option<Vec<String>>
         let name = paint.with(Style::Strong, &text::pad_end(name, name_width));
         let rest = match &row.absence {
             Some(words) => {
-                let words = text::truncate(&text::clean(words), columns - name_width - GAP);
+                let words = text::truncate(
+                    &text::clean(words),
+                    columns.saturating_sub(name_width + GAP),
+                );
                 format!("{}{}", " ".repeat(GAP), paint.with(Style::Fair, &words))
             }
             None => slots.iter().map(|it| it.cell(index, paint)).collect(),

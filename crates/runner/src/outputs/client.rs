@@ -1,7 +1,7 @@
 //! Delivers a body with a blocking HTTP request, or writes it to a file.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -24,14 +24,20 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
 pub(super) struct Client {
     target: Target,
+    /// True if a file keeps its contents; false if they are replaced.
+    appends: bool,
+    /// True if a line break must precede the next line of the file.
+    breaks_line: bool,
     context: Option<ClientContext>,
     file: Option<File>,
 }
 
 impl Client {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: Target, appends: bool) -> Self {
         Self {
             target,
+            appends,
+            breaks_line: false,
             context: None,
             file: None,
         }
@@ -76,9 +82,16 @@ impl Client {
     fn write(&mut self, path: &Path, body: &[u8]) -> io::Result<()> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => open(path)?,
+            None => {
+                self.breaks_line = self.appends && ends_within_line(path);
+                open(path, self.appends)?
+            }
         };
-        self.file.insert(file).write_all(body)
+        let file = self.file.insert(file);
+        if !body.is_empty() && std::mem::take(&mut self.breaks_line) {
+            file.write_all(b"\n")?;
+        }
+        file.write_all(body)
     }
 
     fn post(
@@ -152,13 +165,25 @@ impl Client {
     }
 }
 
-/// Creates or truncates a file. For `-`, duplicates the descriptor of standard output, so that both
-/// share one position.
-fn open(path: &Path) -> io::Result<File> {
+/// Opens a file to append to it, or creates or truncates it. For `-`, duplicates the descriptor of
+/// standard output, so that both share one position.
+fn open(path: &Path, appends: bool) -> io::Result<File> {
     match path == Path::new("-") {
         true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
+        false if appends => File::options().append(true).create(true).open(path),
         false => File::create(path),
     }
+}
+
+/// Reports whether the last line of a file has no line break, because its writer was interrupted.
+fn ends_within_line(path: &Path) -> bool {
+    let last = || {
+        let mut file = File::open(path).ok().filter(|_| path.is_file())?;
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1)).ok()?;
+        file.read_exact(&mut last).ok().map(|()| last)
+    };
+    last().is_some_and(|last| last != *b"\n")
 }
 
 /// Reports whether no data arrived during a slice of the wait. A read with a timeout is not
@@ -179,4 +204,33 @@ fn retry_after(head: &[u8]) -> Option<Duration> {
     let (_, value) = named.next()?;
     let seconds: u64 = value.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_or_appended_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seconds.jsonl");
+        let word = format!("jsonl={}", path.display());
+        let target = Target::parse(&word, &|_| None).unwrap();
+        let until = || Instant::now() + TIMEOUT;
+        for (appends, expected) in [
+            (true, "a\n"),
+            (true, "a\na\n"),
+            (false, "a\n"),
+            (true, "a\nb\na\n"),
+        ] {
+            if expected.contains('b') {
+                // A line whose writer was interrupted.
+                std::fs::write(&path, "a\nb").unwrap();
+            }
+            let mut client = Client::new(target.clone(), appends);
+            client.probe(&until).unwrap();
+            client.deliver(b"a\n".to_vec(), &until).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        }
+    }
 }

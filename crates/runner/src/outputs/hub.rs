@@ -31,6 +31,9 @@ pub struct Settings {
     /// True if the run fails when a target refuses the probe or does not respond before the first
     /// trial.
     pub required: bool,
+    /// True if files keep their contents, because the run is resumed, or because the command has
+    /// already written other runs to them.
+    pub appends: bool,
     /// Labels that are added to all series.
     pub tags: BTreeMap<String, String>,
 }
@@ -99,7 +102,8 @@ impl Outputs {
         };
         let until = Instant::now() + PROBE;
         for (target, queue) in &outputs.targets {
-            let started = start_sender(target.clone(), Arc::clone(queue), outputs.cores.clone());
+            let (queue, cores) = (Arc::clone(queue), outputs.cores.clone());
+            let started = start_sender(target.clone(), settings.appends, queue, cores);
             started.map_err(|error| Refusal::of_io(target, &error))?;
         }
         for (target, queue) in &outputs.targets {
@@ -200,18 +204,23 @@ impl Outputs {
 /// Starts the thread that sends queued bodies, on these cores, or on any core if the list is empty.
 /// Name resolution in this thread may block, so callers wait for the thread only through the queue,
 /// whose waits are limited.
-fn start_sender(target: Target, queue: Arc<Queue>, cores: Vec<usize>) -> io::Result<()> {
+fn start_sender(
+    target: Target,
+    appends: bool,
+    queue: Arc<Queue>,
+    cores: Vec<usize>,
+) -> io::Result<()> {
     let builder = thread::Builder::new().name("output".into());
     builder.spawn(move || {
         step_aside(&cores);
-        send(target, &queue);
+        send(target, appends, &queue);
     })?;
     Ok(())
 }
 
-fn send(target: Target, queue: &Queue) {
+fn send(target: Target, appends: bool, queue: &Queue) {
     let push_every = target.push_every;
-    let mut client = Client::new(target);
+    let mut client = Client::new(target, appends);
     let until = |begun: Instant| move || queue.deadline(begun + TIMEOUT);
     queue.probed(client.probe(&until(Instant::now())));
     while let Some(push) = queue.next() {

@@ -29,7 +29,8 @@ impl Push {
     /// # Errors
     /// The target refuses the probe, or does not respond.
     pub fn begin(target: &Target) -> Result<Self, Refusal> {
-        let mut client = Client::new(target.clone());
+        // The probe of a file must not remove what the file already contains.
+        let mut client = Client::new(target.clone(), true);
         let until = Instant::now() + TIMEOUT;
         client.probe(&|| until)?;
         Ok(Self {

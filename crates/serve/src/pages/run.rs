@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use axum::response::Response;
-use gatebench_model::Blame as _;
+use gatebench_model::{Blame as _, Study};
 use gatebench_report::format::{duration, instant, quantity};
 use gatebench_report::{Unit, html};
 use gatebench_store::files::files_of_run;
 use gatebench_store::{Manifest, RunOverview, RunState, Timestamp, TrialFolder};
 use gatebench_studies::Findings;
 use gatebench_studies::run::redact::Redaction;
-use gatebench_studies::run::shell_line;
+use gatebench_studies::run::{resume_line, shell_line};
 use serde::Serialize;
 
 use super::trial::{FileLink, number_of, of_folder, outcome_of};
@@ -136,7 +136,7 @@ fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response
         name: name.to_owned(),
         state: Chip::of_state(*state),
         facts: facts(manifest),
-        hint: hint(*state, &dir),
+        hint: hint(*state, &manifest.plan.study, &dir),
         files: of_folder(&href_of_run(name), files_of_run(&dir)?),
         others: others(app, name)?,
         site: app.site(name, ""),
@@ -183,7 +183,7 @@ fn facts(manifest: &Manifest) -> Vec<[String; 2]> {
     facts.into_iter().filter(|it| !it[1].is_empty()).collect()
 }
 
-fn hint(state: RunState, dir: &Path) -> [String; 2] {
+fn hint(state: RunState, study: &Study, dir: &Path) -> [String; 2] {
     let words = match state {
         RunState::Running | RunState::Finished => return Default::default(),
         RunState::Interrupted => "This run was interrupted. To measure the missing trials:",
@@ -193,9 +193,7 @@ fn hint(state: RunState, dir: &Path) -> [String; 2] {
              missing trials:"
         }
     };
-    let words_of_command = ["gatebench", "run", "--resume", &dir.to_string_lossy()];
-    let command = shell_line(&words_of_command.map(String::from));
-    [words.to_owned(), command]
+    [words.to_owned(), resume_line(study, dir)]
 }
 
 /// The other runs that are not in progress, the newest first, at most [`OTHERS_MAX`].

@@ -146,7 +146,7 @@ impl Curve {
             1
         };
         let kernels: Vec<Vec<f64>> = (0..widths).map(|it| curve.kernel(width(it))).collect();
-        let mut largest = 0.0_f64;
+        let mut largest = f64::NEG_INFINITY;
         for steps in 0..WIDTHS {
             let holds: Vec<Vec<Vec<f64>>> = repeats
                 .iter()
@@ -158,17 +158,18 @@ impl Curve {
                     .zip(&holds)
                     .map(|(repeat, holds)| likelihood(repeat, holds, lapses::share(cell)))
                     .collect();
-                let most = |of: &Vec<f64>| of.iter().copied().fold(0.0, f64::max);
-                // An upper bound on the likelihood at any place.
-                let most: f64 = likelihoods.iter().map(most).product();
-                if most * lapses::prior(cell) < NEGLIGIBLE * largest {
+                let most = |of: &Vec<f64>| of.iter().copied().fold(0.0, f64::max).ln();
+                let prior = lapses::prior(cell).ln();
+                // An upper bound on the weight at any place.
+                let most = prior + likelihoods.iter().map(most).sum::<f64>();
+                if most < NEGLIGIBLE.ln() + largest {
                     continue;
                 }
                 for (processes, kernel) in kernels.iter().enumerate() {
-                    let mut weights = vec![lapses::prior(cell); PLACES];
+                    let mut weights = vec![prior; PLACES];
                     for likelihood in &likelihoods {
                         for (place, weight) in weights.iter_mut().enumerate() {
-                            *weight *= smoothed(likelihood, kernel, place);
+                            *weight += smoothed(likelihood, kernel, place).ln();
                         }
                     }
                     largest = weights.iter().copied().fold(largest, f64::max);
@@ -180,6 +181,11 @@ impl Curve {
                     curve.weights.push((of, weights));
                 }
             }
+        }
+        // Only ratios of weights matter, and the product of many likelihoods is too small for a
+        // floating-point number. So the weights are logarithms until the largest one becomes 1.
+        for weight in curve.weights.iter_mut().flat_map(|(_, weights)| weights) {
+            *weight = (*weight - largest).exp();
         }
         curve
     }

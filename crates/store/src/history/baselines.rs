@@ -1,7 +1,7 @@
 //! Reads and writes `baselines.json`, which contains named sets of runs that other runs are
 //! compared with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,12 @@ impl Baselines {
     pub fn read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         match fs::read(&path) {
-            Ok(text) => schema::parse(&path, &text),
+            Ok(text) => {
+                let mut known: Self = schema::parse(&path, &text)?;
+                let sets = known.baselines.values_mut();
+                sets.for_each(|runs| keep_once(folder, runs));
+                Ok(known)
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(StoreError::io("read", path, error)),
         }
@@ -56,15 +61,18 @@ impl Baselines {
         atomic::write(&path, &schema::render(&path, self)?)
     }
 
-    /// Names a set of runs, replacing any earlier set with the same name. The paths in `dirs` must
-    /// be absolute.
-    pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
+    /// Gives a set of runs a name, which replaces an earlier set with this name. The paths in
+    /// `dirs` must be absolute. Returns the number of different runs.
+    pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) -> usize {
         let kept = |dir: &PathBuf| {
             dir.strip_prefix(folder)
                 .map_or_else(|_| dir.clone(), Path::to_owned)
         };
-        self.baselines
-            .insert(name.to_owned(), dirs.iter().map(kept).collect());
+        let mut runs: Vec<PathBuf> = dirs.iter().map(kept).collect();
+        keep_once(folder, &mut runs);
+        let count = runs.len();
+        self.baselines.insert(name.to_owned(), runs);
+        count
     }
 
     /// The runs of a baseline as paths that can be opened; `None` if there is no such baseline.
@@ -72,4 +80,14 @@ impl Baselines {
         let runs = self.baselines.get(name)?;
         Some(runs.iter().map(|run| folder.join(run)).collect())
     }
+}
+
+/// Keeps only the first of the paths that lead to the same run. If a run counted more than once,
+/// runs would seem to vary less than they do, and the interval of a comparison would be too narrow.
+fn keep_once(folder: &Path, runs: &mut Vec<PathBuf>) {
+    let mut seen = BTreeSet::new();
+    runs.retain(|run| {
+        let dir = folder.join(run);
+        seen.insert(dir.canonicalize().unwrap_or(dir))
+    });
 }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_store::history::{Baselines, CellEntry, HistoryIndex, INDEX_FILE, RunEntry};
+use gatebench_store::history::{
+    BASELINES_FILE, Baselines, CellEntry, HistoryIndex, INDEX_FILE, RunEntry,
+};
 use tempfile::TempDir;
 
 fn directory(folder: &Path, name: &str, manifest: &str) {
@@ -117,4 +119,25 @@ fn baselines_move_with_their_folder() {
         Path::new("/moved/a")
     );
     assert_eq!(known.runs(folder.path(), "other"), None);
+}
+
+#[test]
+fn a_run_counts_once_in_a_baseline() {
+    let folder = TempDir::new().unwrap();
+    for name in ["a", "b"] {
+        directory(folder.path(), name, "{}");
+    }
+    let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+    let mut known = Baselines::default();
+    let dirs = [a.clone(), b, a.clone()];
+    assert_eq!(known.set(folder.path(), "main", &dirs), 2);
+    let expected = [PathBuf::from("a"), PathBuf::from("b")];
+    assert_eq!(known.baselines["main"], expected);
+
+    // An earlier version wrote a run as often as it was named.
+    let runs = serde_json::json!(["a", a, "b", "./a"]);
+    let text = serde_json::json!({"schema": 1, "baselines": {"main": runs}}).to_string();
+    fs::write(folder.path().join(BASELINES_FILE), text).unwrap();
+    let known = Baselines::read(folder.path()).unwrap();
+    assert_eq!(known.baselines["main"], expected);
 }

@@ -45,7 +45,7 @@ impl StudyFacts for CapacityFindings {
              with intervals if there are three or more repeats.",
         );
         let table = TableBlock::new(table(found), "gateway", "Capacity of each gateway", palette)
-            .limits("a lower bound (≥ is the lower end of the interval).");
+            .limits("the gateway may sustain more. A number after ≥ is a lower bound.");
         let facts = found.sizings.iter().map(|it| Fact::remark(&*it.text));
         let gateways = vec![
             table.into(),

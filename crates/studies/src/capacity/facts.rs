@@ -130,6 +130,12 @@ pub struct SizingFindings {
     pub rate_per_second: f64,
     /// The numbers of cores that were measured, in ascending order.
     pub cores_measured: Vec<f64>,
+    /// The sizes for which no capacity was found, in ascending order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cores_without_capacity: Vec<f64>,
+    /// The smallest measured size that sustains the rate; `None` if no size does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores_sustaining: Option<f64>,
     /// The fitted law; `None` if no capacity was found.
     pub law: Option<Law>,
     /// The result; `None` if no number of cores suffices, or if no capacity was found.

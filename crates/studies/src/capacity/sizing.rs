@@ -5,9 +5,10 @@ use gatebench_model::{Capacity, Setup, Variant};
 use gatebench_report::Validity;
 use gatebench_stats::Scalability;
 use gatebench_stats::capacity::Response;
-use gatebench_stats::scalability::Point;
+use gatebench_stats::scalability::{Point, Sizing};
 
 use super::facts::{GatewayCapacity, SizingFindings};
+use super::gateway::rate_of;
 use super::text;
 use crate::common::context::Context;
 
@@ -58,13 +59,20 @@ fn of_gateway_in(
     rate_per_second: f64,
 ) -> SizingFindings {
     let points: Vec<Point> = sizes.iter().flat_map(|found| points(found)).collect();
-    let mut cores_measured: Vec<f64> = points.iter().map(|point| point.cores).collect();
-    cores_measured.sort_by(f64::total_cmp);
-    cores_measured.dedup();
+    let cores_measured = ascending(points.iter().map(|point| point.cores));
+    let has_none = |it: &&&GatewayCapacity| it.response.as_ref().and_then(rate_of).is_none();
+    let without = sizes.iter().filter(has_none).map(|it| size(context, it));
+    let sustains = |it: &&&GatewayCapacity| {
+        let rate = it.response.as_ref().and_then(rate_of);
+        rate.is_some_and(|rate| rate >= rate_per_second)
+    };
+    let cores_sustaining = sizes.iter().filter(sustains).map(|it| it.cores);
+    let cores_sustaining = cores_sustaining.min_by(f64::total_cmp);
     let scalability = Scalability::fit(&points, context.plan.seed);
     let sizing = scalability
         .as_ref()
-        .and_then(|it| it.cores_for(rate_per_second));
+        .and_then(|it| it.cores_for(rate_per_second))
+        .map(|it| corrected(it, sizes, cores_sustaining, &cores_measured));
     // If a size met the objective even at the highest rate that was tried, its capacity is only a
     // lower bound, as is a limited capacity.
     let is_whole = |it: &&GatewayCapacity| {
@@ -79,6 +87,8 @@ fn of_gateway_in(
         scenario: sizes[0].scenario.clone(),
         gateway: name(context, &sizes[0].variant),
         rate_per_second,
+        cores_without_capacity: ascending(without),
+        cores_sustaining,
         cores_measured,
         law: scalability.map(|it| it.law),
         sizing,
@@ -87,6 +97,61 @@ fn of_gateway_in(
     };
     found.text = text::sizing(&found);
     found
+}
+
+/// Returns the numbers in ascending order, each once.
+fn ascending(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    numbers
+}
+
+/// Returns the number of cores of a gateway. Only a completed repeat shows how many cores it could
+/// use, so without one, the number is that of the plan.
+fn size(context: &Context, found: &GatewayCapacity) -> f64 {
+    let setup = context
+        .plan
+        .variant(&found.variant)
+        .and_then(Variant::setup);
+    match setup.and_then(|setup| setup.cores) {
+        Some(planned) if found.response.is_none() => planned as f64,
+        _ => found.cores,
+    }
+}
+
+/// Corrects a sizing if the law does not know all sizes, because some have no capacity. The result
+/// is then the smallest measured size that sustains the requested rate. If there is none, the
+/// sizing is raised above every size that sustains no rate.
+fn corrected(
+    sizing: Sizing,
+    sizes: &[&GatewayCapacity],
+    sustaining: Option<f64>,
+    measured: &[f64],
+) -> Sizing {
+    let has_rate = |it: &GatewayCapacity| it.response.as_ref().map(|it| rate_of(it).is_some());
+    if sizes.iter().all(|it| has_rate(it) == Some(true)) {
+        return sizing;
+    }
+    if let Some(enough) = sustaining {
+        return Sizing {
+            cores: enough.ceil() as u32,
+            cores_low: None,
+            cores_high: None,
+            extrapolated: false,
+        };
+    }
+    let failing = sizes.iter().filter(|it| has_rate(it) == Some(false));
+    let failing = failing.map(|it| it.cores);
+    let fewest = failing.fold(0.0, f64::max).floor() as u32 + 1;
+    let cores = sizing.cores.max(fewest);
+    let (at, ends) = (f64::from(cores), [measured.first(), measured.last()]);
+    Sizing {
+        cores,
+        cores_low: sizing.cores_low.map(|it| it.max(fewest)),
+        cores_high: sizing.cores_high.map(|it| it.max(fewest)),
+        extrapolated: Some(&at) < ends[0] || Some(&at) > ends[1],
+    }
 }
 
 /// A point for each repeat; a lower bound is a single point.

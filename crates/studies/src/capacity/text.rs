@@ -241,14 +241,7 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
             "The number of cores that {who} needs for {rate} is unknown: no capacity was found."
         );
     };
-    let measured: Vec<String> = found
-        .cores_measured
-        .iter()
-        .map(|it| three_figures(*it))
-        .map(plain)
-        .collect();
-    let noun = if measured == ["1"] { "core" } else { "cores" };
-    let from = format!("{} {noun}", listed(&measured));
+    let from = sizes(&found.cores_measured);
     let by = match law {
         Law::Universal { .. } => "the Universal Scalability Law",
         Law::Linear { .. } => "a straight line, as if every core added as much as the first",
@@ -264,10 +257,25 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     } else {
         "interpolated from"
     };
+    let cores = counted(u64::from(sizing.cores), "core");
+    let is_whole = found.cores_without_capacity.is_empty();
+    let without = sizes(&found.cores_without_capacity);
+    if let (Some(enough), false) = (found.cores_sustaining, is_whole) {
+        let enough = sizes(&[enough]);
+        return format!(
+            "{who} needs at most {cores} for {rate}, because it sustains this rate with {enough}; \
+             no capacity was found with {without}."
+        );
+    }
+    if !is_whole {
+        return format!(
+            "{who} needs about {cores} for {rate}, {how} {from} by {by}; this is not an upper \
+             bound, because no capacity was found with {without}."
+        );
+    }
     if found.validity == Validity::Limited {
         return at_most(who, &rate, sizing, &format!("{how} {from} by {by}"));
     }
-    let cores = counted(u64::from(sizing.cores), "core");
     format!(
         "{who} needs {cores} for {rate}{}, {how} {from} by {by}.",
         span(sizing)
@@ -300,6 +308,13 @@ fn span(sizing: &Sizing) -> String {
         (Some(low), None) => format!(" ({low} or more with 95 % confidence)"),
         _ => " (too few measurements for an interval)".into(),
     }
+}
+
+/// Numbers of cores as text: `1 core` or `2, 3 and 4 cores`.
+fn sizes(cores: &[f64]) -> String {
+    let numbers: Vec<String> = cores.iter().map(|it| plain(three_figures(*it))).collect();
+    let noun = if numbers == ["1"] { "core" } else { "cores" };
+    format!("{} {noun}", listed(&numbers))
 }
 
 /// Writes `1.00` as `1`, because most numbers of cores are whole.

@@ -175,6 +175,7 @@ fn findings(trial: &StoredTrial, reasons: Vec<Reason>, series: &[SeriesRow]) -> 
         block: record.trial.block,
         scenario: record.trial.scenario.clone(),
         variant: record.trial.variant.clone(),
+        again: record.trial.again,
         folder: format!("trials/{}", trial.name()),
         started: record.started,
         duration_ns: trials::duration_ns(record),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatebench_model::{Plan, Policy, Scenario, Shape, Trial, Variant};
+use gatebench_model::{Plan, Policy, Scenario, Shape, Study, Trial, Variant};
 use gatebench_stats::median;
 use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 
@@ -13,6 +13,15 @@ use super::facts::PhaseKind;
 /// rates of the shares differ between gateways.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
+}
+
+/// The subcommand of gatebench that resumes a run of this study.
+pub(crate) fn resumed_by(study: &Study) -> &'static str {
+    match study {
+        Study::Capacity(_) => "capacity",
+        Study::Soak(_) => "soak",
+        _ => "run",
+    }
 }
 
 pub(crate) struct Context<'a> {

@@ -16,8 +16,8 @@ use super::facts::{Correction, CorrectionRow, DocumentDoubt, DocumentFindings};
 
 const EXPLANATION: &str = "Each cell is the median of the blocks, with their range. Figures from \
      different machines cannot be compared, so published figures appear only as ratios within \
-     their own table. The document's columns are measured by the document's method, and the \
-     columns next to them by gatebench's.";
+     their own table. The figures in the document's columns are measured by the document's \
+     method, and those in the columns next to them by gatebench's method.";
 
 const CORRECTIONS: &str = "How this differs from the published table";
 

@@ -14,7 +14,7 @@ use gatebench_store::{PhaseRecord, Status};
 
 use super::gateway_notes;
 use crate::common::comparisons::SMALLEST_EFFECT;
-use crate::common::context::{Context, kind};
+use crate::common::context::{Context, kind, resumed_by};
 use crate::common::facts::{Gate, MissingTrial, PhaseKind, ScenarioFindings};
 use crate::common::gates::thresholds::REQUESTS_MIN;
 use crate::common::gates::{has_enough_requests, is_smoke};
@@ -61,9 +61,10 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
     let planned = context.plan.trials.len();
     let missing = missing.len();
     Some(format!(
-        "{what}: {missing} of {} {} missing; `gatebench run --resume DIR` measures the rest.",
+        "{what}: {missing} of {} {} missing; `gatebench {} --resume DIR` measures the rest.",
         counted(planned as u64, "trial"),
-        if missing == 1 { "is" } else { "are" }
+        if missing == 1 { "is" } else { "are" },
+        resumed_by(&context.plan.study)
     ))
 }
 

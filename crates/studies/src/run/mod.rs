@@ -26,7 +26,7 @@ use crate::marginal_cost::facts::MarginalCostFindings;
 use crate::policy_cost::facts::CostFindings;
 use proof::{Configuration, Fact, ParityFindings};
 
-pub use run_facts::shell_line;
+pub use run_facts::{resume_line, shell_line};
 
 /// The findings of one run.
 #[derive(Clone, Debug, Serialize)]

@@ -1,6 +1,10 @@
 //! General facts about the run.
 
-use crate::common::context::Context;
+use std::path::Path;
+
+use gatebench_model::Study;
+
+use crate::common::context::{Context, resumed_by};
 use crate::common::facts::{GatewayLine, RunFacts};
 use crate::common::gates::is_smoke;
 use crate::common::joined;
@@ -61,8 +65,17 @@ pub fn shell_line(words: &[String]) -> String {
     joined(quoted, " ")
 }
 
+/// The command that measures the missing trials of the run in `dir`, quoted for a shell.
+pub fn resume_line(study: &Study, dir: &Path) -> String {
+    let command = resumed_by(study);
+    let words = ["gatebench", command, "--resume", &dir.to_string_lossy()];
+    shell_line(&words.map(String::from))
+}
+
 #[cfg(test)]
 mod tests {
+    use gatebench_model::{HumanDuration, Soak};
+
     use super::*;
 
     #[test]
@@ -71,6 +84,20 @@ mod tests {
         assert_eq!(
             shell_line(&words),
             r"gatebench run --out 'my run' 'it'\''s'"
+        );
+    }
+
+    #[test]
+    fn a_run_is_resumed_by_the_command_that_has_the_option() {
+        let soak = Study::Soak(Soak {
+            duration: HumanDuration::from_millis(1_000),
+            growth_bytes_per_hour: 0,
+        });
+        let dir = Path::new("my run");
+        assert_eq!(resume_line(&soak, dir), "gatebench soak --resume 'my run'");
+        assert_eq!(
+            resume_line(&Study::default(), dir),
+            "gatebench run --resume 'my run'"
         );
     }
 }

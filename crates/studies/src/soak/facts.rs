@@ -19,8 +19,8 @@ pub struct SoakFindings {
     pub planned_seconds: f64,
     /// The measured time over all segments, in seconds.
     pub measured_seconds: f64,
-    /// The decision; *open* if it is unknown whether memory leaks, or if a quantity has recently
-    /// begun to grow.
+    /// The decision; *open* if it is unknown whether memory leaks, if a quantity has recently begun
+    /// to grow, or if something other than the gateway failed.
     pub decision: Decision,
     /// The findings that led to the decision, and the extent of the measurement, as sentences.
     pub text: String,
@@ -38,6 +38,10 @@ pub struct SoakSegment {
     pub measured_seconds: f64,
     /// The short name of the trial's outcome.
     pub outcome: String,
+    /// The part that ended the trial, such as `the upstream`, if it was not the gateway. The
+    /// segment's failures then say nothing about the gateway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<&'static str>,
     /// Requests with a response.
     #[serde(rename = "answers")]
     pub responses: u64,

@@ -7,10 +7,10 @@ pub mod plan;
 mod quantity;
 mod text;
 
-use gatebench_model::{Plan, Shape, Soak};
+use gatebench_model::{Culprit, Plan, Shape, Soak};
 use gatebench_stats::LeakVerdict;
 use gatebench_stats::leak::Because;
-use gatebench_store::{PhaseRecord, StoreError, StoredTrial, TrialRecord};
+use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial, TrialRecord};
 
 use crate::common::context::Context;
 use crate::common::facts::{Decision, Sentence};
@@ -79,6 +79,7 @@ fn segment(
         started: record.started,
         measured_seconds: watched.measured_seconds,
         outcome: outcome_words(&record.outcome).to_owned(),
+        culprit: culprit_besides_gateway(&record.outcome),
         responses: phase.counts.completed,
         errors: phase.counts.errors.values().sum(),
         checks_failed: phase.counts.responses_failing_checks(),
@@ -91,14 +92,33 @@ fn segment(
     })
 }
 
-/// A leak, a failure or an ended process in any segment makes the decision [`Decision::Worse`], and
-/// growth at the end of any segment leaves it open. Otherwise, the verdict on memory in the longest
-/// segment decides.
+/// The culprit of a segment that ended because of a file.
+const A_FILE: &str = "a file";
+
+fn culprit_besides_gateway(outcome: &Outcome) -> Option<&'static str> {
+    let Outcome::Failed { culprit, .. } = outcome else {
+        return None;
+    };
+    match culprit {
+        Culprit::Gateway(_) => None,
+        Culprit::Upstream => Some("the upstream"),
+        Culprit::Engine => Some("the load generator"),
+        Culprit::Environment => Some("the environment"),
+        Culprit::File { .. } => Some(A_FILE),
+    }
+}
+
+/// A leak, a failure or an ended process in any segment makes the decision [`Decision::Worse`].
+/// Growth at the end of any segment, or the failure of something other than the gateway, leaves it
+/// open. Otherwise, the verdict on memory in the longest segment decides.
 fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;
     }
-    if segments.iter().any(grows_lately) {
+    if segments
+        .iter()
+        .any(|it| grows_lately(it) || it.culprit.is_some())
+    {
         return Decision::Open;
     }
     let memory = longest(segments).and_then(|it| {
@@ -116,10 +136,13 @@ fn longest(segments: &[SoakSegment]) -> Option<&SoakSegment> {
     all.max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds))
 }
 
+/// Reports whether the gateway failed. If something else ended the trial, it may also have caused
+/// the failures before the end.
 fn has_failed(segment: &SoakSegment) -> bool {
-    segment.errors + segment.checks_failed + segment.dropped > 0
+    let has_failures = segment.errors + segment.checks_failed + segment.dropped > 0
         || segment.processes_ended > 0
-        || segment.outcome == "failed"
+        || segment.outcome == "failed";
+    has_failures && segment.culprit.is_none()
 }
 
 /// Reports whether a quantity other than latency grows at the end of a process.

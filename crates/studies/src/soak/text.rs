@@ -1,12 +1,15 @@
 //! The result of a soak as sentences.
 
 use gatebench_report::Unit;
-use gatebench_report::format::{counted, duration, grouped, quantity, three_figures};
+use gatebench_report::format::{
+    capitalized, counted, duration, grouped, listed, quantity, three_figures,
+};
 use gatebench_stats::LeakVerdict;
 use gatebench_stats::leak::Because;
 
 use super::facts::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat};
-use super::{grows_lately, has_failed, has_leak, is_growing_lately, longest};
+use super::{A_FILE, grows_lately, has_failed, has_leak, is_growing_lately, longest};
+use crate::common::facts::Decision;
 
 /// A soak was stopped if its measurement is shorter than planned by more than this.
 const SHORT_BY_SECONDS: f64 = 1.0;
@@ -16,6 +19,7 @@ pub(super) fn summary(found: &SoakFindings) -> String {
     let responses: u64 = found.segments.iter().map(|it| it.responses).sum();
     let failed = found.segments.iter().filter(|it| has_failed(it));
     let mut sentences: Vec<String> = failed.map(|it| failure(&found.variant, it)).collect();
+    sentences.extend(ended(found));
     let longest = longest(&found.segments);
     let reported_segment = |segment: &&SoakSegment| {
         has_leak(segment)
@@ -43,6 +47,24 @@ pub(super) fn summary(found: &SoakFindings) -> String {
         grouped(responses as f64),
     ));
     sentences.join(" ")
+}
+
+/// The sentence for the segments that something other than the gateway ended.
+fn ended(found: &SoakFindings) -> Option<String> {
+    let ended: Vec<String> = found.segments.iter().filter_map(ended_by).collect();
+    let what = listed(&ended);
+    (!what.is_empty()).then(|| match found.decision {
+        Decision::Worse => format!("{}.", capitalized(&what)),
+        _ => format!("There is no verdict: {what}."),
+    })
+}
+
+fn ended_by(segment: &SoakSegment) -> Option<String> {
+    let after = duration(segment.measured_seconds);
+    Some(match segment.culprit? {
+        A_FILE => format!("{A_FILE} could not be used after {after}"),
+        culprit => format!("{culprit} failed after {after}"),
+    })
 }
 
 fn failure(variant: &str, segment: &SoakSegment) -> String {

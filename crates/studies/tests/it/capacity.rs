@@ -9,7 +9,7 @@ use gatebench_store::{
 };
 use gatebench_studies::Findings;
 use gatebench_studies::analyse;
-use gatebench_studies::capacity::facts::{Bottleneck, CapacityFindings};
+use gatebench_studies::capacity::facts::{Bottleneck, CapacityFindings, SizingFindings};
 use gatebench_studies::{FurtherLoad, Next, after_load};
 use tempfile::TempDir;
 
@@ -262,7 +262,9 @@ fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
     let found = &capacity(&findings).gateways[0];
     assert_eq!(found.validity, Validity::Limited);
     assert!(
-        found.text.contains("Other processes or the hypervisor"),
+        found
+            .text
+            .contains("other processes, the hypervisor or a CPU limit"),
         "{}",
         found.text
     );
@@ -402,43 +404,53 @@ fn an_interrupted_repeat_is_part_of_the_curve_but_not_of_the_capacity() {
     assert_eq!(steps(&findings), steps(&whole));
 }
 
-#[test]
-fn cores_are_extrapolated_by_a_line_or_by_the_law() {
-    let sized = |cores: usize| Variant::Gateway {
+/// The sizings of a search on nginx with these numbers of cores; `change` may change a trial after
+/// its measurement.
+fn sizings(
+    counts: &[usize],
+    rate_per_second: f64,
+    change: impl Fn(&mut TrialRecord, u32),
+) -> Vec<SizingFindings> {
+    let sized = |cores: &usize| Variant::Gateway {
         name: format!("nginx-{cores}core"),
         folder: "nginx".into(),
         setup: Setup {
-            cores: Some(cores),
+            cores: Some(*cores),
             ..Setup::default()
         },
     };
-    let measured = |counts: &[usize]| {
-        let mut manifest = searching(counts.iter().map(|it| sized(*it)).collect(), 2);
-        manifest.plan.placement.gateway = (1..=4).collect();
-        // Each additional core adds 5 % contention, so four cores do the work of 3.5.
-        let law = |trial: &Trial| {
-            let cores: f64 = trial.variant["nginx-".len()..]
-                .trim_end_matches("core")
-                .parse()
-                .unwrap();
-            Law {
-                knee: 10_000.0 * cores / (1.0 + 0.05 * (cores - 1.0)),
-                instrument: 0.3,
-            }
-        };
-        let change = |record: &mut TrialRecord| {
-            let cores = record.trial.variant["nginx-".len()..]
-                .trim_end_matches("core")
-                .parse()
-                .unwrap();
-            record.gateway.as_mut().unwrap().workers = cores;
-            for phase in &mut record.phases {
-                phase.usage.get_mut("gateway").unwrap().cpu_ns *= u64::from(cores);
-            }
-        };
-        let findings = run(manifest, law, change);
-        capacity(&findings).sizings.clone()
+    let cores_of = |trial: &Trial| -> u32 {
+        let cores = trial.variant["nginx-".len()..].trim_end_matches("core");
+        cores.parse().unwrap()
     };
+    let mut manifest = searching(counts.iter().map(sized).collect(), 2);
+    manifest.plan.placement.gateway = (1..=4).collect();
+    if let Study::Capacity(capacity) = &mut manifest.plan.study {
+        capacity.size_for_per_second = Some(rate_per_second);
+    }
+    // Each additional core adds 5 % contention, so four cores do the work of 3.5.
+    let law = |trial: &Trial| {
+        let cores = f64::from(cores_of(trial));
+        Law {
+            knee: 10_000.0 * cores / (1.0 + 0.05 * (cores - 1.0)),
+            instrument: 0.3,
+        }
+    };
+    let changed = |record: &mut TrialRecord| {
+        let cores = cores_of(&record.trial);
+        record.gateway.as_mut().unwrap().workers = cores;
+        for phase in &mut record.phases {
+            phase.usage.get_mut("gateway").unwrap().cpu_ns *= u64::from(cores);
+        }
+        change(record, cores);
+    };
+    let findings = run(manifest, law, changed);
+    capacity(&findings).sizings.clone()
+}
+
+#[test]
+fn cores_are_extrapolated_by_a_line_or_by_the_law() {
+    let measured = |counts: &[usize]| sizings(counts, 50_000.0, |_, _| ());
     let [four] = &measured(&[1, 2, 3, 4])[..] else {
         panic!()
     };
@@ -469,6 +481,61 @@ fn cores_are_extrapolated_by_a_line_or_by_the_law() {
         "{}",
         one.text
     );
+}
+
+#[test]
+fn a_size_that_sustains_no_rate_gives_no_upper_bound() {
+    let fail_on_one_core = |record: &mut TrialRecord, cores: u32| {
+        let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
+        steps
+            .filter(|_| cores == 1)
+            .for_each(|step| step.outcome = StepOutcome::Missed);
+    };
+    let [found] = &sizings(&[1, 2, 4], 5_000.0, fail_on_one_core)[..] else {
+        panic!()
+    };
+    let sizing = found.sizing.unwrap();
+    assert_eq!((sizing.cores, sizing.extrapolated), (2, false));
+    assert_eq!(found.cores_without_capacity, [1.0]);
+    assert_eq!(found.validity, Validity::Limited);
+    let text = &found.text;
+    assert!(
+        text.starts_with("nginx needs at most 2 cores for 5"),
+        "{text}"
+    );
+    let reason = "because it sustains this rate with 2 cores; no capacity was found with 1 core.";
+    assert!(text.ends_with(reason), "{text}");
+}
+
+#[test]
+fn a_larger_size_that_sustains_no_rate_does_not_matter() {
+    let fail_on_four_cores = |record: &mut TrialRecord, cores: u32| {
+        let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
+        steps
+            .filter(|_| cores == 4)
+            .for_each(|step| step.outcome = StepOutcome::Missed);
+    };
+    let [found] = &sizings(&[1, 2, 4], 5_000.0, fail_on_four_cores)[..] else {
+        panic!()
+    };
+    assert_eq!(found.sizing.unwrap().cores, 1, "{}", found.text);
+    let reason = "because it sustains this rate with 1 core; no capacity was found with 4 cores.";
+    assert!(found.text.ends_with(reason), "{}", found.text);
+}
+
+#[test]
+fn an_interrupted_size_gives_no_upper_bound() {
+    let interrupt = |record: &mut TrialRecord, cores: u32| {
+        if cores == 2 {
+            record.outcome = Outcome::Interrupted;
+        }
+    };
+    let [found] = &sizings(&[1, 2], 50_000.0, interrupt)[..] else {
+        panic!()
+    };
+    assert_eq!(found.sizing.unwrap().cores, 6, "{}", found.text);
+    let reason = "no capacity was found with 2 cores.";
+    assert!(found.text.ends_with(reason), "{}", found.text);
 }
 
 #[test]

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use gatebench_model::load::Open;
-use gatebench_model::{HumanDuration, Isolation, Shape, Soak, Study, Trial};
+use gatebench_model::{Culprit, HumanDuration, Isolation, Shape, Soak, Study, Trial};
 use gatebench_report::Unit;
 use gatebench_stats::leak::LeakVerdict;
-use gatebench_store::{Counts, GroupRecord, Manifest, SeriesRow, SeriesUsage, TimeFigures};
+use gatebench_store::{
+    Counts, GroupRecord, Manifest, Outcome, SeriesRow, SeriesUsage, Status, TimeFigures,
+};
 use gatebench_studies::Findings;
 use gatebench_studies::common::facts::Decision;
 use gatebench_studies::isolation::facts::IsolationFindings;
@@ -250,6 +252,100 @@ fn dropped_arrivals_fail_the_soak() {
         "{}",
         found.text
     );
+}
+
+fn failed(culprit: Culprit) -> Outcome {
+    Outcome::Failed {
+        culprit,
+        reason: "it died".into(),
+        remedy: "repeat the trial".into(),
+        phase: Some("steady".into()),
+    }
+}
+
+/// A soak whose trial `culprit` ended, after requests without a response.
+fn ended_by(culprit: Culprit, grows_by: f64) -> SoakFindings {
+    let findings = soaked(grows_by, |made| {
+        made.open()
+            .counts
+            .errors
+            .insert("connection reset".into(), 3_214);
+        made.record.outcome = failed(culprit.clone());
+    });
+    findings.study.of::<SoakFindings>().unwrap().clone()
+}
+
+#[test]
+fn a_soak_that_something_else_ended_has_no_verdict_on_failures() {
+    for (culprit, name) in [
+        (Culprit::Upstream, "the upstream"),
+        (Culprit::Engine, "the load generator"),
+        (Culprit::Environment, "the environment"),
+    ] {
+        let found = ended_by(culprit, 0.0);
+        assert_eq!(found.decision, Decision::Open, "{}", found.text);
+        let begins = format!("There is no verdict: {name} failed after 5 min.");
+        assert!(found.text.starts_with(&begins), "{}", found.text);
+        assert!(!found.text.contains("3,214"), "{}", found.text);
+        assert_eq!(found.segments[0].culprit, Some(name));
+    }
+    let found = ended_by(Culprit::Gateway("nginx".into()), 0.0);
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    let begins = "nginx failed the soak: 3,214 requests got no response.";
+    assert!(found.text.starts_with(begins), "{}", found.text);
+}
+
+#[test]
+fn the_ends_of_several_processes_are_one_sentence() {
+    let mut manifest = soak(SECONDS, 4 << 20);
+    let first = manifest.plan.trials[0].clone();
+    manifest.plan.trials.push(Trial {
+        number: 2,
+        block: 2,
+        ..first
+    });
+    manifest.plan.blocks = 2;
+    let ended = |made| {
+        let mut made = with_memory(made, SECONDS, 0.0);
+        made.record.outcome = failed(match made.record.trial.number {
+            1 => Culprit::Upstream,
+            _ => Culprit::File {
+                path: "nginx.conf".into(),
+                line: None,
+            },
+        });
+        Some(made)
+    };
+    let findings = analysed_run(manifest, ended).1;
+    let text = &findings.study.of::<SoakFindings>().unwrap().text;
+    let begins = "There is no verdict: the upstream failed after 5 min and a file could not be used \
+                  after 5 min. ";
+    assert!(text.starts_with(begins), "{text}");
+    assert_eq!(text.matches("There is no verdict").count(), 1, "{text}");
+}
+
+#[test]
+fn an_interrupted_soak_names_the_command_that_resumes_it() {
+    let mut manifest = soak(SECONDS, 4 << 20);
+    manifest.status = Status::Interrupted;
+    let interrupted = |made| {
+        let mut made = with_memory(made, SECONDS, 0.0);
+        made.record.outcome = Outcome::Interrupted;
+        Some(made)
+    };
+    let findings = analysed_run(manifest, interrupted).1;
+    let note = "`gatebench soak --resume DIR` measures the rest.";
+    assert!(findings.notes[0].ends_with(note), "{:?}", findings.notes);
+    let remedy = "Run `gatebench soak --resume DIR` to measure it again.";
+    assert_eq!(findings.trials[0].reasons[0].remedy, remedy);
+}
+
+#[test]
+fn a_leak_counts_even_if_something_else_ended_the_soak() {
+    let found = ended_by(Culprit::Upstream, 5.0 * 1_024.0);
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    let begins = "The upstream failed after 5 min. nginx leaks memory";
+    assert!(found.text.starts_with(begins), "{}", found.text);
 }
 
 const SCENARIOS: [&str; 3] = ["errors", "errors-healthy", "errors-healthy-again"];

@@ -120,10 +120,7 @@ impl Ab {
             return Ok(Exit::Fine);
         };
         self.write(&conducted.findings)?;
-        match conducted.exit {
-            Exit::Fine => conducted.decided(measuring.json),
-            other => Ok(other),
-        }
+        conducted.decided(measuring.json)
     }
 
     /// Returns the baseline and the candidate. With --git, clones both commits first, and builds

@@ -118,7 +118,10 @@ impl Check {
         signals::on_signal(move || raised.raise())?;
         let pod = inspect_pod(&cluster, &launcher()?, &interrupt)?;
         let took = pod.took.as_secs_f64();
-        let says = format!("gatebench ran on {} {took:.1} s after the pod was requested", pod.node);
+        let says = format!(
+            "gatebench ran on {} {took:.1} s after the pod was requested",
+            pod.node
+        );
         let mut findings = vec![Finding::good("pod", says), event_loop(&pod)];
         let limits = &pod.found.facts.limits;
         let is_limit = |it: &&String| !it.starts_with("-1") && !it.starts_with("max");

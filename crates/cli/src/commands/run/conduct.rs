@@ -7,6 +7,7 @@ use gatebench_runner::{Interrupt, RunRequest, RunnerError};
 use gatebench_store::StoreError;
 use gatebench_studies::Findings;
 use gatebench_studies::common::facts::Decision;
+use gatebench_studies::run::resume_line;
 
 use super::companion::ServeArgs;
 use super::{display, verdict};
@@ -23,12 +24,16 @@ pub struct Conducted {
 
 impl Conducted {
     /// Prints the decision of the run's study, unless the output is JSON, and returns the resulting
-    /// exit code.
+    /// exit code. An interrupted run is not decided.
     ///
     /// # Errors
     /// Fails if standard output cannot be written.
     pub fn decided(&self, is_json: bool) -> Result<Exit, Failure> {
-        let Some(facts) = self.findings.study.facts() else {
+        let facts = match self.exit {
+            Exit::Interrupted => None,
+            _ => self.findings.study.facts(),
+        };
+        let Some(facts) = facts else {
             return Ok(self.exit);
         };
         for words in facts.decided().iter().filter(|_| !is_json) {
@@ -67,11 +72,11 @@ pub fn to_its_end(
     let page = serve.start(&request.out);
     let display = display::of(Arc::clone(&interrupt));
     let conducted = match gatebench_runner::run(request, &interrupt, &*display) {
-        Ok(_) => report(&request.out, output),
+        Ok(_) => report(request, output),
         Err(error) => {
             // The error that ended the run matters more than a report that cannot be written.
             if has_trials(&error, &request.out) {
-                let _ = report(&request.out, output);
+                let _ = report(request, output);
             }
             Err(error.into())
         }
@@ -82,7 +87,8 @@ pub fn to_its_end(
     conducted
 }
 
-fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
+fn report(request: &RunRequest, output: Output) -> Result<Conducted, Failure> {
+    let dir = &request.out;
     let findings = reports::findings(dir)?;
     // The report is printed before it is written, because the disk may be full.
     let printed = match output {
@@ -100,9 +106,9 @@ fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     let (exit, complaints) = verdict::of(dir, &findings)?;
     complaints.iter().for_each(Failure::print);
     if exit == Exit::Interrupted {
-        let dir = dir.display();
+        let command = resume_line(&request.prepared.plan.study, dir);
         terminal::complain(&format!(
-            "interrupted: the finished trials are kept\n  → to continue: gatebench run --resume {dir}"
+            "interrupted: the finished trials are kept\n  → to continue: {command}"
         ));
     }
     Ok(Conducted { findings, exit })

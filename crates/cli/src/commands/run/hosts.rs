@@ -3,14 +3,15 @@
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::net::{IpAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use gatebench_model::{Elsewhere, Host, Hosts, Place, Places};
-use gatebench_testbed::terraform::{Purpose, Terraform};
+use gatebench_testbed::terraform::{Purpose, SavedPlan, Terraform};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{signals, terminal};
 
 /// The prefix in `--hosts` that marks a folder with a Terraform configuration.
 const TERRAFORM: &str = "terraform:";
@@ -34,69 +35,90 @@ pub struct HostsArgs {
     yes: bool,
 }
 
+const INTERRUPTED: &str =
+    "interrupted: the hosts are destroyed as soon as the current step has ended";
+
 impl HostsArgs {
-    /// Creates the hosts if `--provision` is given, and reads them. With `is_dry`, nothing is
-    /// created.
+    /// Reads the hosts and passes them to `measure`; creates them first if `--provision` is given,
+    /// and destroys them afterwards if `--destroy` is given, even if a step failed or a signal
+    /// arrived. With `is_dry`, nothing is created or destroyed.
     ///
     /// # Errors
-    /// Fails if the source cannot be read or names no hosts, if the options do not fit the source,
-    /// if the user declines, or if Terraform fails.
-    pub fn read(&self, is_dry: bool) -> Result<Option<Hosts>, Failure> {
+    /// The source cannot be read or names no hosts, the options do not fit the source, the user
+    /// declined, Terraform failed, or `measure` failed. If the hosts cannot be destroyed either,
+    /// that failure is printed.
+    pub fn with(
+        &self,
+        is_dry: bool,
+        measure: impl FnOnce(Option<&Hosts>) -> Result<Exit, Failure>,
+    ) -> Result<Exit, Failure> {
         let Some(word) = &self.hosts else {
-            return Ok(None);
+            return measure(None);
         };
-        let (text, folder) = match self.terraform()? {
-            Some((terraform, folder)) => {
-                self.check_questions()?;
-                if self.provision && !is_dry {
-                    terraform.init()?;
-                    self.change(&terraform, Purpose::Create)?;
-                }
-                (terraform.outputs()?, folder)
-            }
-            None if self.provision || self.destroy => {
-                return Err(Failure::words(
-                    word,
-                    "only the hosts of a Terraform folder can be created and destroyed",
-                    "write --hosts terraform:DIR, or omit --provision and --destroy",
-                ));
-            }
-            None => {
-                let folder = Path::new(word).parent().unwrap_or(Path::new("")).to_owned();
-                let text = fs::read_to_string(word);
-                let text = text.map_err(|error| {
-                    let what = format!("cannot be read: {error}");
-                    Failure::words(word, what, "name a readable file, or terraform:DIR")
-                })?;
-                (text, folder)
-            }
+        let Some(folder) = word.strip_prefix(TERRAFORM).map(Path::new) else {
+            return measure(Some(&self.of_file(word)?));
         };
-        let hosts = Hosts::read(&text, &folder);
-        hosts
-            .map(Some)
-            .map_err(|error| Failure::words(word, error.to_string(), error.remedy()))
+        let terraform = Terraform::find(folder)?;
+        self.check_questions()?;
+        let plan = match self.provision && !is_dry {
+            true => {
+                terraform.init()?;
+                self.agreed(&terraform, Purpose::Create)?
+            }
+            false => None,
+        };
+        // From here on, there may be hosts that cost money, so neither a failure nor a signal may
+        // skip their destruction. A failed `apply` may have created some of them.
+        let destroys = self.destroy && !is_dry;
+        if destroys {
+            let by_hand = format!("{} destroy", terraform.shown());
+            signals::hold(
+                || terminal::complain(INTERRUPTED),
+                move || {
+                    terminal::complain(&format!(
+                        "interrupted again; destroy the hosts yourself: {by_hand}"
+                    ));
+                },
+            )?;
+        }
+        let exit = created(&terraform, plan).and_then(|()| {
+            let outputs = terraform.outputs();
+            uninterrupted()?;
+            measure(Some(&parsed(word, &outputs?, folder)?))
+        });
+        let destroyed = match destroys {
+            true => self.destroyed(&terraform),
+            false => Ok(()),
+        };
+        if let (Err(_), Err(failure)) = (&exit, &destroyed) {
+            failure.print();
+        }
+        let exit = exit?;
+        destroyed.map(|()| exit)
     }
 
-    /// Destroys the hosts if `--destroy` is given.
-    ///
-    /// # Errors
-    /// Fails if the user declines, or if Terraform fails.
-    pub fn destroy(&self) -> Result<(), Failure> {
-        match self.terraform()?.filter(|_| self.destroy) {
-            Some((terraform, _)) => self.change(&terraform, Purpose::Destroy),
+    /// Reads the hosts from an inventory or from saved outputs.
+    fn of_file(&self, word: &str) -> Result<Hosts, Failure> {
+        if self.provision || self.destroy {
+            return Err(Failure::words(
+                word,
+                "only the hosts of a Terraform folder can be created and destroyed",
+                "write --hosts terraform:DIR, or omit --provision and --destroy",
+            ));
+        }
+        let text = fs::read_to_string(word).map_err(|error| {
+            let what = format!("cannot be read: {error}");
+            Failure::words(word, what, "name a readable file, or terraform:DIR")
+        })?;
+        let folder = Path::new(word).parent().unwrap_or(Path::new(""));
+        parsed(word, &text, folder)
+    }
+
+    fn destroyed(&self, terraform: &Terraform) -> Result<(), Failure> {
+        match self.agreed(terraform, Purpose::Destroy)? {
+            Some(plan) => Ok(terraform.apply(&plan)?),
             None => Ok(()),
         }
-    }
-
-    fn terraform(&self) -> Result<Option<(Terraform, PathBuf)>, Failure> {
-        let folder = self
-            .hosts
-            .as_ref()
-            .and_then(|word| word.strip_prefix(TERRAFORM));
-        let Some(folder) = folder.map(PathBuf::from) else {
-            return Ok(None);
-        };
-        Ok(Some((Terraform::find(&folder)?, folder)))
     }
 
     /// Returns an error if a question would have to be asked, but standard input is not a terminal.
@@ -112,10 +134,15 @@ impl HostsArgs {
         ))
     }
 
-    /// Shows a plan, asks for confirmation unless `--yes` is given, and carries the plan out.
-    fn change(&self, terraform: &Terraform, purpose: Purpose) -> Result<(), Failure> {
+    /// Shows a plan, and asks for confirmation unless `--yes` is given. Returns none if there is
+    /// nothing to change.
+    fn agreed(
+        &self,
+        terraform: &Terraform,
+        purpose: Purpose,
+    ) -> Result<Option<SavedPlan>, Failure> {
         let Some(plan) = terraform.plan(purpose)? else {
-            return Ok(());
+            return Ok(None);
         };
         let verb = match purpose {
             Purpose::Create => "create",
@@ -128,8 +155,34 @@ impl HostsArgs {
                 format!("run the command again, or use Terraform itself: {by_hand}"),
             ));
         }
-        Ok(terraform.apply(&plan)?)
+        Ok(Some(plan))
     }
+}
+
+/// Carries out the plan. A signal is the error even if Terraform failed, because Ctrl-C ends
+/// Terraform too.
+fn created(terraform: &Terraform, plan: Option<SavedPlan>) -> Result<(), Failure> {
+    let applied = plan.map_or(Ok(()), |plan| terraform.apply(&plan));
+    uninterrupted()?;
+    Ok(applied?)
+}
+
+fn uninterrupted() -> Result<(), Failure> {
+    if !signals::is_held() {
+        return Ok(());
+    }
+    Err(Failure::said(
+        Exit::Interrupted,
+        "--hosts",
+        "interrupted before the run",
+        "run the command again",
+    ))
+}
+
+/// Parses the hosts in the text of a source. Paths in the text are relative to `folder`.
+fn parsed(word: &str, text: &str, folder: &Path) -> Result<Hosts, Failure> {
+    let hosts = Hosts::read(text, folder);
+    hosts.map_err(|error| Failure::words(word, error.to_string(), error.remedy()))
 }
 
 /// Returns the gateways' host, and the address that it uses to reach an upstream on this machine.

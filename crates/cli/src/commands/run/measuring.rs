@@ -6,6 +6,7 @@ use clap::Args;
 use gatebench_gateway::library_versions;
 use gatebench_model::HumanDuration;
 use gatebench_net::Backend;
+use gatebench_runner::outputs::Settings;
 use gatebench_runner::{ClusterPlan, Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 use super::companion::ServeArgs;
@@ -134,7 +135,10 @@ impl Measuring {
         let dir = self.dir()?;
         let named = resume.or(dir.as_deref()).map(Path::to_path_buf);
         Ok(RunRequest {
-            outputs: self.outputs.settings()?,
+            outputs: Settings {
+                appends: resume.is_some(),
+                ..self.outputs.settings()?
+            },
             out: named.unwrap_or_else(|| values::default_dir(&prepared.plan.suite)),
             resume: resume.is_some(),
             command_line: std::env::args().collect(),

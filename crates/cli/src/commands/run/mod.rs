@@ -52,10 +52,10 @@ Examples:
 Exit code:
   0    success; limited trials, and invalid trials among valid ones, are only marked in the report
   1    a trial failed because of a gateway, an upstream or a load generator, a gateway restarted,
-       parity was lost, responses failed their checks, too many requests got no response, or a
-       threshold of your script was missed
+       parity was lost, responses failed their checks, too many requests got no response, a
+       threshold of your script was missed, or the verdict of a resumed test is 'worse'
   3    a trial failed because of the machine, or could not be stored
-  4    all completed trials of the gateways are invalid
+  4    all completed trials of the gateways are invalid, or a resumed test has no verdict
   130  interrupted; finished trials are kept and reported";
 
 /// Start gateways, verify their policies, measure them and report the results
@@ -187,15 +187,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs the selection, and then destroys the hosts if `--destroy` is given, even if the run
-    /// failed.
+    /// Runs the selection on the hosts of `--hosts`, if it is given.
     pub fn run(self) -> Result<Exit, Failure> {
         let is_dry = self.measuring.dry_run;
-        let hosts = self.hosts.read(is_dry)?;
-        let exit = self.measure(hosts.as_ref());
-        let destroyed = if is_dry { Ok(()) } else { self.hosts.destroy() };
-        let exit = exit?;
-        destroyed.map(|()| exit)
+        self.hosts.with(is_dry, |hosts| self.measure(hosts))
     }
 
     fn measure(&self, hosts: Option<&Hosts>) -> Result<Exit, Failure> {
@@ -213,8 +208,7 @@ impl Run {
             cluster::print(&plan, self.cluster.attached_pod().as_ref())?;
             return Ok(Exit::Fine);
         }
-        let conducted = self.measuring.conducted(&selection, resume, None)?;
-        Ok(conducted.map_or(Exit::Fine, |it| it.exit))
+        self.measuring.run(&selection, resume, None)
     }
 
     /// Rejects an external load generator in pods, unless TestRuns for the k6 operator are printed.

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gatebench_model::{Culprit, Plan, Trial, Variant};
+use gatebench_model::{Culprit, Plan, Variant};
 use gatebench_report::Validity;
+use gatebench_report::format::counted;
 use gatebench_store::{Outcome, Run, Status};
 use gatebench_studies::Findings;
-use gatebench_studies::common::facts::{Gate, Reason, TrialFindings};
+use gatebench_studies::common::facts::{Reason, TrialFindings};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,11 +19,17 @@ use crate::failure::Failure;
 pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
     let mut complaints = complaints(findings, &run.manifest().plan);
-    complaints.extend(thresholds(&run));
+    complaints.extend(thresholds(findings));
+    let trials = &findings.trials;
+    let succeeded_later: BTreeSet<u32> = trials
+        .iter()
+        .filter(|trial| trial.succeeded_later(trials))
+        .map(|trial| trial.number)
+        .collect();
     let failed = run
         .trials()
         .iter()
-        .filter(|trial| !succeeded_later(&run, &trial.record.trial))
+        .filter(|trial| !succeeded_later.contains(&trial.record.trial.number))
         .filter_map(|trial| match &trial.record.outcome {
             Outcome::Failed { culprit, .. } => Some(Exit::of(culprit)),
             _ => None,
@@ -38,15 +45,6 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
         _ => worst.unwrap_or_else(|| without_failure(findings, &run.manifest().plan)),
     };
     Ok((exit, complaints))
-}
-
-/// Reports whether a failed trial was repeated and then completed.
-fn succeeded_later(run: &Run, failed: &Trial) -> bool {
-    let first = failed.again.unwrap_or(failed.number);
-    let records = run.trials().iter().map(|trial| &trial.record);
-    records
-        .filter(|record| record.trial.again == Some(first))
-        .any(|record| record.outcome == Outcome::Completed)
 }
 
 /// Returns the exit code of a run without a failure: success, unless there are completed trials of
@@ -69,7 +67,7 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
     let completed = trials.filter(|trial| trial.outcome == "completed");
     completed
         .flat_map(|trial| trial.reasons.iter().map(move |reason| (trial, reason)))
-        .filter(|(_, reason)| is_a_failure(reason))
+        .filter(|(_, reason)| reason.is_failure())
         .filter(|(trial, reason)| seen.insert((&trial.scenario, &trial.variant, reason.gate)))
         .map(|(trial, reason)| complaint(trial, reason, plan))
         .collect()
@@ -77,37 +75,23 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
 
 /// Returns one failure for each threshold of a user's script that was missed, by scenario, variant
 /// and phase.
-fn thresholds(run: &Run) -> Vec<Failure> {
-    let mut seen = BTreeSet::new();
+fn thresholds(findings: &Findings) -> Vec<Failure> {
     let mut complaints = Vec::new();
-    for record in run.trials().iter().map(|trial| &trial.record) {
-        let trial = &record.trial;
-        for phase in &record.phases {
-            let thresholds = phase.external.iter().flat_map(|it| &it.thresholds);
-            for (threshold, _) in thresholds.filter(|(_, held)| !**held) {
-                if seen.insert((&trial.scenario, &trial.variant, &phase.name, threshold)) {
-                    let what = format!(
-                        "the threshold '{threshold}' failed for {} (trial {}, {})",
-                        trial.variant, trial.number, trial.scenario
-                    );
-                    let remedy = "read the figures in the trial's trial.json";
-                    let complaint = Failure::said(Exit::CheckFailed, "the script", what, remedy);
-                    complaints.push(complaint);
-                }
+    for scenario in &findings.scenarios {
+        for found in &scenario.external_results {
+            for missed in found.thresholds.iter().filter(|it| it.crossed > 0) {
+                let trials = counted(u64::from(missed.held + missed.crossed), "trial");
+                let what = format!(
+                    "the threshold '{}' failed for {} in {} of {trials} ({}, {})",
+                    missed.name, found.variant, missed.crossed, scenario.name, found.phase
+                );
+                let remedy = "read the figures in the trials' trial.json";
+                let complaint = Failure::said(Exit::CheckFailed, "the script", what, remedy);
+                complaints.push(complaint);
             }
         }
     }
     complaints
-}
-
-/// Reports whether the reason is a fault of a gateway or of the upstream. Any other reason only
-/// makes the trial unreliable.
-fn is_a_failure(reason: &Reason) -> bool {
-    reason.validity == Validity::Invalid
-        && matches!(
-            reason.gate,
-            Gate::ChecksFailed | Gate::RequestErrors | Gate::ParityLost | Gate::GatewayRestarted
-        )
 }
 
 fn complaint(trial: &TrialFindings, reason: &Reason, plan: &Plan) -> Failure {

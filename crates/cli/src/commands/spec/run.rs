@@ -86,8 +86,8 @@ impl RunSpecifications {
             .collect::<Result<Vec<_>, _>>()?;
         let several = plans.len() > 1;
         let mut exits = Vec::new();
-        for prepared in plans {
-            let exit = self.conduct(prepared, several)?;
+        for (index, prepared) in plans.into_iter().enumerate() {
+            let exit = self.conduct(prepared, several, index > 0)?;
             if exit == Exit::Interrupted {
                 return Ok(exit);
             }
@@ -141,13 +141,15 @@ impl RunSpecifications {
         self.measuring.prepare(&selection, None)
     }
 
-    fn conduct(&self, prepared: Prepared, several: bool) -> Result<Exit, Failure> {
+    /// `follows` is true if another specification has been run before this one.
+    fn conduct(&self, prepared: Prepared, several: bool, follows: bool) -> Result<Exit, Failure> {
         let name = prepared.plan.suite.clone();
         if several && !self.measuring.json && !self.measuring.dry_run {
             let said = terminal::say(&format!("\n── {name}: {}", prepared.plan.title));
             terminal::unless_closed(said)?;
         }
         let mut request = self.measuring.request(prepared, None)?;
+        request.outputs.appends = follows;
         if several && self.measuring.dir()?.is_some() {
             request.out.push(&name);
         }

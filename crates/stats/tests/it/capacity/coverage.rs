@@ -131,6 +131,28 @@ fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
 }
 
 #[test]
+fn hundreds_of_repeats_have_a_narrow_interval() {
+    const COUNT: usize = 300;
+    let mut noise = Noise::seeded(1);
+    let plan = Plan::around(1.1 * MIDDLE, None, COUNT, 1);
+    let repeats = search(plan, |rate, _| {
+        let above = (rate / MIDDLE).ln() / 0.02;
+        noise.uniform() < 1.0 / (1.0 + above.exp())
+    });
+    assert_eq!(repeats.len(), COUNT);
+    // Together, the steps are too unlikely for a floating-point number.
+    let (sustained, half) = rates(plan, &repeats);
+    let sustained = sustained.unwrap();
+    assert!(sustained.rate_per_second < half.rate_per_second);
+    let ratio = half.rate_per_second / MIDDLE;
+    assert!((ratio - 1.0).abs() < 0.01, "{half:?}");
+    for rate in [sustained, half] {
+        let interval = rate.interval.unwrap();
+        assert!(interval.high / interval.low < 1.02, "{rate:?}");
+    }
+}
+
+#[test]
 #[ignore = "takes three minutes; `make test-full` runs it"]
 fn intervals_contain_every_logistic_truth() {
     let found = coverage(400);

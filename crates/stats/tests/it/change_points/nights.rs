@@ -7,6 +7,9 @@ const NIGHTS: usize = 60;
 
 const SERIES: f64 = 20.0;
 
+/// The error rate that the series share that begin together.
+const FIRST_BATCH: f64 = 0.025;
+
 /// A function that returns noise with standard deviation 1 for a number of nights.
 type Nights = fn(&mut Noise, usize) -> Vec<f64>;
 
@@ -41,15 +44,15 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
 }
 
 /// Returns the numbers of nights until a step of `step` standard deviations, which occurs after 20
-/// nights, is reported. The numbers ascend, and missed steps come last. `series` series share the
-/// false alarms.
+/// nights, is reported. The numbers ascend, and missed steps come last. The history has `series`
+/// series, which begin together.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)
         .map(|_| {
             let mut values = model(&mut noise, NIGHTS);
             values.iter_mut().skip(20).for_each(|value| *value += step);
-            let alarms = watch(&values, None, 0.05 / series).unwrap();
+            let alarms = watch(&values, None, FIRST_BATCH / series).unwrap();
             let right = alarms.iter().find(|alarm| alarm.at.abs_diff(20) <= 2)?;
             Some(right.told_with - 20)
         })

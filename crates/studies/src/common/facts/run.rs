@@ -61,6 +61,10 @@ pub struct TrialFindings {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
+    /// The number of the failed trial that this trial repeats. If there were several attempts, it
+    /// is the number of the first attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<u32>,
     /// The trial's folder in the run directory, such as `trials/0001-proxy-json-nginx-b1`.
     pub folder: String,
     pub started: Timestamp,
@@ -75,6 +79,16 @@ pub struct TrialFindings {
     /// The trial's phases, second by second, except the steps of a search and the loads at shares
     /// of saturation.
     pub timeline: Vec<TimelinePhase>,
+}
+
+impl TrialFindings {
+    /// Reports whether the trial failed, but was repeated and then completed. `all` are the trials
+    /// of the run.
+    pub fn succeeded_later(&self, all: &[Self]) -> bool {
+        let first = self.again.unwrap_or(self.number);
+        let mut repeated = all.iter().filter(|it| it.again == Some(first));
+        self.outcome == "failed" && repeated.any(|it| it.outcome == "completed")
+    }
 }
 
 /// The seconds of a phase.

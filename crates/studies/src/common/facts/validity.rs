@@ -18,6 +18,21 @@ pub struct Reason {
     pub remedy: String,
 }
 
+impl Reason {
+    /// Reports whether the reason is a fault of a gateway or of the upstream. Any other reason only
+    /// makes the trial unreliable.
+    pub fn is_failure(&self) -> bool {
+        self.validity == Validity::Invalid
+            && matches!(
+                self.gate,
+                Gate::ChecksFailed
+                    | Gate::RequestErrors
+                    | Gate::ParityLost
+                    | Gate::GatewayRestarted
+            )
+    }
+}
+
 /// The kinds of figures that a reason can make unusable or doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,7 +6,7 @@ use gatebench_store::{Outcome, TrialRecord};
 
 use super::thresholds::UNLOGGED_SHARE_MAX;
 use super::{EVERYTHING, reason};
-use crate::common::context::Context;
+use crate::common::context::{Context, resumed_by};
 use crate::common::facts::{Gate, Reason};
 
 /// Judges a trial apart from its phases: its outcome, the parity before and after the load,
@@ -32,8 +32,9 @@ pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason
         }
         Outcome::Interrupted => {
             let message = "The run was interrupted during this trial.";
-            let remedy = "Run `gatebench run --resume DIR` to measure it again.";
-            vec![invalid(Gate::NotCompleted, message, remedy, None)]
+            let command = resumed_by(&context.plan.study);
+            let remedy = format!("Run `gatebench {command} --resume DIR` to measure it again.");
+            vec![invalid(Gate::NotCompleted, message, &remedy, None)]
         }
     }
 }

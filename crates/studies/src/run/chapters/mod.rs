@@ -1,5 +1,6 @@
 //! The chapters that every run has, and their order.
 
+mod cases;
 mod evidence;
 mod findings;
 mod latency;
@@ -20,6 +21,7 @@ use gatebench_report::palette::Palette;
 use gatebench_store::Status;
 
 use super::Findings;
+use crate::ab::facts::AbTestFindings;
 use crate::{ab, marginal_cost, own_metrics, policy_cost};
 
 /// The sections of docs/METHOD.md that explain the report of a run.
@@ -43,7 +45,8 @@ impl Report for Findings {
         let run = &self.run;
         let chapters = chapters(self, form).into_iter().map(|it| it.only(form));
         let brand = match form {
-            JUNIT => "ab".to_owned(),
+            JUNIT if self.study.of::<AbTestFindings>().is_some() => "ab".to_owned(),
+            JUNIT => run.suite.clone(),
             _ => format!("{} · suite {}", run.gatebench, run.suite),
         };
         let foot = match form {
@@ -128,8 +131,11 @@ fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {
             chapters.push(limits());
         }
         JUNIT => {
-            let ab_test = run.study.of().into_iter();
-            chapters.extend(ab_test.map(|it| ab::chapter::cases(it, &run.scenarios)));
+            let ab_test = run.study.of();
+            let ab_test = ab_test.map(|it| ab::chapter::cases(it, &run.scenarios));
+            chapters.extend(ab_test.or_else(|| cases::decision(run)));
+            chapters.extend(cases::thresholds(run));
+            chapters.extend(cases::trials(run));
         }
         CSV => chapters.push(values::chapter(run)),
         _ => {

@@ -110,6 +110,8 @@ pub fn with_capacity() -> Findings {
             gateway: "nginx".into(),
             rate_per_second: 50_000.0,
             cores_measured: vec![1.0],
+            cores_without_capacity: Vec::new(),
+            cores_sustaining: None,
             law: None,
             sizing: None,
             validity: Validity::Invalid,

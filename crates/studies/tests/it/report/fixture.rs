@@ -426,6 +426,7 @@ fn trial(
         block,
         scenario: scenario.into(),
         variant: of.name.into(),
+        again: None,
         folder: format!("trials/{number:04}-{scenario}-{}-b{block}", of.name),
         started: "2026-11-21T10:08:00Z".parse().unwrap(),
         duration_ns: (13.2e9 * noise.factor(0.02)) as u64,

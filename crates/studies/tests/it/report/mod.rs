@@ -8,6 +8,7 @@ mod cross_run;
 mod facts;
 mod fixture;
 mod hostile;
+mod junit;
 mod marginal_cost;
 mod order;
 mod page;

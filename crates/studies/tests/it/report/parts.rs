@@ -90,7 +90,7 @@ fn with_routes(findings: &mut Findings) {
     }
 }
 
-fn with_external_results(findings: &mut Findings) {
+pub fn with_external_results(findings: &mut Findings) {
     let check = |name: &str, failed| ExternalCheckResult {
         name: name.into(),
         passed: Some(21_310),

@@ -70,6 +70,7 @@ pub fn soak() -> SoakFindings {
             started: run.created,
             measured_seconds: 1_800.0,
             outcome: "completed".into(),
+            culprit: None,
             responses: 3_600_000,
             errors: 0,
             checks_failed: 2,
