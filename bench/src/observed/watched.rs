@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::super::programs::Programs;
@@ -99,18 +101,26 @@ impl Run<'_> {
 /// other, until the run is over.
 fn alternate(run: u32, block_s: f64, is_over: &AtomicBool) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
+    let mut has_stopped = false;
     for pair in 0.. {
         let first = Block::is_observed_first(pair);
         for is_observed in [first, !first] {
-            let stopped = (!is_observed).then(|| Stopped::of(run)).transpose();
-            let Ok(stopped) = stopped else {
-                // The run has ended or has just begun.
-                if is_over.load(Ordering::Relaxed) {
-                    return Ok(blocks);
+            let stopped = match (!is_observed).then(|| Stopped::of(run)).transpose() {
+                Ok(stopped) => stopped,
+                // A thread that is about to end is refused in the same way.
+                Err(errno @ (Errno::EPERM | Errno::EACCES)) if !has_stopped => {
+                    // The measurement is pointless, so the run ends now.
+                    let _ = kill(Pid::from_raw(run.cast_signed()), Signal::SIGINT);
+                    return Err(forbidden(errno));
                 }
-                thread::sleep(Duration::from_millis(100));
-                continue;
+                // The run has ended or has just begun.
+                Err(_) if is_over.load(Ordering::Relaxed) => return Ok(blocks),
+                Err(_) => {
+                    thread::sleep(Duration::from_millis(100));
+                    continue;
+                }
             };
+            has_stopped |= stopped.as_ref().is_some_and(|it| it.threads() > 0);
             let from_s = now_s();
             sleep(block_s, is_over);
             if is_over.load(Ordering::Relaxed) {
@@ -129,6 +139,14 @@ fn alternate(run: u32, block_s: f64, is_over: &AtomicBool) -> Result<Vec<Block>,
         }
     }
     Ok(blocks)
+}
+
+fn forbidden(errno: Errno) -> String {
+    format!(
+        "the threads of the outputs cannot be stopped, because ptrace is forbidden ({}): run as \
+         root, or set /proc/sys/kernel/yama/ptrace_scope to 0",
+        errno.desc()
+    )
 }
 
 fn sleep(seconds: f64, is_over: &AtomicBool) {
