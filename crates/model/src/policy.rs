@@ -263,7 +263,7 @@ pub enum RedisCounting {
     Synchronous,
     /// After the request is forwarded. Each worker limits requests based on the counts from the
     /// last exchange. The limit is exceeded by at most the number of requests that the other
-    /// workers of all gateways allow within an interval.
+    /// workers of all gateways allow within an interval and one response time of Redis.
     Asynchronous,
 }
 

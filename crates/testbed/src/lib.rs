@@ -43,5 +43,6 @@ pub use error::{DriverError, RemoteError, Unsupported};
 pub use interrupt::{Interrupt, Interrupted, Urgency};
 pub use process::{Launcher, Supervised, supervise};
 pub use system::exit::{Ended, Exit};
+pub use system::private::write_private;
 pub use testbed::{GatewaySampler, Part, Running, Shutdown, Testbed, TrialParts};
 pub use wire::{Line, Wire};

@@ -234,15 +234,22 @@ fn engine(
     Ok(engine)
 }
 
-/// Rejects --keep-awake for an attached gateway, whose cores gatebench does not assign.
+/// Rejects --keep-awake for a gateway whose cores this process cannot keep busy: an attached one,
+/// or one on another host.
 fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
-    if !selection.keep_awake || selection.attach.is_none() {
-        return Ok(());
+    if selection.keep_awake && selection.attach.is_some() {
+        return Err(RunnerError::words(
+            "--keep-awake needs cores that gatebench assigns, but an attached gateway has none",
+            "omit --keep-awake, or start the gateway with --gateway",
+        ));
     }
-    Err(RunnerError::words(
-        "--keep-awake needs cores that gatebench assigns, but an attached gateway has none",
-        "omit --keep-awake, or start the gateway with --gateway",
-    ))
+    if selection.keep_awake && selection.elsewhere.is_some() {
+        return Err(RunnerError::words(
+            "--keep-awake needs a gateway on this machine, but the gateways run on another host",
+            "omit --keep-awake, or run the gateways on this machine",
+        ));
+    }
+    Ok(())
 }
 
 /// Checks that each scenario can be run with its loads, unless a script for an external load

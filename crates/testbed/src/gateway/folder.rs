@@ -247,13 +247,19 @@ impl Folder {
 
     /// Describes how to install the gateway, as the text of a remedy.
     pub fn install_hint(&self) -> String {
-        let (name, install) = (&self.spec.gateway, &self.spec.install);
+        let install = &self.spec.install;
+        // `gatebench install` finds the user's folders by their path.
+        let name = match &self.origin {
+            Origin::Embedded => self.spec.gateway.clone(),
+            Origin::Path(path) => path.display().to_string(),
+        };
+        let program = &self.spec.gateway;
         if install.pypi.is_some() || install.maven.is_some() {
             return format!("gatebench install {name}");
         }
         let other = install.other.as_ref();
         if install.apt.is_empty() {
-            let on_path = || format!("install {name} and put it on PATH");
+            let on_path = || format!("install {program} and put it on PATH");
             let other = other.cloned().unwrap_or_else(on_path);
             return match install.vendor {
                 Some(_) => {

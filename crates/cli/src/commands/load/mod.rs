@@ -73,7 +73,7 @@ Exit code:
   4    no response arrived
   130  interrupted; the results so far are printed
 
-docs/guide/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey and vegeta.";
+docs/guide/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey, vegeta and h2load.";
 
 /// Send requests to a URL, and report its throughput and latency
 #[derive(Debug, Args)]

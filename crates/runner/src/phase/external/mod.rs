@@ -15,7 +15,7 @@ use gatebench_net::clock;
 use gatebench_store::PhaseRecord;
 use gatebench_testbed::probe::Sample;
 use gatebench_testbed::services::GeneratorStart;
-use gatebench_testbed::{Exit, Running, Supervised, Urgency};
+use gatebench_testbed::{Exit, Running, Supervised, Urgency, write_private};
 
 use super::samples::{Moment, Samplers};
 use super::{Loading, Measured};
@@ -226,7 +226,8 @@ impl DrivenPhase<'_> {
     fn write(&self, order: &Order, folder: &Path) -> Result<(), Abort> {
         let written = fs::create_dir_all(folder).and_then(|()| {
             let mut files = order.files.iter();
-            files.try_for_each(|file| fs::write(folder.join(file.name), &file.bytes))
+            // The scenario's requests may contain keys.
+            files.try_for_each(|file| write_private(&folder.join(file.name), &file.bytes))
         });
         written.map_err(|error| {
             let what = format!("cannot write to {}: {error}", folder.display());

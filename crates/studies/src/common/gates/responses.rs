@@ -173,8 +173,7 @@ pub(super) fn header_stripped(view: &View) -> Option<Reason> {
     let stripped = view.phase.trace.header_stripped;
     (stripped > 0).then_some(())?;
     let message = format!(
-        "{} came without the upstream's times, so their added latency is unknown; the difference from the direct \
-         variant's quantiles is used instead.",
+        "{} came without the upstream's times, so added latency covers only the other responses.",
         counted(stripped, "response")
     );
     let remedy = "Let the gateway pass the upstream's timing header through.";
