@@ -121,7 +121,7 @@ struct Parser<'e> {
     depth: usize,
     /// The number of characters that quantifiers may still add.
     extra: usize,
-    /// Whether the sample contains an assertion that text after the sample may violate.
+    /// True if the sample contains an assertion that text after the sample may violate.
     is_final: bool,
 }
 

@@ -94,7 +94,7 @@ struct Whole {
     /// The members of the objects that parts contain, such as examples. An object of one part may
     /// lack members that another part requires.
     given: Map<String, Value>,
-    /// Whether a part contains an object, which may be empty.
+    /// True if a part contains an object, which may be empty.
     has_given: bool,
 }
 
