@@ -483,15 +483,19 @@ fn cores_are_extrapolated_by_a_line_or_by_the_law() {
     );
 }
 
-#[test]
-fn a_size_that_sustains_no_rate_gives_no_upper_bound() {
-    let fail_on_one_core = |record: &mut TrialRecord, cores: u32| {
+/// Returns a change of records after which every step on this number of cores misses the objective.
+fn missed_on(failing: u32) -> impl Fn(&mut TrialRecord, u32) {
+    move |record, cores| {
         let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
         steps
-            .filter(|_| cores == 1)
+            .filter(|_| cores == failing)
             .for_each(|step| step.outcome = StepOutcome::Missed);
-    };
-    let [found] = &sizings(&[1, 2, 4], 5_000.0, fail_on_one_core)[..] else {
+    }
+}
+
+#[test]
+fn a_size_that_sustains_no_rate_gives_no_upper_bound() {
+    let [found] = &sizings(&[1, 2, 4], 5_000.0, missed_on(1))[..] else {
         panic!()
     };
     let sizing = found.sizing.unwrap();
@@ -509,13 +513,7 @@ fn a_size_that_sustains_no_rate_gives_no_upper_bound() {
 
 #[test]
 fn a_larger_size_that_sustains_no_rate_does_not_matter() {
-    let fail_on_four_cores = |record: &mut TrialRecord, cores: u32| {
-        let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
-        steps
-            .filter(|_| cores == 4)
-            .for_each(|step| step.outcome = StepOutcome::Missed);
-    };
-    let [found] = &sizings(&[1, 2, 4], 5_000.0, fail_on_four_cores)[..] else {
+    let [found] = &sizings(&[1, 2, 4], 5_000.0, missed_on(4))[..] else {
         panic!()
     };
     assert_eq!(found.sizing.unwrap().cores, 1, "{}", found.text);
