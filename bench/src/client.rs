@@ -11,7 +11,7 @@ use super::tools::{Job, Tool};
 #[derive(Clone, Debug)]
 pub struct Run {
     pub requests: u64,
-    /// The time during which the tool sent requests, measured by the tool itself.
+    /// The duration of the load, measured by the tool itself.
     pub seconds: f64,
     /// User and system time of the whole process, including its start and end.
     pub cpu_us: f64,
@@ -27,8 +27,6 @@ impl Run {
     }
 }
 
-/// Runs a tool to completion. Returns an error if the tool reports any error or a response that is
-/// not 2xx.
 pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     let words = (tool.words)(job)?;
     let before = children_cpu_us();

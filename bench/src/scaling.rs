@@ -54,7 +54,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     for round in 0..=settings.rounds {
         for (arrangement, kept) in ALL.iter().zip(&mut rounds) {
             let measured = measure(arrangement, settings, programs, &files, &url)?;
-            // The first round is a warm-up and does not count.
+            // The first round is a warm-up.
             if round > 0 {
                 kept.push(measured);
             }

@@ -26,7 +26,6 @@ impl Server {
         Self::upstream_on(SERVER_CORE, programs, words)
     }
 
-    /// Like [`Self::upstream`], but on the given core.
     pub fn upstream_on(core: &str, programs: &Programs, words: &[&str]) -> Result<Self, String> {
         let mut child = Command::new("taskset")
             .args(["-c", core])
@@ -99,7 +98,6 @@ impl Server {
         Ok(server)
     }
 
-    /// CPU time of the server's processes so far, in microseconds.
     pub fn cpu_us(&self) -> f64 {
         sample(self.child.id()).cpu_ns as f64 / 1e3
     }

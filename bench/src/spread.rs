@@ -26,7 +26,7 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     })
 }
 
-/// Summarizes positive ratios. The interval is Student's t interval of their logarithms.
+/// Summarizes ratios, with Student's t interval of their logarithms.
 pub fn ratios(values: &[f64]) -> Option<Spread> {
     let interval = log_interval(values);
     Some(Spread {

@@ -72,7 +72,6 @@ pub fn ms(ns: f64) -> String {
     format!("{:.2}", ns / 1e6)
 }
 
-/// Like [`ms`], but a dash if there is no figure.
 pub fn ms_or_dash(ns: Option<f64>) -> String {
     ns.map_or("–".into(), ms)
 }

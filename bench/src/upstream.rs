@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
                 programs,
             };
             let run = client::run(&OURS, &job)?;
-            // The first round is a warm-up and does not count.
+            // The first round is a warm-up.
             if round > 0 {
                 costs[number].push((server.cpu_us() - before) / run.requests as f64);
                 rates[number].push(run.rate_per_second());

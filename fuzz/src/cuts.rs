@@ -26,7 +26,8 @@ impl Directions {
         self.flags >> number & 1 == 1
     }
 
-    /// Splits the bytes into nonempty pieces of the given lengths.
+    /// Splits the bytes into pieces with the lengths in the directions. Only the last piece may be
+    /// shorter; no piece is empty.
     pub fn cut<'b>(&self, mut bytes: &'b [u8]) -> Vec<&'b [u8]> {
         let mut pieces = Vec::new();
         let mut lengths = self.lengths.iter().cycle();

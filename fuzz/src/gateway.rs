@@ -60,8 +60,8 @@ thread_local! {
 }
 
 /// Parses bytes as a request target. The target that the gateway forwards must lead to the same
-/// route again. If an upstream may read it as a path below `/admin` or `/v/admin`, the gateway must
-/// have chosen the route with that path.
+/// route again. If an upstream may read this target as `/admin` or `/v/admin`, or as a path below
+/// one of these, the gateway must have chosen the route with that path.
 pub fn paths(data: &[u8]) {
     let Ok(target) = std::str::from_utf8(data) else {
         return;
@@ -116,8 +116,7 @@ fn resolved(path: &str) -> Vec<String> {
     segments
 }
 
-/// Passes a request through the policies. `head` must end with a line break and contain neither
-/// Host nor Content-Length.
+/// `head` must end with a line break and contain neither Host nor Content-Length.
 fn pass(head: &str, body: &[u8]) -> Outcome {
     let length = body.len();
     let mut request = format!("{head}Host: h\r\nContent-Length: {length}\r\n\r\n").into_bytes();

@@ -2,13 +2,12 @@
 
 use gatebench_engine::gzip::decoded;
 
-/// A limit above the decoded length of almost all of the fuzzer's inputs.
 const KEPT_MAX_BYTES: usize = 1 << 20;
 
-/// Checks that the decoder keeps at most the allowed number of bytes. The text decoded with a lower
-/// limit, and the text decoded from half of the body, must agree with the whole text up to the end
-/// of the shorter one. Either may be shorter, because the decoder drops the contents of its window
-/// where the data is damaged.
+/// Checks that the decoder returns at most the allowed number of bytes. The text decoded with a
+/// lower limit, and the text decoded from half of the body, must agree with the text decoded from
+/// the whole body up to the end of the shorter text. Any of the three texts may be the shortest,
+/// because the decoder may drop the last bytes before damaged data.
 pub fn bodies(data: &[u8]) {
     let Some(([low, high], body)) = data.split_first_chunk() else {
         return;

@@ -19,8 +19,9 @@ const TIGHT: Limits = Limits {
     resets: 3,
 };
 
-/// The largest number of bytes that a connection sends for each received byte. A frame of 9 bytes
-/// leads to a frame of at most 17, and a larger window releases bytes that were held back.
+/// An upper bound on the number of bytes that a client sends for each received byte: a frame has at
+/// least 9 bytes, and the frame sent in response has at most 17. Bodies that a larger window
+/// releases are counted as `asked`.
 const ANSWER_FACTOR: usize = 3;
 
 /// Parses bytes as the input of a client with requests in flight. The choices are: 0, the server's

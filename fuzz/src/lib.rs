@@ -1,6 +1,6 @@
-//! The properties that the fuzz targets check for arbitrary bytes. Each function takes an input of
-//! the fuzzer and panics if a property does not hold. [`seeds::all`] returns the inputs that the
-//! fuzzer starts from.
+//! The properties that the fuzz targets check. The function of a target takes an input of the
+//! fuzzer and panics if a property does not hold. [`seeds::all`] returns the inputs that the fuzzer
+//! starts from.
 
 pub mod cuts;
 pub mod gateway;

@@ -23,7 +23,6 @@ fn file<T: Document>(text: &str) {
     mistakes_of(&mistakes, text);
 }
 
-/// Checks that the mistakes in a text point into it.
 pub(crate) fn mistakes_of(mistakes: &Diagnostics, text: &str) {
     assert!(!mistakes.all().is_empty());
     for mistake in mistakes.all() {

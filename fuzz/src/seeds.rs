@@ -62,7 +62,6 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Includes an input of the tests of crate `import`.
 macro_rules! import_input {
     ($name:literal) => {
         include_str!(concat!("../../crates/import/tests/inputs/", $name))

@@ -1,7 +1,6 @@
-//! The input of the SOAP/XML policies: bodies, definitions, stylesheets and gzip bodies. The
-//! policies must return a result for any input. Every target except [`stylesheets`] checks that
-//! processing a request twice produces the same result; [`bodies`] and [`envelopes`] also check
-//! that a forwarded body is XML.
+//! The input of the SOAP/XML policies: bodies, definitions, stylesheets and gzip bodies. Every
+//! target except [`stylesheets`] checks that processing a request twice produces the same result;
+//! [`bodies`] and [`envelopes`] also check that a forwarded body is XML.
 
 use std::sync::{Arc, LazyLock};
 
@@ -64,7 +63,8 @@ fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<P
     })
 }
 
-/// The number of spaces that make a body large.
+/// With this many spaces added, a body exceeds the size above which gatebench-xml applies stricter
+/// checks.
 const LARGE_BYTES: usize = 16 << 10;
 
 /// Processes a body as a request, also with trailing spaces that make it large, and as a response.

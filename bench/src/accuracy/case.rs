@@ -18,7 +18,6 @@ pub struct Case {
 /// The load that a tool must produce.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The path and query.
     pub target: String,
     pub rate_per_second: f64,
     pub seconds: u64,
@@ -101,7 +100,6 @@ impl Job {
         Arrivals::of(self.rate_per_second, self.seconds as f64)
     }
 
-    /// The number of requests in gatebench's warm-up.
     pub fn warm_up(&self) -> u64 {
         (self.rate_per_second * self.warm_up_seconds as f64) as u64
     }
@@ -141,8 +139,6 @@ mod tests {
                 let truth = case.job(quick).truth().unwrap();
                 for q in [0.5, 0.9, 0.99] {
                     let at = truth.quantile_ns(q) as f64;
-                    // At a boundary between two response times, a single request or a little noise
-                    // decides the quantile.
                     let steps = [0.0005, 0.02_f64.min((1.0 - q) / 2.0)];
                     for (step, width_max) in steps.into_iter().zip([0.1, 0.7]) {
                         let (below, above) =

@@ -49,7 +49,7 @@ fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
         eprintln!("one-connection: pair {pair} of {pairs}");
         let spinning = spinning_p50_ns(bench, &url, seconds)?;
         let engine = tool::gatebench_closed(bench.programs, &url, seconds)?;
-        // The first pair is a warm-up and does not count.
+        // The first pair is a warm-up.
         if pair > 0 {
             bare.push(spinning / 1e3);
             ours.push(engine / 1e3);
@@ -92,7 +92,6 @@ fn spinning_p50_ns(bench: &Bench<'_>, url: &str, seconds: u64) -> Result<f64, St
         .ok_or_else(|| "the bare client printed no median".into())
 }
 
-/// Measures how evenly requests that are due every millisecond arrive.
 fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     let job = Job {
         target: "/constant?service=1ms".into(),

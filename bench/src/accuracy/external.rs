@@ -30,7 +30,6 @@ pub struct External {
     ask: Ask,
 }
 
-/// Runs the program at this path against a URL.
 type Ask = fn(&Path, &str, &Job) -> Result<Response, String>;
 
 /// The figures of an external load generator that are compared.
@@ -64,7 +63,6 @@ pub fn installed(programs: &Programs) -> Vec<External> {
 }
 
 impl External {
-    /// Resets the upstream's ledger and request numbers, and runs the load.
     pub fn run(&self, origin: &Origin, job: &Job) -> Result<Response, String> {
         eprintln!("  {}", self.name);
         origin.begin(job, 0)?;
@@ -143,7 +141,7 @@ fn with_k6(program: &Path, url: &str, job: &Job) -> Result<Response, String> {
     Ok(Response::of(&figures, figures.sent))
 }
 
-/// A script as k6's users typically write it: a constant arrival rate with 50 virtual users.
+/// A script as k6's users typically write it.
 fn k6_script(url: &str, job: &Job) -> String {
     let (rate, seconds) = (job.rate_per_second, job.seconds);
     format!(

@@ -142,7 +142,6 @@ pub const QUANTILES: [(&str, f64, Pick); 5] = [
     ("max", 1.0, |it| it.max),
 ];
 
-/// Describes every count on which the engine, the ledger and the job's schedule disagree.
 pub fn count_mismatches(said: &Said, account: &Account, job: &Job) -> Vec<String> {
     let due = job.arrivals().count;
     let pairs = [
@@ -173,8 +172,6 @@ pub fn count_mismatches(said: &Said, account: &Account, job: &Job) -> Vec<String
         .collect()
 }
 
-/// Describes every quantile that differs from the truth by more than the tolerance. The maximum is
-/// shown but not judged.
 pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     let count = truth.response_ns.len() as u64;
     quantiles_off(times, count, |number| {
@@ -263,7 +260,7 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
 }
 
 /// Returns the lateness of requests at the upstream, or zeros if the ledger has no figures at the
-/// rate. If a request was sent in time but arrived late, the upstream had no core.
+/// rate.
 fn lag(account: &Account) -> Quantiles {
     let at_rate = account.at_rate.clone().unwrap_or_default();
     at_rate.lag_ns

@@ -114,7 +114,6 @@ impl Bench<'_> {
         Ok(verdicts)
     }
 
-    /// Runs a case until the machine is quiet enough for a verdict, at most [`TRIES`] times.
     fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
         let mut trial = self.attempt(case)?;
         for _ in 1..TRIES {

@@ -42,7 +42,7 @@ impl Said {
     }
 }
 
-/// Runs the load with gatebench. All flags that the job does not set have their default values.
+/// All flags that the job does not set have their default values.
 pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, String> {
     // The exit code is ignored, because the output shows failed requests and dropped arrivals.
     read_gatebench(&output(&mut at_rate(programs, url, job))?)

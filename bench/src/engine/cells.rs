@@ -34,7 +34,6 @@ const NEAR_BARE: Goal = Goal {
 
 const PLAIN: Work = Work::plain(64);
 
-/// The whole matrix, in the order of the runs.
 pub fn all() -> Vec<Cell> {
     let mut cells = vec![
         get(

@@ -75,7 +75,7 @@ fn choose(names: &[String]) -> Result<Vec<Cell>, String> {
     Ok(cells)
 }
 
-/// Measures a cell with a fresh upstream; the error states why it cannot be measured here.
+/// Measures a cell with a fresh upstream. The error states why the cell cannot be measured here.
 fn measure(
     cell: &Cell,
     settings: &Settings,
@@ -110,7 +110,6 @@ fn measure(
     Ok(rounds::measure(cell, settings, &job, &server, counter))
 }
 
-/// Starts the upstream that responds to the cell's method and protocol.
 fn upstream(cell: &Cell, programs: &Programs) -> Result<Server, String> {
     let kind = if cell.work.method == Method::Post {
         "httpbin"
@@ -131,7 +130,6 @@ fn path(cell: &Cell) -> &'static str {
     }
 }
 
-/// Returns the versions and settings that all figures depend on.
 fn heading(
     settings: &Settings,
     chosen: &[Cell],

@@ -104,7 +104,6 @@ fn read_perf(text: &str) -> Option<(u64, u64)> {
         lines.next()?[0].parse().ok()
     };
     let (all, enter) = EVENTS.split_once(',')?;
-    // A kernel without io_uring does not have this event.
     Some((of(all)?, of(enter).unwrap_or(0)))
 }
 

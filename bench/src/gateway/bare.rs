@@ -51,7 +51,6 @@ impl<'a> Bare<'a> {
         Ok(Self { program, programs })
     }
 
-    /// Returns the command for the part of a chain that uses libxml2 and libxslt, if there is one.
     fn by_libxml2(&self, chain: &Chain) -> Option<Vec<String>> {
         let steps = chain.of_libxml2();
         let is_empty = !steps.iter().any(|step| step[0] != "response");

@@ -14,7 +14,6 @@ pub struct Cell {
     /// because disturbances only add to it. There is more than one trial if the effect is small
     /// compared with the noise.
     pub trials: usize,
-    /// The ratio that the cell limits, with the limit.
     pub asked: Asked,
 }
 

@@ -41,7 +41,6 @@ impl Chosen {
         }
     }
 
-    /// Reports whether a gateway implements at least one policy of a scenario by a script.
     pub fn is_by_script(&self, scenario: &str, gateway: &str) -> bool {
         let gateways = self.scripted.get(scenario);
         gateways.is_some_and(|all| all.iter().any(|one| one == gateway))
@@ -93,7 +92,6 @@ fn policies(scenario: &Value) -> impl Iterator<Item = String> {
     policies.filter_map(|policy| policy.as_object()?.keys().next().cloned())
 }
 
-/// Returns the JSON that a gatebench command prints.
 fn asked(programs: &Programs, words: &[&str]) -> Result<Value, String> {
     let output = Command::new(&programs.gatebench)
         .args(words)

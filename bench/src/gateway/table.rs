@@ -10,7 +10,8 @@ const NONE: &str = "–";
 /// Marks a ratio to a gateway that implements at least one of the scenario's policies by a script.
 const BY_SCRIPT: &str = "(script)";
 
-/// Returns the title and table of a cell, with the requirement and the reasons for missing figures.
+/// Returns the title and table of a cell, with the requirement, the verdicts and the reasons for
+/// missing figures.
 pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     let columns = columns(cell, measured);
     let titles = columns.iter().map(|column| column.title(measured));

@@ -71,7 +71,6 @@ fn costs(out: &Path) -> Result<Costs, String> {
     Ok(costs)
 }
 
-/// Returns the smaller of two costs, or the only one that is known.
 fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64, String> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(one.min(*other)),

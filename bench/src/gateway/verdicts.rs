@@ -1,4 +1,4 @@
-//! Decides from the intervals of its ratios whether a cell meets its requirement.
+//! Decides whether a cell meets its requirement, from the intervals of the ratios.
 
 use super::Measured;
 use super::cells::{Asked, Cell};

@@ -36,8 +36,7 @@ pub struct Handicap {
 
 impl Handicap {
     /// Returns the handicap that is stored in this folder. If there is none, fits one to the
-    /// default scenario on this machine, and stores it. A handicap spends half of its time in user
-    /// code and half in system calls.
+    /// default scenario on this machine, and stores it.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
         let baseline = variant(root, folder, programs, record::GATEWAY, "")?;
         let file = folder.join("handicap");
@@ -64,8 +63,8 @@ impl Handicap {
     }
 }
 
-/// Returns the handicap whose cost is [`SHARE`] of a request's cost, half of it in each kind of
-/// work.
+/// Returns the handicap whose cost is [`SHARE`] of a request's cost, half of it in user code and
+/// half in system calls.
 fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String, String> {
     eprintln!("measuring the cost of a request, to fit the handicap");
     let needed_ns = record::cpu_per_request_ns(programs, folder, baseline)?;

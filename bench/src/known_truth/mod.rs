@@ -25,7 +25,8 @@ pub use self::plan::Plan;
 use self::results::Results;
 use super::programs::Programs;
 
-/// Runs comparisons until each truth has the requested number, and prints the results.
+/// Runs comparisons until each truth has the requested number, records blocks if requested, and
+/// prints the results.
 pub fn run(plan: &Plan, root: &Path) -> Result<(), String> {
     let folder = plan.folder()?;
     let mut results = Results::open(&folder)?;

@@ -71,8 +71,8 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // The exit code is not 0 if trials are limited or verdicts are open. It is therefore ignored,
-    // and a failed run is recognized later by its missing summary.
+    // The exit code is ignored, because it is not 0 if, for example, a verdict is open. A failed
+    // run is recognized later by its missing summary.
     Command::new(&programs.gatebench)
         .args(words)
         .arg("--dir")
@@ -84,7 +84,6 @@ fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
         .map_err(|error| format!("gatebench cannot be started: {error}"))
 }
 
-/// Reads the recording in a folder, if there is one.
 pub fn read(folder: &Path) -> Result<Option<Values>, String> {
     let run = folder.join(RECORDED);
     run.exists().then(|| Values::read(&run)).transpose()

@@ -26,7 +26,7 @@ const RUNS: usize = 2_000;
 /// of which less is better, and divides a metric of which more is better.
 const EFFECTS: [(&str, f64); 3] = [("none", 1.0), ("3 %", 1.03), ("5 %", 1.05)];
 
-/// The deciding metrics: name, phase, and direction.
+/// The metrics on which `gatebench ab` can base a verdict: name, phase, and direction.
 const METRICS: [(&str, &str, Direction); 5] = [
     (
         "gateway_cpu_per_request_ns",
@@ -47,7 +47,6 @@ const METRICS: [(&str, &str, Direction); 5] = [
     ),
 ];
 
-/// The table in Markdown.
 pub fn table(recorded: &Values) -> Result<String, String> {
     let plan = Sequential::plan(BLOCKS_MAX, ALPHA).ok_or("no comparison can be planned")?;
     let mut lines = vec![

@@ -16,8 +16,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results file of a folder. Before the first comparison, the file is missing and
-    /// there are no results.
+    /// Reads the results file of a folder. A missing file counts as empty.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let file = folder.join("results.jsonl");
         let text = match fs::read_to_string(&file) {
@@ -55,7 +54,7 @@ impl Results {
         self.all.iter().filter(|it| it.is_of(truth)).count()
     }
 
-    /// Appends a result and syncs it to disk before the next comparison begins.
+    /// Appends a result to the file and syncs the file to disk.
     pub fn add(&mut self, outcome: Outcome) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("{}: {error}", self.file.display());
         let mut file = OpenOptions::new();
@@ -71,7 +70,6 @@ impl Results {
         Ok(())
     }
 
-    /// The table in Markdown: a row for each truth.
     pub fn table(&self) -> String {
         let mut lines = vec![
             "| truth | N | worse | better | no change | open | refused | found, with its 95 % interval | \
@@ -89,7 +87,7 @@ impl Results {
         let (worse, better) = (count("worse"), count("better"));
         let (no_change, refused) = (count("no_change"), count("refused"));
         let open = own.len() - worse - better - no_change - refused;
-        // Equal gateways do not differ, so the verdicts `worse` and `better` are both false.
+        // For equal gateways, `worse` and `better` are both false verdicts.
         let (found, wrong) = match truth {
             Truth::Same => ("–".to_owned(), worse + better),
             Truth::Slower => (rate(worse, own.len()), better),

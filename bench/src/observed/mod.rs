@@ -19,7 +19,7 @@ use watched::{Run, TABS};
 
 /// The smallest effect that matters, as a ratio minus one.
 const EFFECT_MAX: f64 = 0.02;
-/// The blocks of each load in a run.
+/// The number of blocks of each load in a run.
 const BLOCKS: u32 = 40;
 
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {

@@ -23,7 +23,8 @@ pub struct Stopped {
 
 impl Stopped {
     /// Stops the observers of process `run` that are running. Returns an error if the page's server
-    /// is not among them, or if a thread ends meanwhile; in that case, no observer remains stopped.
+    /// is not among them, if ptrace is forbidden, or if a thread ends meanwhile. In these cases, no
+    /// observer remains stopped.
     pub fn of(run: u32) -> Result<Self, Errno> {
         let mut stopped = Self {
             page: page_of(run).ok_or(Errno::ESRCH)?,

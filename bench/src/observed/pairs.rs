@@ -118,7 +118,7 @@ fn mean(seconds: &[&Second], name: &str) -> Option<f64> {
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the geometric mean, which a single slow second affects less than the mean.
+/// Returns the geometric mean, which a single slow second affects less than the arithmetic mean.
 fn log_mean(seconds: &[&Second], name: &str) -> Option<f64> {
     let values = values(seconds, name)?;
     let logs: f64 = values.iter().map(|it| it.ln()).sum();

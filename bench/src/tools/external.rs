@@ -12,7 +12,7 @@ use super::{Job, Made, Method, Protocol, Tool, after};
 use crate::files;
 use crate::folder::Folder;
 
-/// HTTP/1.1 over epoll. Many published figures come from this load generator.
+/// HTTP/1.1 over epoll.
 pub static WRK: Tool = Tool {
     name: "wrk",
     words: |job| words(Generator::Wrk, job),
@@ -97,7 +97,6 @@ fn absolute(argument: String, files: &[&str], folder: &Folder) -> String {
     named.unwrap_or(argument)
 }
 
-/// Splits a URL into its scheme and authority, and its path with the query.
 fn origin_and_path(url: &str) -> (&str, &str) {
     let authority = url.find("://").map_or(0, |at| at + 3);
     let path = url[authority..].find('/').map(|at| authority + at);
@@ -162,7 +161,7 @@ fn read_h2load(protocol: Protocol, output: &str) -> Result<Made, String> {
     made(&figures(Generator::H2load, output)?)
 }
 
-/// Returns the result of a run. It is an error if a response was not 2xx or a request failed.
+/// Fails if a response was not 2xx or a request failed.
 pub fn made(figures: &Figures) -> Result<Made, String> {
     let classes = figures.by_class.iter().filter(|(class, _)| *class != "2xx");
     if let Some((kind, count)) = figures.errors.iter().chain(classes).next() {

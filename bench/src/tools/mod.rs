@@ -1,5 +1,5 @@
-//! The load generators that are compared: each returns its command line for a job and parses its
-//! result.
+//! The load generators that are compared. A [`Tool`] has functions that build the command line of
+//! one of them for a job and parse its output.
 //!
 //! Output is parsed strictly. A run does not count if the tool reports an error, a response that is
 //! not 2xx, or a protocol other than the job's.
@@ -42,7 +42,6 @@ pub struct Work {
     pub connections: u32,
     pub protocol: Protocol,
     pub method: Method,
-    /// True if a connection serves many requests.
     pub keep_alive: bool,
     /// True if gatebench must use epoll instead of io_uring.
     pub epoll: bool,

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::external::made;
 use super::{Job, Made, Method, Protocol, Tool, split};
 
-/// HTTP/1.1 and HTTP/2 over tokio and hyper.
 pub static OHA: Tool = Tool {
     name: "oha",
     words,
@@ -50,8 +49,7 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
     counted(figures(output)?, u64::from(job.work.connections * streams))
 }
 
-/// Returns the result of a run. It is an error if any request fails, except for up to `under_way`
-/// requests that are cut off at the end.
+/// Fails like [`made`], but accepts up to `under_way` requests that were cut off at the end.
 fn counted(mut figures: Figures, under_way: u64) -> Result<Made, String> {
     let may_be_cut_off = |error: &str, count: u64| error == CUT_OFF && count <= under_way;
     figures

@@ -122,8 +122,6 @@ impl Agents {
         self.all.iter().map(assign).collect()
     }
 
-    /// Sends a request to all agents at the same time, and returns their responses in the order of
-    /// the agents.
     pub(crate) fn ask_each<T: DeserializeOwned + Send>(
         &self,
         ask: impl Fn(usize) -> Ask + Sync,
@@ -141,7 +139,6 @@ impl Agents {
 }
 
 impl Connected {
-    /// The cores of the agent's workers: those that the load names, or all if it names none.
     fn cores<'a>(&'a self, of_load: &'a [usize]) -> &'a [usize] {
         match of_load {
             [] => &self.facts.cores,

@@ -140,7 +140,6 @@ fn allow_descriptors() {
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-/// Runs the load, and merges the seconds of its workers into records.
 fn run(load: &Load, shared: &Shared) -> Result<Outcome, EngineError> {
     let mut merge = Merge::new(load.cores.len());
     let keep = |second: &Interval| {

@@ -1,6 +1,4 @@
-//! The program that gatebench copies to the hosts that run load generators and upstreams. It
-//! contains the remote end, the supervisor of child processes, the load generator and the
-//! upstreams, and needs no shared libraries.
+//! The program that gatebench copies to the hosts that run load generators and upstreams.
 
 mod upstream;
 

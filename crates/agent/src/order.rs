@@ -106,7 +106,6 @@ pub(crate) enum OrderError {
 }
 
 impl Order {
-    /// The order to send `part` of a load on these cores of the receiver.
     pub(crate) fn new(load: &Load, part: Part, cores: Vec<usize>, trace_tag: Option<u16>) -> Self {
         Self {
             groups: load.groups.iter().map(WireGroup::of).collect(),

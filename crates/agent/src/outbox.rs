@@ -13,7 +13,6 @@ pub(crate) struct Outbox {
     /// The number of the first record that is kept.
     first: u64,
     digest: Lines,
-    /// True if a record was lost because too many earlier records were not acknowledged in time.
     overflowed: bool,
 }
 

@@ -248,7 +248,6 @@ fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
     sum
 }
 
-/// Calculates the spread of the start times from each agent's first request.
 fn start(agents: &[AgentReport]) -> Option<StartReport> {
     let firsts = agents.iter().filter_map(|it| it.outcome.first);
     let late_ns = firsts.map(|it| it.sent_ns.saturating_sub(it.due_ns));

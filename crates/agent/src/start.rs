@@ -20,7 +20,6 @@ const ACKNOWLEDGED_BEFORE: Duration = Duration::from_millis(500);
 /// The time that agents may take to open the connections of a load, in addition to the time that
 /// its limit of connections per second requires.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
-/// The interval between requests that ask an agent whether it is ready.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Returns the time that the limit of connections per second requires to open the connections of a

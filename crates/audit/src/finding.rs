@@ -53,7 +53,7 @@ pub struct Finding {
     pub rule: &'static str,
     pub severity: Severity,
     /// The heading above a Markdown table, the name of a JSON list or, for the quoted output of a
-    /// load tool, a text such as `what wrk printed`; empty for CSV.
+    /// load tool, a text such as `what wrk printed`; empty if there is none, as in CSV.
     pub table: String,
     /// The line or item of the first row that the finding concerns, counted from 1. For a finding
     /// that concerns the whole table, this is the line of the headings, or the first row if the

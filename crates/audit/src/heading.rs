@@ -31,7 +31,6 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
-    /// Reports whether the figure is a request time: a mean, quantile, minimum or maximum.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }

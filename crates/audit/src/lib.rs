@@ -35,7 +35,7 @@ impl fmt::Display for AuditError {
 
 impl std::error::Error for AuditError {}
 
-/// Judges every table of a document that contains times or rates.
+/// Judges every table that contains times or rates.
 ///
 /// # Errors
 /// Fails if the text is not valid CSV or JSON. Any text is valid Markdown.

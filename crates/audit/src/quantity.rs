@@ -65,7 +65,7 @@ fn unit_of(name: &str) -> Option<(Unit, f64)> {
     })
 }
 
-/// Parses a unit of memory. Units with an `i` are powers of 1024, and `Gib` means GiB.
+/// Parses a unit of memory. A unit with an `i` is a power of 1024 bytes, even if it ends with `b`.
 fn sized(name: &str) -> Option<(Unit, f64)> {
     let factor = match name {
         "B" | "bytes" => 1.0,
@@ -96,7 +96,7 @@ fn rate_of(name: &str) -> Option<(Unit, f64)> {
     is_rate.then_some((Unit::PerSecond, factor))
 }
 
-/// Parses a cell. `default` is the unit of a bare number, according to the column's heading.
+/// `default` is the unit of a bare number, according to the column's heading.
 pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quantity> {
     let text = text.trim();
     let found = WRITTEN.captures(text)?;

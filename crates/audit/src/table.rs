@@ -11,8 +11,7 @@ use crate::tool::Mean;
 
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The heading above a Markdown table, the name of a JSON list or, for the quoted output of a
-    /// load tool, a text such as `what wrk printed`; empty for CSV.
+    /// See [`Finding::table`](crate::Finding::table).
     pub(crate) title: String,
     /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
@@ -202,7 +201,6 @@ impl Row {
         self.cells.get(column).copied().flatten()
     }
 
-    /// Returns the trimmed text in a column, or an empty text if the row has no such cell.
     pub(crate) fn written(&self, column: usize) -> &str {
         self.written.get(column).map_or("", |text| text.trim())
     }
@@ -217,8 +215,8 @@ static USERS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Returns the number before `VU`, `VUs`, `users`, `connections` or `clients`, or `None` if it is
-/// unclear.
+/// Returns the number before `VU`, `VUs`, `users`, `connections` or `clients`, or `None` if there
+/// is no number or the number is unclear.
 fn users_in(name: &str) -> Option<f64> {
     let found = USERS.captures(name)?;
     found[1].replace(',', "").parse().ok()

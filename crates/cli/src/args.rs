@@ -132,8 +132,8 @@ impl Command {
     }
 }
 
-/// Returns a template for `gatebench --help` that puts the commands under headings, which clap does
-/// not support.
+/// Returns a template for `gatebench --help` with the commands under headings. clap itself cannot
+/// group commands.
 fn help_template() -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let commands = Command::augment_subcommands(clap::Command::new("gatebench"));

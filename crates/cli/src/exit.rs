@@ -53,7 +53,6 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code for a fault of this culprit.
     pub fn of(culprit: &Culprit) -> Self {
         match culprit {
             Culprit::Gateway(_) | Culprit::Upstream | Culprit::Engine => Self::CheckFailed,

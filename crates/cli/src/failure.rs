@@ -43,7 +43,6 @@ impl Failure {
         }
     }
 
-    /// Returns a failure whose exit code depends on the culprit.
     pub fn of(culprit: &Culprit, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::said(Exit::of(culprit), culprit.to_string(), what, remedy)
     }

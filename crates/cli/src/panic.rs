@@ -1,5 +1,5 @@
-//! Reports a panic as a defect of gatebench. A panic unwinds, so the guards end all processes that
-//! were started; if a guard fails, the supervisors end them.
+//! Reports a panic as a defect of gatebench. The panic unwinds the stack, whose guards end the
+//! processes that gatebench started; supervisors end those that remain.
 
 use crate::terminal;
 

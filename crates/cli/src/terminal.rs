@@ -1,6 +1,6 @@
-//! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic. All
-//! text for a terminal, except help and clap's errors, passes through this module, which removes
-//! escape sequences that gateways, upstreams and files may contain.
+//! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic.
+//! Text from gateways, upstreams and files passes through this module, which removes the escape
+//! sequences that the text may contain.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
@@ -48,8 +48,8 @@ pub fn say_json(value: &Value) -> Result<(), Failure> {
     say_data(&format!("{value:#}"))
 }
 
-/// Ignores the failure [`Failure::PipeClosed`]. Commands whose exit code is a verdict, or that do
-/// more after they print, use this: the text is lost, but nothing else.
+/// Ignores [`Failure::PipeClosed`], for commands whose exit code is a verdict, or that do more
+/// after they print. Only the text is lost.
 pub fn unless_closed(printed: Result<(), Failure>) -> Result<(), Failure> {
     match printed {
         Err(Failure::PipeClosed) => Ok(()),
@@ -114,7 +114,6 @@ pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
 
-/// Reports whether standard error shows colors, by the rules of [`stdout_colors`].
 pub fn stderr_colors() -> bool {
     wants_colors(&Term::stderr())
 }
@@ -145,12 +144,10 @@ pub fn stdout_width() -> usize {
     width(&Term::stdout())
 }
 
-/// Returns a style for standard output that obeys NO_COLOR.
 pub fn stdout_style() -> Style {
     Style::new().force_styling(stdout_colors())
 }
 
-/// Returns a style for standard error that obeys NO_COLOR.
 pub fn stderr_style() -> Style {
     Style::new().for_stderr().force_styling(stderr_colors())
 }

@@ -115,7 +115,6 @@ fn text_of<T: Document>(path: &Path) -> Result<String, ReadError> {
     })
 }
 
-/// Returns a function that reads files whose paths are relative to the folder of `path`.
 fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     move |path| std::fs::read(folder.join(path))

@@ -113,7 +113,6 @@ fn one_line(value: &Value, indent: usize) -> Option<String> {
     }
 }
 
-/// Reports whether the value contains a string that is written as a literal block.
 fn has_literal(value: &Value) -> bool {
     match value {
         Value::String(text) => is_literal(text),

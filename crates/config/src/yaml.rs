@@ -11,9 +11,8 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The maximum nesting depth, except for the values that aliases add. It is more than any gatebench
-/// file needs. Together with [`ALIAS_NODES_MAX`], it limits the recursion of code that walks the
-/// tree.
+/// The maximum nesting depth, except for the values that aliases add. Together with
+/// [`ALIAS_NODES_MAX`], it limits the recursion of code that walks the tree.
 const DEPTH_MAX: usize = 32;
 /// The maximum number of nodes that aliases may add, so that a few lines cannot expand to
 /// gigabytes. It also limits the nesting depth of aliases, because n levels cost about n²/2 nodes.
@@ -257,7 +256,6 @@ impl<'a> Builder<'a> {
         open.key = Some((key, span));
     }
 
-    /// Adds a finished value to the enclosing collection, or makes it the root.
     fn put(&mut self, span: Range<usize>, data: Data, anchor: usize) {
         let value = Node { span, data };
         if anchor > 0 {

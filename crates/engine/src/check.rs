@@ -74,7 +74,6 @@ impl Checks {
         compiled
     }
 
-    /// Reports whether the body must be kept until the response is complete.
     pub(crate) fn need_body(&self) -> bool {
         !self.bodies.is_empty()
     }

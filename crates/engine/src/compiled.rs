@@ -87,9 +87,9 @@ impl Route {
     }
 }
 
-/// Returns the schedule of an open group, or `None` for a closed one. Each group starts a fraction
-/// of a gap after the previous one, so that groups with the same rate do not send at the same
-/// instants.
+/// Returns the schedule of an open group, or `None` for a closed one. Evenly spread arrivals of
+/// each group start a fraction of a gap after those of the previous group, so that groups with the
+/// same rate do not send at the same instants.
 pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
     let Shape::Open(open) = &load.groups[number].shape else {
         return None;

@@ -41,7 +41,6 @@ pub(crate) struct Connection {
     pub(crate) waits_to_send: bool,
     /// True if the connection is surplus, so it gets no further request.
     pub(crate) leaving: bool,
-    /// The local address of the connection, if one was configured.
     pub(crate) source: Option<IpAddr>,
     /// The time at which the opening of the connection began.
     pub(crate) begun_ns: u64,

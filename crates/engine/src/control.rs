@@ -14,7 +14,7 @@ pub struct Control {
     live: Vec<Live>,
 }
 
-/// Counters of one worker, updated once per round of its loop and read by displays.
+/// Counters of one worker, updated once per round of its loop.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Live {
@@ -49,8 +49,7 @@ impl Control {
     }
 
     /// Returns the start of the load, on `CLOCK_MONOTONIC` in nanoseconds, or `None` until it is
-    /// set. The warm-up begins at this time. The caller can therefore compute the boundaries of the
-    /// measurement and sample costs there.
+    /// set. The warm-up begins at this time.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }

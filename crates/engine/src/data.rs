@@ -97,7 +97,6 @@ pub(crate) enum Values {
     Zipf(Zipf<f64>),
 }
 
-/// Rows, and the distribution that chooses among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
@@ -196,8 +195,6 @@ fn values(source: &Source) -> Result<Values, String> {
     })
 }
 
-/// Returns a Zipf distribution over the numbers from 1 to `items`, which `rand_distr` samples by
-/// rejection.
 fn zipf(items: f64, exponent: f64) -> Result<Zipf<f64>, String> {
     Zipf::new(items, exponent).map_err(|it| it.to_string())
 }

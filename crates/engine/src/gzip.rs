@@ -9,7 +9,6 @@ use flate2::read::MultiGzDecoder;
 pub fn decoded(body: &[u8], bytes_max: usize) -> Vec<u8> {
     let mut plain = Vec::new();
     let mut kept = MultiGzDecoder::new(body).take(bytes_max as u64);
-    // After an error, `plain` keeps the bytes that were decoded before it.
     let _ = kept.read_to_end(&mut plain);
     plain
 }

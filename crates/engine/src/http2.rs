@@ -39,7 +39,6 @@ pub(crate) enum End {
 }
 
 impl Http2 {
-    /// Creates a connection and queues its first frames.
     pub(crate) fn new(streams: u32, allowance: Allowance) -> Self {
         let limits = Limits {
             streams,
@@ -216,7 +215,6 @@ impl Message {
         parts.body.write(sampler, body);
         if parts.says_length {
             text.clear();
-            // Writing to memory cannot fail.
             let _ = write!(text, "{}", body.len());
             block.field("content-length", text);
         }

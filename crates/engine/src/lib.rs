@@ -1,11 +1,10 @@
 //! The load engine: sends requests on an absolute schedule or whenever a response arrives, and
 //! records the responses and their times.
 //!
-//! The engine is independent of gateways, policies, files and terminals. [`run`] takes a [`Load`],
-//! and before the start renders its requests to bytes and splits its schedule. From then on, every
-//! worker owns its loop, its connections and its record. Each second, a worker passes on the
-//! finished record through a queue, so a load that lasts a day needs no more memory than one that
-//! lasts a minute.
+//! The engine is independent of gateways, policies, files and terminals. [`run`] renders the
+//! requests of a [`Load`] to bytes before the start. Every worker owns its loop, its connections
+//! and its record. It hands over the record of each finished second through a queue, so the memory
+//! that a load needs does not depend on its length.
 
 mod bare;
 mod check;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::Interval;
 
-/// The maximum number of seconds whose records are held back until every worker has delivered. The
-/// oldest seconds beyond this number are overdue.
+/// The maximum number of seconds whose records are held back until every worker has delivered.
 const OPEN_MAX: usize = 8;
 
 /// The seconds that some workers have not delivered yet.
@@ -41,8 +40,8 @@ impl Merge {
             .collect()
     }
 
-    /// Returns the oldest seconds in excess of `OPEN_MAX`. They no longer wait for a worker that is
-    /// behind or has ended.
+    /// Removes and returns the oldest seconds, so that at most eight remain held back. The returned
+    /// seconds lack the records of a worker that is behind or has ended.
     pub fn overdue(&mut self) -> Vec<Interval> {
         let count = self.open.len().saturating_sub(OPEN_MAX);
         let overdue = (0..count).filter_map(|_| self.open.pop_first());

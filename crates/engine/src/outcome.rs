@@ -29,7 +29,7 @@ pub struct Outcome {
     /// The number of connections that resumed a TLS session.
     pub resumed: u64,
     /// Service times, added latencies and request halves of the requests that were due outside the
-    /// measured window, most of them in the warm-up. No other recording contains these times.
+    /// measured window. No other recording contains these times.
     pub unmeasured: Recordings,
     /// The checks as strings, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,

@@ -78,7 +78,6 @@ impl Kept {
         let times = exchange.times.filter(|it| it.nonce == exchange.nonce);
         let times = times.filter(|_| clocks.is_some());
         let added = times.map(|it| (Metric::Added, service_ns.saturating_sub(it.service_ns)));
-        // If the upstream has a different clock, the request half is not recorded.
         let half = times.filter(|_| clocks == Some(Clocks::Shared)).map(|it| {
             let half_ns = it.received_ns.saturating_sub(exchange.sent_ns);
             (Metric::RequestHalf, half_ns)
@@ -233,7 +232,6 @@ impl Interval {
                 let Some(ahead_ns) = self.halves.ahead_ns(clocks) else {
                     return self.record_added(class, added_ns);
                 };
-                // Convert the upstream's times to this process's clock.
                 let here = |ns: u64| ns.wrapping_add_signed(ahead_ns.wrapping_neg());
                 let received_ns = here(times.received_ns);
                 let left_ns = received_ns.saturating_add(times.service_ns);

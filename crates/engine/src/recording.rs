@@ -1,4 +1,4 @@
-//! Histograms, with the exact sum, minimum and maximum, which the buckets would round.
+//! Histograms of times, by metric and class.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,6 @@ impl Recording {
 }
 
 impl Recording<u32> {
-    /// Creates an empty recording for a route, which needs less memory.
     pub(crate) fn of_route() -> Self {
         Self::with_bounds(ROUTE_LOWEST_NS, ROUTE_SIGNIFICANT_DIGITS)
     }

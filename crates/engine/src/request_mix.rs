@@ -11,7 +11,7 @@ use crate::random::{Random, Use, generator};
 
 /// Chooses requests by their weights. Requests sent in turn are spread evenly. Equal weights result
 /// in a plain rotation, others in a stride schedule (Waldspurger and Weihl, 1995, "Stride
-/// Scheduling"). Its first strides begin at offsets drawn from the seed. Requests sent at random
+/// Scheduling"), whose first strides begin at offsets drawn from the seed. Requests sent at random
 /// are drawn from a table (Walker's alias method) in constant time.
 #[derive(Clone, Debug)]
 pub struct Mix {

@@ -59,7 +59,6 @@ impl Response {
         }
     }
 
-    /// Discards the previous response and prepares for the response of another exchange.
     pub(crate) fn begin(&mut self, exchange: Exchange) {
         self.exchange = exchange;
         self.failed_checks.clear();

@@ -10,8 +10,9 @@ use crate::data::{Choice, DataSet, Slot, Values};
 use crate::random::{Random, Use, generator};
 
 /// A worker's position in the data. Rows drawn in turn are distributed among W workers: worker w
-/// gets the rows `w`, `w+W`, `w+2·W` and so on. No two workers use the same row if there are enough
-/// rows. The numbers of a sequence are distributed in the same way, so each is used once.
+/// gets the rows `w`, `w+W`, `w+2·W` and so on. No two workers use the same row if there are at
+/// least as many rows as workers. The numbers of a sequence are distributed in the same way, so
+/// each is used once.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     data: Arc<DataSet>,
@@ -23,7 +24,6 @@ pub(crate) struct Sampler {
     pub(crate) scratch: Vec<u8>,
 }
 
-/// The position of a worker in one source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// The number of values drawn from the source so far.
@@ -44,7 +44,7 @@ impl Sampler {
         }
     }
 
-    /// Draws the next value of each of these sources. The values of other sources are unchanged.
+    /// Draws the next value of each of these sources.
     pub(crate) fn advance(&mut self, sources: &[usize]) {
         for source in sources {
             let place = &mut self.places[*source];
@@ -95,7 +95,6 @@ fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     worker + (turn % own as u64) as usize * workers
 }
 
-/// Draws until the rounded number is the index of a row.
 fn inside(rows: usize, mut draw: impl FnMut() -> f64) -> i64 {
     loop {
         let drawn = draw().round();

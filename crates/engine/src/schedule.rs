@@ -60,8 +60,8 @@ impl Schedule {
         }
     }
 
-    /// Delays the schedule by a fraction of a gap (from 0 to below 1), so that the evenly spread
-    /// arrivals of several groups do not coincide.
+    /// Delays evenly spread arrivals by a fraction of a gap (from 0 to below 1), so that those of
+    /// several groups do not coincide.
     pub fn with_phase(self, phase: f64) -> Self {
         Self { phase, ..self }
     }

@@ -28,7 +28,7 @@ use crate::worker::{Outlet, Work};
 
 const MS: u64 = 1_000_000;
 
-/// Decides how the simulated server reacts to request number `index`, which arrives at `now_ns`
+/// Returns the simulated server's reaction to request number `index`, which arrives at `now_ns`
 /// with these bytes.
 type Server = fn(index: u64, now_ns: u64, request: &[u8]) -> Reaction;
 

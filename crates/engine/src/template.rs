@@ -52,7 +52,6 @@ impl Text {
         }
     }
 
-    /// Returns the bytes of a constant text, and `None` for any other.
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         match self.pieces.as_slice() {
             [] => Some(&[]),

@@ -75,7 +75,6 @@ impl Halves {
 /// The known relation between the two clocks at one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clocks {
-    /// Both clocks are the same.
     Shared,
     /// The requests of the previous second bounded the difference.
     Bounded(Ahead),

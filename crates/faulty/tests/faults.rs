@@ -51,7 +51,6 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // The call fails if the process has already ended, which is harmless.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

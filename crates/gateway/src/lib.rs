@@ -1,6 +1,6 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
-//! streaming with backpressure, and policies. It is a measuring instrument: its own overhead is
-//! small, so it shows how little a policy can cost.
+//! streaming with backpressure, and policies. Its own overhead is small, so that it shows how
+//! little a policy can cost.
 //!
 //! # Messages
 //! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. Apart from the changes that policies
@@ -16,10 +16,10 @@
 //! `X-Consumer`) are removed.
 //!
 //! # Policies
-//! Policies that may refuse a request, or respond to it, act in the order of the route's list, and
-//! see the head as the client sent it. A rate limit that is counted in Redis comes last, wherever
-//! it is in the list. The edits of the request follow, and then those of the response; edits of the
-//! same kind apply in the order of the list. The gateway does not edit its own responses.
+//! Policies that may refuse a request, or respond to it, act in the order of the route's list, on
+//! the head as the client sent it. A rate limit that is counted in Redis comes last, wherever it is
+//! in the list. The edits of the request follow, and then those of the response; edits of the same
+//! kind apply in the order of the list. The gateway does not edit its own responses.
 //!
 //! JSON is edited if the Content-Type names JSON and the body has no content coding. Such a message
 //! is kept until it is complete. Other messages are streamed, unless a policy needs their whole

@@ -84,7 +84,6 @@ impl<'t> Log<'t> {
         words
     }
 
-    /// Notes a part that the scenario replaces with a simpler one or omits.
     pub(crate) fn simplified(&mut self, span: &Range<usize>, what: impl Into<String>) {
         self.note(self.line(span.start), what.into(), Effect::Simplified);
     }

@@ -1,4 +1,4 @@
-//! Finds a path that a regular expression matches, and the literal text that every match begins
+//! Finds a string that a regular expression matches, and the literal text that every match begins
 //! with.
 
 use std::iter::Peekable;
@@ -15,8 +15,8 @@ const REPEAT_MAX: usize = 64;
 /// The maximum size of a sample in bytes, without padding. Nested quantifiers multiply the size.
 const BYTES_MAX: usize = 4096;
 
-/// Returns a string that the expression matches, or `None` if the expression contains an
-/// unsupported construct or exceeds a limit.
+/// Returns a string that the expression matches, or `None` if the expression is invalid, contains
+/// an unsupported construct or exceeds a limit.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     longer(expression, 0).map(|(text, _)| text)
 }
@@ -31,15 +31,15 @@ pub(crate) fn sample_of_length(expression: &str, range: &RangeInclusive<usize>) 
         let is_short = length + missing <= *range.end();
         return is_short.then(|| shortest + &"x".repeat(missing));
     }
-    // A repeated group adds several characters at a time, so more than the missing ones may be
-    // needed.
+    // A repeated group adds several characters at a time, so more characters than are missing may
+    // be necessary.
     let samples = (missing..=missing + REPEAT_MAX).filter_map(|extra| longer(expression, extra));
     let mut samples = samples.map(|(text, _)| text);
     samples.find(|sample| range.contains(&sample.chars().count()))
 }
 
-/// Returns a sample in which quantifiers add up to `extra` characters to the shortest one, and
-/// whether the expression may not match if more text follows the sample.
+/// Returns a sample in which quantifiers add up to `extra` characters to the shortest sample. The
+/// flag is true if the expression may fail to match when more text follows the sample.
 fn longer(expression: &str, extra: usize) -> Option<(String, bool)> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),
@@ -126,7 +126,7 @@ struct Parser<'e> {
 }
 
 impl Parser<'_> {
-    /// Returns the sample of the first alternative. The others are parsed and dropped.
+    /// Returns the sample of the first alternative.
     fn alternatives(&mut self) -> Option<String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -157,8 +157,9 @@ impl Parser<'_> {
         Some(text)
     }
 
-    /// Returns the sample of an atom with its quantifier. Additional copies come first, and then
-    /// the quantifiers inside the copies add the rest, because they can add fewer characters.
+    /// Returns the sample of an atom with its quantifier. Additional copies of the atom supply the
+    /// extra characters. Quantifiers inside the copies supply the rest, because they can add fewer
+    /// characters at a time.
     fn repeated(&mut self, c: char) -> Option<String> {
         let extra = std::mem::take(&mut self.extra);
         let start = self.chars.clone();
@@ -208,7 +209,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Returns the text of an assertion that following text may violate, which is empty.
+    /// Returns the empty text of an assertion that text after the sample may violate.
     fn assertion(&mut self) -> String {
         self.is_final = true;
         String::new()
@@ -237,7 +238,6 @@ impl Parser<'_> {
         self.chars.find(|c| *c == '>').map(drop)
     }
 
-    /// Returns a character that a class matches.
     fn class(&mut self) -> Option<char> {
         let is_negated = self.chars.next_if_eq(&'^').is_some();
         let mut members = Vec::new();
@@ -264,7 +264,8 @@ impl Parser<'_> {
         others.find(|c| !members.contains(c))
     }
 
-    /// Returns the minimum and the maximum number of repetitions.
+    /// Returns the minimum and the maximum number of repetitions, or `None` if the quantifier is
+    /// invalid or its minimum exceeds [`REPEAT_MAX`].
     fn quantifier(&mut self) -> Option<(usize, usize)> {
         let (least, most) = match self.chars.next_if(|c| "*?+{".contains(*c)) {
             None => return Some((1, 1)),

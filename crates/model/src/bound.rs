@@ -93,7 +93,7 @@ pub struct Bounds(pub Vec<Bound>);
 pub struct BoundError {
     /// The position of the error, in characters from 1.
     pub column: usize,
-    /// A description of the mistake, without the remedy.
+    /// A description of the mistake, possibly with its remedy.
     pub reason: String,
 }
 
@@ -169,7 +169,6 @@ pub(crate) struct Part<'a> {
     column: usize,
 }
 
-/// Splits a list of bounds at its commas, and trims the parts.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     let mut column = 1;
     text.split(',').map(move |text| {
@@ -232,7 +231,6 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Returns the quantity with this name, and the value that bounds it.
 fn bounded(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError> {
     let counted = match name.text {
         "rate" => return Ok((Quantity::Rate, number(name, value, value.text)?)),

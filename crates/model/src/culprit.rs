@@ -1,4 +1,4 @@
-//! The causes of errors, which messages name so that users know where to look.
+//! The causes of errors.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -59,9 +59,9 @@ pub enum Statement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
-    /// A path that exists if the part is installed: an absolute path, as in `{{ prefix
-    /// }}/lib/module.so`, or a path in gatebench's data folder. If the gateway runs from an image,
-    /// the path must be absolute and exist in the image.
+    /// A path that exists if the part is installed: an absolute path, as in
+    /// `{{ prefix }}/lib/module.so`, or a path in gatebench's data folder. If the gateway runs from
+    /// an image, the path must be absolute and exist in the image.
     pub path: String,
     /// A command that fails if the part is present but unusable, and prints the reason as its last
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.

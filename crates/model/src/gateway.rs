@@ -132,8 +132,8 @@ pub struct Binary {
     /// The first later version that the templates do not work with, such as `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
-    /// Other files that must exist: absolute paths, or templates such as `{{ prefix
-    /// }}/lib/module.so`.
+    /// Other files that must exist: absolute paths, or templates such as
+    /// `{{ prefix }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// Environment variables that the program gets whenever it runs, even to print its version.
@@ -260,8 +260,9 @@ pub struct TemplateFile {
     /// a template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The name of a policy. The file is rendered once for each use of the policy. In the template,
-    /// `settings` contains the settings of this use, and `number` is the number of the use, from 1.
+    /// The name of a policy. The file is rendered once for each distinct set of settings with which
+    /// the scenario uses the policy. In the template, `settings` contains these settings, and
+    /// `number` is the number of the set, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
     /// The id of the group that may read the file if it contains secrets and gatebench runs as

@@ -6,8 +6,8 @@ use gatebench_config::{Data, Entry, Node};
 
 const KEY: &str = "global_policies";
 
-/// Copies the global policies to each route. Returns their positions in the text, so that a mistake
-/// in all copies can be reported once.
+/// Returns the positions of the global policies in the text, so that a mistake in all copies can be
+/// reported once.
 pub(crate) fn expand(root: &mut Node) -> Vec<Range<usize>> {
     let policies = root.list(KEY).to_vec();
     for route in root.list_mut("routes") {

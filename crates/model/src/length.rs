@@ -64,8 +64,8 @@ pub struct PlannedLength {
 }
 
 impl LoadProfile {
-    /// Returns a profile with a single phase, in which one user sends each request once. If there
-    /// are phases with a change or a failure, they are shortened and kept instead.
+    /// Returns a profile with a single phase, in which one user sends each request once. If some
+    /// phases have a change or a failure, returns only these phases, shortened.
     pub fn smoke(&self, scenario: &Scenario) -> Self {
         let disturbed = self.phases.iter().filter(|phase| phase.is_disturbed());
         let mut phases: Vec<Phase> = disturbed.map(Phase::in_seconds).collect();
@@ -128,8 +128,8 @@ fn once(requests: usize) -> Closed {
 }
 
 impl Scenario {
-    /// Returns the scenario with one round of admin calls, in which every group sends each of its
-    /// requests once, in turn. Returns it unchanged if the load has a change or a failure
+    /// Returns the scenario with one round of admin calls, and with groups that send each of their
+    /// requests once, in turn. Returns the scenario unchanged if the load has a change or a failure
     /// (`is_disturbed`).
     #[must_use]
     pub fn smoke(mut self, is_disturbed: bool) -> Self {

@@ -16,8 +16,8 @@ pub struct LoadProfile {
     /// A one-line description.
     pub title: String,
     /// True if the first load begins at the first correct response from a newly started gateway.
-    /// Before this response, the gateway receives only the requests that probe for it; parity is
-    /// proven after the loads.
+    /// Before this response, the gateway receives only requests that test whether it is ready.
+    /// Parity is proven after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// The loads, one after another, in one gateway process.
@@ -25,8 +25,8 @@ pub struct LoadProfile {
     pub phases: Vec<Phase>,
 }
 
-/// One load. The schema, which is checked first, rejects unknown keys, because serde cannot combine
-/// `deny_unknown_fields` with `flatten`.
+/// One load.
+// Only the schema rejects unknown keys: serde cannot combine `deny_unknown_fields` with `flatten`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Phase {
@@ -215,10 +215,10 @@ impl Phase {
         }
     }
 
-    /// This phase with a measurement of at most `measure`, and a warm-up of at most `warm_up` or,
-    /// if that is longer, the longest think time. Stages are shortened in proportion, so the load
-    /// still reaches every level. A phase with a change or a failure keeps its measurement, because
-    /// it needs the time before and after.
+    /// Returns the phase with a measurement of at most `measure`, and a warm-up of at most
+    /// `warm_up` or, if that is longer, the longest think time. Stages are shortened in proportion,
+    /// so the load still reaches every level. A phase with a change or a failure keeps its
+    /// measurement, because the times before and after are compared.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));

@@ -1,10 +1,10 @@
 //! The key `matrix`, with which a scenario file describes several scenarios that differ in listed
 //! values.
 //!
-//! Each axis has a name and values. Each combination of values defines a scenario, in which `{{
-//! axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
+//! Each axis has a name and values. Each combination of values defines a scenario, in which
+//! `{{ axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
 //! itself, so numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}` is
-//! then replaced by its member `key`, and `{{ axis }}` by its name.
+//! then replaced by the mapping's member `key`, and `{{ axis }}` by its `name`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -168,7 +168,7 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
         if values.iter().any(|known| known.name == name) {
             return Err(node.problem("the axis has this value twice", "remove one of them"));
         }
-        // Values must not contain placeholders, so the order of the axes does not matter.
+        // Values without placeholders make the order of the axes irrelevant.
         let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
         if !node.all().filter_map(Node::text).all(is_plain) {
             let message = format!(

@@ -87,7 +87,6 @@ impl Scenario {
             .collect()
     }
 
-    /// Reports whether a route has more than one limit, such as one per minute and one per hour.
     fn has_several_limits(&self) -> bool {
         self.all_routes().any(|route| {
             let policies = route.policies.iter();
@@ -170,7 +169,8 @@ impl GatewayFolder {
     }
 
     /// Returns the actions that change the running gateway in a scenario, by name. If the scenario
-    /// uses the control plane, its actions replace those of the gateway with the same name.
+    /// uses the control plane, the control plane's actions replace the gateway's actions of the
+    /// same name.
     pub fn all_actions(&self, scenario: &Scenario) -> BTreeMap<&str, &Action> {
         let names = self.actions.keys().map(String::as_str);
         let names = names.chain([CONFIGURE, WEIGHTS]);
@@ -181,8 +181,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// Returns the action with this name. If `configure` or `weights` is missing, this is `reload`,
-    /// unless `features` contains a statement about the missing action.
+    /// Returns the action with this name. If `configure` or `weights` is missing, returns `reload`
+    /// instead, unless `features` contains a statement about the missing action.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);

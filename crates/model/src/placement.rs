@@ -77,8 +77,8 @@ impl Placement {
         }
     }
 
-    /// Reports whether the load generator has physical cores to itself, with no thread used by the
-    /// gateway or the upstream. A thread that never sleeps slows down its sibling.
+    /// Reports whether the load generator has physical cores of which neither the gateway nor the
+    /// upstream uses a thread. Otherwise, a load generator that never sleeps would slow them down.
     pub fn engine_is_alone(&self) -> bool {
         let others = self.gateway_here().iter().chain(&self.upstream);
         let is_apart = |other: &usize| {
@@ -108,7 +108,6 @@ impl Placement {
             && !ends.any(|end| gateway.contains(end))
     }
 
-    /// Returns the cores of the gateway, or none if they are on another host.
     fn gateway_here(&self) -> &[usize] {
         match self.gateway_is_elsewhere {
             true => &[],

@@ -148,7 +148,6 @@ impl Scenario {
         self.all_policies().map(Policy::kind).collect()
     }
 
-    /// The policies of the routes that apply before or after a change.
     pub(crate) fn all_policies(&self) -> impl Iterator<Item = &Policy> {
         self.all_routes().flat_map(|route| &route.policies)
     }
@@ -214,7 +213,7 @@ impl Scenario {
         }]
     }
 
-    /// The requests of all groups, in the order of the file.
+    /// All requests of the load, in the order of the file.
     pub fn load_requests(&self) -> impl Iterator<Item = &Request> {
         let grouped = self.groups.iter().flat_map(|group| &group.requests);
         self.requests.iter().chain(grouped)
@@ -236,8 +235,8 @@ impl Scenario {
 
     /// Returns the reason why a gateway's added latency in this scenario is not comparable with
     /// that of a program that only copies bytes. Returns `None` if it is comparable: HTTP/1.1
-    /// without TLS, a single upstream with one target, routes that match every request, have no
-    /// policies and never change, and no duties such as an access log.
+    /// without TLS, a single upstream process, routes that match every request, have no policies
+    /// and never change, and no duties such as an access log.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
         let has_duties =
@@ -281,7 +280,7 @@ pub enum UpstreamKind {
     Calculator,
     /// The same service in another region, with `X-Soap-Region: soap2`.
     CalculatorSoap2,
-    /// Serves every path, with the status and size that the request names.
+    /// Serves every path, with status 200 and 2 bytes unless the request names a status or a size.
     Any,
 }
 

@@ -49,7 +49,7 @@ impl Scenario {
             consumer.keys.iter().for_each(|key| found.add(key));
             if let Some(password) = &consumer.password {
                 found.add(password);
-                // The form of the password in `Authorization: Basic` (RFC 7617).
+                // The form of the password in `Authorization: Basic` (RFC 7617), without padding.
                 let pair = format!("{}:{password}", consumer.name);
                 found.0.insert(STANDARD_NO_PAD.encode(pair));
             }
@@ -167,7 +167,7 @@ impl Found {
         for key in &jwt.keys {
             if let JwtKey::Hs256(key) = key {
                 self.add(&key.secret);
-                // The forms of the secret in a JSON Web Key Set (RFC 7517).
+                // Base64, and base64url as in a JSON Web Key (RFC 7518 section 6.4.1).
                 self.0.insert(STANDARD_NO_PAD.encode(&key.secret));
                 self.0.insert(URL_SAFE_NO_PAD.encode(&key.secret));
             }

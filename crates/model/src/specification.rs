@@ -26,7 +26,7 @@ pub struct Specification {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,
-    /// The number of times that a failed trial is retried. Every attempt is kept.
+    /// The maximum number of retries of a failed trial. Every attempt is kept.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
@@ -60,7 +60,6 @@ const fn step(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
     }
 }
 
-/// The steps that have settings.
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const START_LOAD: &str = "start_load";
 /// The optional step that starts a gateway. Without it, the load is sent straight to the upstream.
@@ -163,7 +162,6 @@ fn runs() -> u32 {
 }
 
 impl Specification {
-    /// Reports whether a gateway is started; otherwise, the load is sent straight to the upstream.
     pub fn has_gateway(&self) -> bool {
         self.has(START_GATEWAY)
     }
@@ -240,7 +238,6 @@ impl Specification {
         Ok(())
     }
 
-    /// Returns the parts that a plan keeps in addition to its suite and its load.
     pub fn specified(&self) -> Specified {
         Specified {
             name: self.specification.clone(),

@@ -29,7 +29,7 @@ pub struct Suite {
     /// The number of repetitions, each with a fresh process of every variant.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// The number of times that a failed trial is retried. Every attempt is kept.
+    /// The maximum number of retries of a failed trial. Every attempt is kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
@@ -158,7 +158,7 @@ pub struct ScenarioLoads {
     pub as_published: Option<String>,
 }
 
-/// The durations, ramps and users of a published document.
+/// The loads and the number of repetitions of a published document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AsPublished {

@@ -63,7 +63,6 @@ impl Template {
         &self.pieces
     }
 
-    /// The references to the values that the template inserts, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,

@@ -145,7 +145,6 @@ impl Topology {
     }
 }
 
-/// Describes the package, node and speed of a CPU, as far as they are known.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),

@@ -130,7 +130,6 @@ impl Epoll {
         }
     }
 
-    /// Sets the events to wait for on a listener, unless it was stopped.
     fn watch(&self, index: usize, flags: EventFlags) -> io::Result<()> {
         if let Some(Some(listener)) = self.listeners.get(index) {
             let data = EventData::new_u64(LISTENER | index as u64);
@@ -187,7 +186,6 @@ impl Epoll {
         }
     }
 
-    /// Receives once on every connection that may have bytes to read, while buffers are free.
     fn receive_round(&mut self, events: &mut Vec<Event>) {
         for _ in 0..self.readable.len() {
             let Some(conn) = self.readable.pop_front() else {
@@ -249,7 +247,7 @@ impl Epoll {
         }
     }
 
-    /// Sends as much as the kernel accepts; returns the vector once all of it is sent.
+    /// Sends as much as the kernel accepts, and returns the vector if all of it has been sent.
     fn continue_send(&mut self, conn: ConnId, events: &mut Vec<Event>) -> Option<Vec<u8>> {
         let entry = self.conns.get_mut(conn)?;
         let (bytes, mut done) = entry.sending.take()?;

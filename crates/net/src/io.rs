@@ -52,9 +52,9 @@ pub type Bound = (ListenerId, SocketAddr);
 ///
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
 /// [`Io::abort`] no poll delivers an event for that [`ConnId`], even if completions were pending.
-/// Events that an earlier poll delivered remain in the caller's list, perhaps for a connection that
-/// is closed by now: look up its identifier, which the next connection in the same slot does not
-/// have. Operations on a closed `ConnId` do nothing.
+/// Events that an earlier poll delivered stay in the caller's list, even if their connections have
+/// been closed since. Look up their identifiers: the next connection in the same slot has a
+/// different one. Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop returns simulated time.
@@ -152,8 +152,7 @@ pub struct IoConfig {
 }
 
 impl Default for IoConfig {
-    /// 2 MiB in total. A small response from each of 256 connections fits, and a core's L2 cache
-    /// holds these 256 responses.
+    /// 2 MiB in total, with room for a small response from each of 256 connections.
     fn default() -> Self {
         Self {
             buffers: 256,

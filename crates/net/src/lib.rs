@@ -4,7 +4,7 @@
 //! One thread owns one [`Io`], and its loop blocks only in [`Io::poll`]. The workers of a server
 //! share only its [`workers::Service`], TLS contexts, and the flags that stop them. Code without a
 //! loop reads responses with [`http1::ResponseReader`], which blocks if its stream does. TLS is a
-//! layer between [`Io`] and HTTP: both see only bytes.
+//! layer between [`Io`] and HTTP: both handle only bytes.
 
 pub mod buffer;
 mod choice;

@@ -17,7 +17,7 @@ const RECORD_BYTES: usize = 16 * 1024;
 /// touch little of this memory.
 const PIECES: u16 = 256;
 
-/// A service over TLS: the service receives and sends plaintext, and its clients see ciphertext.
+/// A service over TLS: the service itself receives and sends plaintext.
 pub struct TlsService<'a, S> {
     pub service: &'a S,
     /// The TLS configuration of the service's connections, which [`ServerContext::replace`] can
@@ -79,8 +79,6 @@ impl Conn {
         }
     }
 
-    /// When everything is sent, returns the user's vector in [`Event::Sent`], and sends FIN if
-    /// requested.
     fn settle<I: Io>(&mut self, io: &mut I, conn: ConnId, events: &mut Vec<Event>) {
         if self.outbox.pending_bytes() > 0 {
             return;
@@ -197,7 +195,6 @@ impl<I: Io> TlsIo<I> {
         None
     }
 
-    /// Removes the connection, and sends close_notify unless the connection has failed.
     fn take_leave(&mut self, conn: ConnId) {
         if let Some(mut entry) = self.conns.remove(conn)
             && !entry.failed

@@ -109,8 +109,7 @@ impl Workers<'_> {
     }
 }
 
-/// The reason why a server ended without being stopped. Each of these errors is attributed to the
-/// environment.
+/// The reason why a server ended without being stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("environment: {}; {}", self.what(), self.remedy())]
 pub enum WorkersError {

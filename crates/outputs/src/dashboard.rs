@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The version of Grafana's dashboard schema, as of Grafana 10.
 const SCHEMA_VERSION: u32 = 39;
-/// The number of columns in the grid. The size of a panel is in units of the grid.
+/// The number of columns in Grafana's grid. The sizes of panels are in units of this grid.
 const GRID: usize = 24;
 const WIDTH: usize = 12;
 const HEIGHT: usize = 8;

@@ -42,7 +42,6 @@ impl Distribution {
         }
     }
 
-    /// The values in ascending order, each with its count.
     pub fn values(&self) -> &[(u64, u64)] {
         &self.values
     }

@@ -116,7 +116,7 @@ pub struct Own {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
     pub is_valid: bool,
-    /// The names of the gates that limit the load or make it invalid, as in report.json.
+    /// The names of the gates that make the load limited or invalid, as in report.json.
     pub reasons: Vec<String>,
 }
 

@@ -41,8 +41,8 @@ impl Influx {
         }
     }
 
-    /// Chooses the number of requests per point if it is not set yet, and raises it if a second
-    /// would have far too many points.
+    /// For a second, sets or raises the number of requests per point if necessary, and writes the
+    /// number.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
             return;
@@ -71,14 +71,12 @@ impl Influx {
         }
     }
 
-    /// The text of all points since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text).into_bytes()
     }
 
-    /// Writes values at equally spaced ranks, with the maximum as the last value. The points are
-    /// spread over the second, because points of a series with the same timestamp overwrite each
-    /// other.
+    /// Writes points that are spread over the second, because points of a series with the same
+    /// timestamp overwrite each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
         let wanted = match gained.max_ns {
             // All values are 0, so one point suffices.

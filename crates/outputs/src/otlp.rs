@@ -25,7 +25,6 @@ const NO_RECORDED_VALUE: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct Otlp {
     service: String,
-    /// The prefix for the names of k6's metrics.
     prefix: String,
     metrics: Vec<Metric>,
     /// The indexes of the metrics in `metrics`, by name.
@@ -68,7 +67,6 @@ impl Otlp {
         }
     }
 
-    /// The bytes of all points since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.places.clear();
         let metrics = std::mem::take(&mut self.metrics);
@@ -139,7 +137,8 @@ impl Otlp {
         }
     }
 
-    /// Returns the data of the point's metric. Creates the metric if this is its first point.
+    /// Returns the data of the point's metric. Creates the metric if the body does not contain it
+    /// yet.
     fn data(
         &mut self,
         point: &Point<'_>,

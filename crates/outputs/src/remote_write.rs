@@ -74,7 +74,6 @@ impl RemoteWrite {
         self.sample(point, name, now);
     }
 
-    /// The bytes of all points since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.request).encode_to_vec()
     }

@@ -89,7 +89,6 @@ impl Totals {
         }
     }
 
-    /// Adds the next fact to the totals, and emits the resulting points.
     pub(crate) fn take(&mut self, fact: &Fact, emit: &mut impl FnMut(&Point<'_>)) {
         let totals = self
             .loads

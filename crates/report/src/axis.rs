@@ -18,7 +18,6 @@ const RATIOS: [[f64; 5]; 7] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A linear axis with this step between adjacent ticks.
     Linear {
         step: f64,
     },

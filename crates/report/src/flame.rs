@@ -4,7 +4,7 @@ use inferno::flamegraph::{Options, from_lines};
 use serde::Serialize;
 
 /// The call stacks of one profile, or the difference between two profiles. A function's width is
-/// its CPU time.
+/// its CPU time per request.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlameGraph {
     /// The name of the graph's file in the run directory.

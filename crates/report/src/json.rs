@@ -14,7 +14,6 @@ struct Document<'a, T> {
     findings: &'a T,
 }
 
-/// Writes findings as indented JSON with a final newline.
 pub fn render(findings: &impl Serialize) -> String {
     let document = Document {
         schema: SCHEMA,

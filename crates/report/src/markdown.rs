@@ -79,7 +79,6 @@ fn paragraph(out: &mut String, sign: &str, text: &Text) {
     out.push_str(&format!("{sign}{}\n\n", words(text)));
 }
 
-/// Writes list items, followed by an empty line.
 fn list(out: &mut String, items: impl Iterator<Item = String>) {
     let lines: String = items.collect();
     if !lines.is_empty() {
@@ -191,7 +190,6 @@ fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// Escapes characters that have a special meaning in Markdown or in a table cell.
 fn escape(plain: &str) -> String {
     let mut out = String::new();
     for character in text::clean(plain).chars() {

@@ -11,7 +11,6 @@ const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub title: String,
-    /// The id of the section on the page, for links.
     pub anchor: String,
     /// The text of the section, without its heading.
     pub html: String,

@@ -21,7 +21,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// Converts the section to a chapter with the explanation, the table and the flame graphs.
     pub fn chapter(&self, palette: &Palette) -> Chapter {
         let title = format!("{} · {}", self.heading, self.table.title);
         let table = Block::table(self.table.laid_out(), self.table.first, &title, palette);

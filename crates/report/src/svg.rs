@@ -61,7 +61,6 @@ impl Svg {
         ));
     }
 
-    /// Draws a bar with slightly rounded corners and a tooltip.
     pub fn bar(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
         let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));
         let tip = escape(tip);

@@ -85,8 +85,8 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Returns the cell of an estimate. If there is none, the cell is invalid or empty, depending
-    /// on the validity.
+    /// Returns the cell of an estimate. Without one, the cell is invalid or empty, depending on the
+    /// validity.
     pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: UnitScale) -> Self {
         let Some(estimate) = estimate else {
             return match validity {
@@ -101,7 +101,6 @@ impl Cell {
         Self::value(scale.number(estimate.median), range, validity)
     }
 
-    /// Returns the cell of a value and its range, which may be empty.
     pub fn value(median: String, range: String, validity: Validity) -> Self {
         let limited = validity == Validity::Limited;
         Self::Value {
@@ -150,7 +149,6 @@ impl Cell {
         }
     }
 
-    /// Returns the range of the blocks, or an empty text.
     pub fn range(&self) -> &str {
         match self {
             Self::Value { range, .. } => range,

@@ -159,7 +159,7 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     lines.map(|(lead, line)| format!("{lead}{line}")).collect()
 }
 
-/// Replaces the space between a number and its unit, so that a page does not break the line there.
+/// Replaces the space between a number and its unit with a no-break space.
 pub fn with_units_kept(text: &str) -> String {
     let mut words = text.split(' ');
     let mut kept = words.next().unwrap_or_default().to_owned();

@@ -42,8 +42,8 @@ const UPSTREAM_FOLDER: &str = "upstream";
 /// The number of requests that show whether the gateway reuses its connections to the upstream.
 /// Each is sent on a new connection, after the response to the previous request.
 const REUSE_REQUESTS: u64 = 20;
-/// The maximum number of connections to each upstream target for [`REUSE_REQUESTS`]. It is above 1,
-/// because each of several workers may open one.
+/// The maximum number of connections per upstream target for [`REUSE_REQUESTS`]. It is above 1,
+/// because each of several workers may open a connection.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
 /// The number of requests that show the effect of weights, and the tolerance for the share of the
@@ -414,7 +414,8 @@ fn prove_later(
     };
     running.change(CONFIGURE)?;
     Propagation::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
-    // The ledger counts a repeated nonce as a retry, so these requests need another tag.
+    // A repeated nonce would not show that the request reached the upstream, so these requests need
+    // another tag.
     let place = Place {
         tag: place.tag + 1,
         is_after: true,

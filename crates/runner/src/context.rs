@@ -1,7 +1,6 @@
 //! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and their concurrent activities read the context. This module must not
-//! start anything.
+//! This module must not start anything.
 
 use gatebench_agent::Agents;
 use gatebench_model::{Culprit, Phase, Placement, Plan, Scenario, Trial, Variant};

@@ -73,7 +73,6 @@ impl RunnerError {
         }
     }
 
-    /// Returns the culprit, the message and the remedy in one line.
     pub(crate) fn one_line(&self) -> String {
         let culprit = self.culprit().map(|culprit| format!("{culprit}: "));
         let culprit = culprit.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! HTTP requests outside a load, such as those for parity, a gateway's readiness and metrics, admin
+//! HTTP requests outside a load, such as those for parity, cold starts, a gateway's metrics, admin
 //! interfaces, and the upstream's ledger.
 //!
 //! A probe is one request on a separate connection, plain or over TLS, and its response. The load

@@ -21,7 +21,7 @@ pub(crate) fn read(targets: &[Wire], interrupt: &Interrupt) -> Result<Option<Sna
     Ok(sum)
 }
 
-/// Returns the number of requests that each target has begun to receive.
+/// Returns the number of requests whose head has arrived at each target.
 pub(crate) fn begun(targets: &[Wire], interrupt: &Interrupt) -> Result<Vec<u64>, Abort> {
     let of = |target| of_target(target, interrupt).map(|ledger| ledger.begun);
     targets.iter().map(of).collect()
@@ -65,8 +65,8 @@ fn failed(what: &str, reason: String) -> Abort {
     Failure::new(Culprit::Upstream, format!("{what}: {reason}"), READ_LOGS).into()
 }
 
-/// Returns the number of distinct nonces that reached the upstream between two snapshots. Every
-/// request whose nonce the ledger did not remember is counted, even if it repeated a nonce.
+/// Returns the number of distinct nonces that reached the upstream between two snapshots. Each
+/// request with an untracked nonce counts as a distinct nonce.
 pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }

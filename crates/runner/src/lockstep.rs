@@ -42,7 +42,6 @@ struct State {
 }
 
 impl State {
-    /// Sets the start of all measurements if every member has warmed up.
     fn begin_if_warm(&mut self, at_ns: u64) {
         if self.members > 0 && self.warm.len() == self.members {
             self.warm.clear();

@@ -124,8 +124,6 @@ fn watch_pods(prepared: &Prepared, interrupt: &Interrupt) -> Result<(), RunnerEr
     Ok(())
 }
 
-/// A run directory that was created or resumed, with its finished trials and the backend for the
-/// remaining ones.
 struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,
@@ -189,7 +187,6 @@ fn pod_facts(pods: &Pods, pod: &Pod) -> serde_json::Value {
     })
 }
 
-/// Opens a run to resume it, and adds the changes to its manifest.
 fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     let (mut writer, finished) = RunWriter::resume(&request.out)?;
     let finished = resume::kept(finished, &request.prepared.plan);
@@ -230,7 +227,6 @@ struct RunLoop<'a> {
     summary: RunSummary,
     environment_failures: u32,
     early_stop: EarlyStop,
-    /// The first nonce tag of the run.
     first_tag: u16,
 }
 
@@ -387,7 +383,7 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Runs one trial and writes it. Returns whether it failed.
+    /// Returns true if the trial failed.
     fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, RunnerError> {
         let context = self.context(trial, self.earlier(trial)?)?;
         let trial_writer = match self.writer.begin_trial(trial) {
@@ -399,7 +395,8 @@ impl<'a> RunLoop<'a> {
         self.keep(trial, result, trial_writer, 1, further)
     }
 
-    /// Writes a trial that was one of `together` concurrent trials. Returns whether it failed.
+    /// Writes a trial that was one of `together` concurrent trials. Returns true if the trial
+    /// failed.
     fn keep(
         &mut self,
         trial: &Trial,
@@ -465,7 +462,6 @@ impl<'a> RunLoop<'a> {
         let prepared = &self.request.prepared;
         let gateway = prepared.gateways.get(&trial.variant);
         let variant = prepared.plan.variant(&trial.variant);
-        // Every variant with a folder was resolved when the plan was made.
         let is_resolved =
             |it: &&Variant| gateway.is_some() || !matches!(it, Variant::Gateway { .. });
         let scenario = prepared.plan.scenario(&trial.scenario);
@@ -497,8 +493,8 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Returns the expected duration of these trials, but not more than the remaining time of the
-    /// run.
+    /// Returns the expected duration of these trials, but not more than the time that remains until
+    /// the run's time limit.
     fn left(&self, trials: &[&Trial]) -> Duration {
         let expected = self.eta.for_trials(self.that_run(trials));
         let left = self.early_stop.left().unwrap_or(Duration::MAX);
@@ -566,7 +562,6 @@ impl<'a> RunLoop<'a> {
             Ok(()) => Status::Finished,
         };
         let written = self.writer.set_status(status);
-        // The error that ended the run takes precedence.
         ended?;
         written?;
         Ok(self.summary)

@@ -39,7 +39,6 @@ pub(crate) struct KeptThreads {
 }
 
 impl KeptThreads {
-    /// Moves the threads that the system permits to be moved; an empty list of cores moves none.
     pub(crate) fn on(cores: &[usize]) -> Self {
         let before = allowed_cores();
         move_all_threads(cores);

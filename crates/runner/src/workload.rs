@@ -115,7 +115,7 @@ pub fn connections_max(shape: &Shape) -> u32 {
 /// the scenarios' files, and `phases_of` returns the phases of a scenario.
 ///
 /// # Errors
-/// All scenarios that cannot be run, with their files as the culprits.
+/// Scenarios cannot be run; the error lists all of them, each with its file.
 pub(crate) fn check(
     scenarios: &[Scenario],
     files: &[PathBuf],

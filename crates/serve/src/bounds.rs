@@ -7,7 +7,6 @@ use std::time::Duration;
 pub(crate) const CONNECTIONS_MAX: usize = 64;
 /// The maximum number of pages that receive changes at the same time.
 pub(crate) const STREAMS_MAX: usize = 16;
-/// The maximum size of a request's head, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
 /// The maximum size of a POST request's body, in bytes.
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;

@@ -29,8 +29,8 @@ pub(crate) struct PhaseChart {
 type Points = Vec<(f64, f64)>;
 
 impl PhaseChart {
-    /// Draws a load second by second. Returns `None` if there are no seconds. `number` makes the id
-    /// of the chart unique on the page.
+    /// Returns `None` if there are no seconds. `number` makes the id of the chart unique on the
+    /// page.
     pub(crate) fn of(number: usize, phase: &str, seconds: &[LiveSecond]) -> Option<Self> {
         let last = seconds.iter().map(|it| it.second).max()?;
         let completed: u64 = seconds.iter().map(|it| it.completed).sum();
@@ -147,8 +147,6 @@ fn unbroken(points: impl Iterator<Item = Option<(f64, f64)>>) -> Vec<Points> {
     lines.iter().map(|line| thinned(line, all)).collect()
 }
 
-/// Reduces a line to the minimum and the maximum of each stretch if all lines together have too
-/// many points.
 fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     if all <= POINTS_MAX {
         return line.to_vec();

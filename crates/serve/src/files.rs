@@ -1,4 +1,4 @@
-//! Downloads of the files in run directories, reports and flame graphs.
+//! Serves the files of run directories, reports and flame graphs.
 
 use std::fs::File;
 
@@ -24,7 +24,6 @@ const SEALED_REPORT: &str = "default-src 'none'; style-src 'unsafe-inline'; sand
 const SEALED_GRAPH: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                             script-src 'unsafe-inline'; sandbox allow-scripts";
 
-/// The report of a run as an HTML download.
 pub(crate) fn report(app: &App, run: &str) -> Result<Response, Problem> {
     let page = html::render(&*app.findings(run)?);
     let name = format!("{}.html", safe_file_part(run));
@@ -35,7 +34,6 @@ pub(crate) fn report(app: &App, run: &str) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// A flame graph of a run, rendered from the run's samples.
 pub(crate) fn graph(app: &App, run: &str, file: &str) -> Result<Response, Problem> {
     let findings = app.findings(run)?;
     let mut graphs = findings.sections.iter().flat_map(|it| &it.graphs);

@@ -1,5 +1,5 @@
-//! The changing parts of pages. All readers of a page share a frame, which is rendered at most
-//! about once a second.
+//! Frames: the changing parts of pages. All readers of a page share a frame, which is rendered at
+//! most about once a second.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -24,7 +24,6 @@ pub(crate) enum Watched {
 
 pub(crate) struct Frame {
     pub(crate) html: String,
-    /// A hash of the content.
     pub(crate) id: String,
     /// True if a different page must replace the open one.
     pub(crate) is_over: bool,

@@ -175,7 +175,7 @@ impl Launcher {
     /// the directory.
     ///
     /// # Errors
-    /// The program cannot be started.
+    /// The program, or the thread that watches it, cannot be started.
     pub(crate) fn start(&self, wanted: &Wanted, folder: &Path) -> io::Result<String> {
         let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let name = format!("{}-{time}", wanted.suite);
@@ -218,7 +218,7 @@ impl Launcher {
 }
 
 impl Started {
-    /// Keeps the end of the run's standard error until the run ends.
+    /// Collects the end of the run's standard error until the run ends.
     fn watch(&self, mut child: Child) {
         if let Some(output) = child.stderr.take() {
             self.read(output);

@@ -1,11 +1,8 @@
 //! Web pages for the runs in a folder. The serving process measures nothing. It reads the files of
 //! run directories, even while another process writes them.
 //!
-//! [`Server::bind`] opens the port, [`Server::url`] returns the URL with its token, and
-//! [`Server::run`] serves until the server is stopped. The findings come from `studies`, the
-//! figures of each second from `store`, and the drawing code for all charts is in `report`. `pages`
-//! has a module for each page, `guard` controls access to them, and `events` sends changes to open
-//! pages.
+//! The findings come from `studies`, the figures of each second from `store`, and the drawing code
+//! for all charts is in `report`.
 
 mod app;
 mod bounds;

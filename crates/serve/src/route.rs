@@ -23,7 +23,6 @@ use crate::{files, view};
 /// The header that contains the id of the last event that a reconnecting browser received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// The handlers of all paths, behind the guard.
 pub(crate) fn router(app: Shared, own: Arc<Guard>) -> Router {
     let run = |app: &App, place: &Place| run::page(app, &place.run);
     let report = |app: &App, place: &Place| files::report(app, &place.run);

@@ -99,7 +99,6 @@ impl Row {
         }
     }
 
-    /// The sort key of the list: the start time, then the name.
     pub(crate) fn order(&self) -> (Timestamp, &str) {
         (self.created, &self.name)
     }

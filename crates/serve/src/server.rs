@@ -154,7 +154,7 @@ impl Server {
     }
 }
 
-/// Waits until there has been no connection for a while, as [`Stop::when_unused`] promises.
+/// Waits until there has been no connection for [`UNUSED_TIME`], but at most [`ENDING_TIME_MAX`].
 async fn unused(connections: &Semaphore) {
     let begun = Instant::now();
     let mut used = begun;

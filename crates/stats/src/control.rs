@@ -4,11 +4,12 @@
 //! covariate. The upstream's CPU time is not suitable, because the variants influence it. On
 //! loopback, some of the gateway's receive processing is charged to the upstream, and the
 //! upstream's batches follow the gateway's pace. When equal gateways were adjusted for a control
-//! that one of them changed by 2 %, 94 to 99 % of simulated runs found them different. The
-//! baseline's second process, in contrast, runs the same program at the same time as the first. Its
-//! weight need not be fitted, because the two processes are exchangeable. Equal weights minimize
-//! the variance, and the candidate's distance from their mean is uncorrelated with the distance
-//! between them. The distance between them shows whether the machine was stable.
+//! that one of them changed by 2 %, 94 to 99 % of simulated runs found a difference.
+//!
+//! The baseline's second process, in contrast, runs the same program at the same time as the first.
+//! Its weight need not be fitted, because the two processes are exchangeable. Equal weights
+//! minimize the variance, and the candidate's distance from the mean of the two processes is
+//! uncorrelated with the distance between the two, which shows whether the machine was stable.
 //!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957,
 //! section 1.3 (a covariate that the treatment affects).

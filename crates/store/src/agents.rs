@@ -53,7 +53,8 @@ pub struct AgentRecord {
     /// The maximum error, in either direction, of the difference between the agent's clock and that
     /// of the machine that ran gatebench.
     pub clock_uncertainty_ns: u64,
-    /// The number of the agent's records that arrived; the agent sends one per second.
+    /// The number of the agent's records that arrived, one for each second of the load; 0 if the
+    /// agent was lost.
     pub records: u64,
     /// The total size of these records, in bytes.
     pub record_bytes: u64,

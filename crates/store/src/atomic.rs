@@ -71,7 +71,6 @@ pub(crate) fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(),
     }
 }
 
-/// The path of a hidden file next to `path`.
 fn neighbor(path: &Path) -> PathBuf {
     let name = path
         .file_name()

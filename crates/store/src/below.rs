@@ -42,7 +42,6 @@ impl Below {
         path
     }
 
-    /// The last part of the path.
     pub(crate) fn name(&self) -> String {
         let name = self.within.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()

@@ -1,5 +1,5 @@
-//! Reads and writes `histograms.hlog`, which contains tagged interval logs in the standard
-//! HdrHistogram format.
+//! Reads and writes `histograms.hlog`, an interval log with tags in the standard HdrHistogram
+//! format.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -5,7 +5,7 @@
 //! DIR/manifest.json                    the plan, the gateways, the machine and the status
 //! DIR/trials/0001-proxy-json-nginx-b1/ one folder per trial
 //!     trial.json                       the record
-//!     histograms.hlog                  interval logs (HdrHistogram V2), tagged `phase.metric.class`
+//!     histograms.hlog                  interval log (HdrHistogram V2), tagged `phase.metric.class`
 //!     series.csv                       one row per phase and second
 //!     requests.csv                     requests by outcome in each second and in the drain
 //!     gateway/                         rendered files and logs of the gateway

@@ -91,7 +91,7 @@ pub struct ExternalGenerator {
 /// A file and the digest of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileDigest {
-    /// The path. The field that contains the digest defines whether the path is relative.
+    /// Absolute or relative, as stated by the field that contains the digest.
     pub path: String,
     /// SHA-256 in lowercase hexadecimal digits.
     pub sha256: String,

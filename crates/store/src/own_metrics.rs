@@ -38,8 +38,8 @@ pub struct OwnAuditRecord {
     pub abandoned: u64,
     /// The number of requests that the upstream received again.
     pub repeated: u64,
-    /// The time from the end of the load until the metrics included every request; `None` if that
-    /// did not happen within `waited_ns`.
+    /// The time from the end of the load until the metrics included every request that the gateway
+    /// must have counted; `None` if they did not within `waited_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_ns: Option<u64>,
     /// The time from the end of the load to the last fetch.

@@ -255,7 +255,7 @@ pub struct TraceCounts {
     pub header_stripped: u64,
     /// Responses with the nonce of another request, such as cached responses.
     pub foreign: u64,
-    /// Nonces that the upstream received more than once, because the gateway sent retries.
+    /// Requests whose nonce the upstream had already received, because the gateway sent retries.
     pub repeated_at_upstream: u64,
 }
 
@@ -376,7 +376,7 @@ pub struct LedgerDelta {
     /// The number of nonces that were received for the first time. Nonces that the ledger cannot
     /// judge, because they are too old or untracked, are not counted.
     pub unique: u64,
-    /// The number of nonces that were received again.
+    /// The number of requests whose nonce had been received before.
     pub repeated: u64,
     pub connections_accepted: u64,
 }

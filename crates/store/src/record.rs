@@ -27,7 +27,7 @@ pub struct TrialRecord {
     pub parity_before: Option<ParityRecord>,
     /// The result of the parity test after the load; `None` if the trial ended earlier.
     pub parity_after: Option<ParityRecord>,
-    /// The gateway's buffering of messages; `None` if this was not tested.
+    /// The gateway's buffering of messages; `None` if it was not tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffering: Option<Buffering>,
     /// The gateway's process; `None` for the direct variant and for a gateway that was never

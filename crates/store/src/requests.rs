@@ -62,7 +62,6 @@ pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
 }
 
 impl RequestsRow {
-    /// The counts by column name.
     fn outcomes(&self) -> BTreeMap<String, u64> {
         let statuses = self.statuses.iter();
         let statuses = statuses.map(|(status, count)| (format!("{STATUS}{status}"), *count));

@@ -26,7 +26,8 @@ pub struct SeriesRow {
     /// The resource usage of the gateway in this second; `None` for the direct variant, or if it
     /// was not sampled.
     pub gateway: Option<SeriesUsage>,
-    /// The resource usage of the load generator in this second, if it was sampled.
+    /// The resource usage of the load generator in this second, if it was sampled. For the built-in
+    /// load generator, the CPU time is that of its workers.
     pub engine: Option<SeriesUsage>,
     /// The resource usage of the upstream in this second, if it was sampled.
     pub upstream: Option<SeriesUsage>,
@@ -53,7 +54,6 @@ pub struct SeriesUsage {
     pub switches_involuntary: u64,
 }
 
-/// The columns before those of the components.
 const COLUMNS: [&str; 6] = [
     "phase",
     "second",
@@ -63,7 +63,6 @@ const COLUMNS: [&str; 6] = [
     "response_p99_ns",
 ];
 
-/// The column after those of the components.
 const OWN_REQUESTS: &str = "gateway_own_requests";
 
 const POOL: &str = "gateway_pool_";
@@ -71,10 +70,9 @@ const POOL: &str = "gateway_pool_";
 /// The prefix of columns with other figures from the gateway's own metrics.
 const OWN_SERIES: &str = "gateway_own_";
 
-/// The components, each of which has the columns [`USAGE_COLUMNS`].
 const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
 
-/// The columns of a component. They are prefixed with its name, as in `gateway_cpu_ns`.
+/// The columns of each component, preceded by its name, as in `gateway_cpu_ns`.
 const USAGE_COLUMNS: [&str; 5] = [
     "cpu_ns",
     "rss_anon_bytes",
@@ -101,7 +99,6 @@ pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
     table::read(&folder.join(FILE), parse)
 }
 
-/// The cells of a row, in the order of the header.
 fn cells(row: &SeriesRow, pools: &BTreeSet<&String>, own: &BTreeSet<&String>) -> Vec<String> {
     let optional = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let mut cells = vec![

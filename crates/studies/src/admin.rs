@@ -75,7 +75,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The table of the calls of all trials; `None` if there were no calls.
 fn section(context: &Context) -> Option<Section> {
     let mut rows = Vec::new();
     for (place, records) in Place::all(context) {
@@ -121,7 +120,6 @@ fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<FigureRow> {
     called(records).into_iter().flat_map(of_phase).collect()
 }
 
-/// The distinct names of the loads during which there were calls.
 fn called<'a>(records: &[&'a TrialRecord]) -> Vec<&'a str> {
     let phases = records.iter().flat_map(|record| &record.phases);
     let with_calls = phases.filter(|phase| phase.admin.is_some());

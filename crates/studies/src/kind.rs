@@ -132,7 +132,6 @@ pub struct FurtherLoad {
 type Mark = Box<dyn Fn(&mut PhaseRecord, &[TaggedInterval])>;
 
 impl FurtherLoad {
-    /// A load, with the function for [`Self::mark`].
     pub(crate) fn new(
         phase: Phase,
         is_step: bool,
@@ -209,9 +208,9 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
     }
 }
 
-/// The JSON keys of the results of studies. The JSON of every run has all these keys; the values of
-/// other studies are null or an empty list. A newer study's key is present only in the JSON of its
-/// own runs.
+/// The JSON keys of the results of studies. The JSON of every run has all these keys; those of
+/// studies other than the run's are null or an empty list. A newer study's key is present only in
+/// the JSON of its own runs.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
 /// The only key whose value is a list, because a run can have several isolation tests.

@@ -54,7 +54,7 @@ pub enum DriverError {
         names: Vec<String>,
         install: String,
     },
-    /// The program failed when it was asked for its version, or its output contains no version.
+    /// The program could not be run to its end, or its output contains no version.
     #[error("{} did not print its version: {message}", binary.display())]
     NoVersion {
         gateway: String,
@@ -140,12 +140,13 @@ pub enum DriverError {
     /// Another host, a cluster or Terraform cannot be used, or gatebench failed on another host.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// A part of a trial ended before it was stopped.
+    /// A part of a trial ended before it was stopped, or an attached gateway can no longer be
+    /// watched.
     #[error("{message}")]
     Died {
         culprit: Culprit,
-        /// Names the part. For a gateway or upstream that gatebench started, the message also
-        /// states how the part ended, followed by the last lines of its stderr.
+        /// For a gateway or upstream that gatebench started, the message states how the part ended,
+        /// followed by the last lines of its stderr.
         message: String,
         remedy: String,
     },

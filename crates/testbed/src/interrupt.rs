@@ -16,7 +16,8 @@ const EVERY: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     None,
-    /// The load ends, the trial is recorded, and everything is stopped gracefully.
+    /// The load ends, the trial is recorded, and its processes are stopped gracefully. The start of
+    /// a trial is cut short.
     Stop,
     /// Like [`Urgency::Stop`], but all processes are killed.
     Now,

@@ -12,7 +12,6 @@ use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Session, SettingsEr
 /// The server name in a trial's certificate.
 pub(crate) const SERVER_NAME: &str = "localhost";
 
-/// The maximum number of encrypted bytes in one read from the socket.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// The address and the protocol of a gateway or an upstream.

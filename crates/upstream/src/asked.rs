@@ -71,7 +71,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Returns the host that the request was sent to.
     pub(crate) fn host(&self) -> &'a [u8] {
         let named = || self.field("Host").unwrap_or_default();
         self.authority().unwrap_or_else(named)
@@ -81,7 +80,6 @@ impl<'a> Asked<'a> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// Returns the response of `make` for GET and HEAD, and a 405 response for other methods.
     pub(crate) fn get(&self, make: impl FnOnce() -> Response) -> Response {
         if self.reads() {
             make()

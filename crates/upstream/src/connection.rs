@@ -92,7 +92,6 @@ where
 }
 
 impl<H, E> Connection<H, E> {
-    /// ALPN determines the protocol; without ALPN, the bytes do.
     fn begin<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: ConnId, bytes: &[u8]) -> Fate
     where
         H: Conversation<I, O>,

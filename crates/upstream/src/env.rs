@@ -56,7 +56,6 @@ pub(crate) trait Conversation<I, O> {
     /// Handles a completed send; `bytes` is its buffer.
     fn sent(&mut self, env: &mut Env<'_, I, O>, bytes: Vec<u8>) -> Fate;
 
-    /// Handles a deadline of this connection.
     fn due(&mut self, env: &mut Env<'_, I, O>) -> Fate;
 
     fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate;

@@ -64,7 +64,6 @@ struct Rest {
     held_at: Option<u64>,
 }
 
-/// The memory that a body is read from.
 #[derive(Clone, Copy, Default)]
 enum Source {
     Static(&'static [u8]),
@@ -230,7 +229,6 @@ impl Exchange {
         &piece[..wanted.min(piece.len())]
     }
 
-    /// Records that this many more bytes of the body are queued.
     pub(crate) fn queued(&mut self, bytes: usize) {
         self.rest.at += bytes as u64;
         if self.left_bytes() == 0

@@ -1,8 +1,8 @@
 //! A client's HTTP/1.1 connection, which sends responses in the order of the requests.
 //!
 //! The connection reads nothing more while a response is delayed, while a long body is being sent,
-//! and while the client reads slowly. During that time, bytes that arrive wait in the kernel, and
-//! bytes that have already been received wait in the inbox.
+//! and while the client reads slowly. During that time, bytes that arrive wait in the inbox until
+//! receiving is paused, and then in the kernel.
 
 use gatebench_net::http1::{Decoder, Event};
 use gatebench_net::timers::Deadline;
@@ -139,7 +139,6 @@ impl<I: Io> Conversation<I, Apps> for Connection {
 }
 
 impl Connection {
-    /// Reports whether reading has to wait.
     fn is_blocked(&self) -> bool {
         self.state != State::Reading
             || self.exchange.left_bytes() > 0

@@ -7,7 +7,6 @@ use gatebench_net::{ConnId, Io};
 use crate::BODY_BYTES_MAX;
 use crate::response::{HeadOptions, Response, write_head};
 
-/// Creates a decoder for requests, with the limits of an upstream.
 pub(crate) fn request_decoder() -> Decoder {
     Decoder::requests(Limits {
         body_bytes: BODY_BYTES_MAX,
@@ -56,7 +55,6 @@ impl Inbox {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Resumes receiving if everything has been read.
     pub(crate) fn resume<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         if self.is_empty() && std::mem::take(&mut self.is_paused) {
             io.resume(conn);

@@ -128,7 +128,6 @@ pub struct WorkerCpu {
 }
 
 impl Ledger {
-    /// Creates a ledger for this many workers that remembers the nonces of this many streams.
     pub(crate) fn new(workers: usize, streams: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| Counters::default()).collect(),

@@ -1,8 +1,7 @@
 //! The embedded origins: `ping`, `go-bench`, `httpbin`, `calculator` and `any`, which are built not
-//! to limit the gateway, and `pathology`, whose faults are known by construction. All of them are
-//! instrumented. They return a request's nonce with the times at which the request arrived and the
-//! response left, and keep a ledger of the nonces that they have seen. The response to a repeated
-//! nonce contains no times.
+//! to limit the gateway, and `pathology`, whose faults are known by construction. Each returns a
+//! request's nonce with the times at which the request arrived and the response left, and keeps a
+//! ledger of its requests and their nonces. The response to a repeated nonce contains no times.
 //!
 //! # Precision of the times
 //! The time of arrival, t1, is read from the clock once, after the poll that returned the request's
@@ -26,8 +25,9 @@
 //! An upstream sets no time limit on receiving a request or sending a response. In a trial, every
 //! timeout is therefore one of the gateway or of the load generator. Bodies over HTTP/1.1 are
 //! limited to [`BODY_BYTES_MAX`], as are the request bodies that an HTTP/2 connection keeps for its
-//! responses. The pending output per connection is limited to about 128 KiB, regardless of what the
-//! client does; only `pathology` queues each piece of a response when it is due.
+//! responses. The pending output per connection is limited to about 128 KiB, plus, over HTTP/2, 16
+//! KiB for each stream that waits for the client's windows. The exception is `pathology`, which
+//! queues each piece of a response when it is due.
 
 mod apps;
 mod asked;

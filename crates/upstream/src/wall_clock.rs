@@ -1,5 +1,5 @@
 //! The bodies of `/json/{valid|invalid}`, which contain the time of day. Each worker generates them
-//! at most ten times per second, not for each request.
+//! at most ten times per second.
 
 use std::io::Write;
 

@@ -10,8 +10,7 @@ use gatebench_net::trace::Nonce;
 pub const STREAMS: usize = 64;
 
 /// The maximum number of sequence numbers that all windows together cover, for up to 32,768
-/// streams. The windows in use then take at most 1 GiB of memory. With more streams, each window
-/// has the minimum length.
+/// streams. With more streams, each window has the minimum length.
 const SEQUENCES: u64 = 1 << 32;
 
 const SEQUENCES_PER_WORD: u64 = 32;
@@ -67,7 +66,6 @@ impl Windows {
         }
     }
 
-    /// Records a nonce, and returns whether it had been seen before.
     pub(crate) fn see(&self, nonce: Nonce) -> Sighting {
         let stream = u32::from(nonce.tag()) << 8 | u32::from(nonce.worker());
         match self.window_of(stream + 1) {

@@ -33,7 +33,6 @@ impl Service for Serving {
     }
 }
 
-/// Serves until the seat reports that the worker must stop.
 pub(crate) fn run<I: Io, O: Origin<I>>(
     io: I,
     origin: O,

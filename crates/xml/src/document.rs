@@ -200,7 +200,6 @@ impl<'a> Node<'a> {
         unsafe { borrowed(ffi::shim_node_prefix(self.raw)) }
     }
 
-    /// Reports whether the element has this namespace and local name.
     pub fn is(self, namespace: &str, name: &str) -> bool {
         self.name() == name && self.namespace() == Some(namespace)
     }

@@ -104,7 +104,6 @@ impl Entities {
     }
 }
 
-/// Returns the names between `&` and `;`.
 fn references(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     let after = content.split(|&byte| byte == b'&').skip(1);
     after.filter_map(|rest| rest.split(|&byte| byte == b';').next())

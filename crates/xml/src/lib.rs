@@ -3,11 +3,10 @@
 //! run by SaxonC in separate processes ([`saxon`]). This crate does not use HTTP, and uses the file
 //! system only to communicate with these processes.
 //!
-//! Apart from a counter, the only process-wide state consists of the libraries' allocator, their
-//! loader, libxslt's message handler and security preferences, and the handler of the timer signal
-//! that limits CPU time. This state is set once, before the libraries are first used. The
-//! allocator, the loader and the handlers act on the state of the calling thread. A library's
-//! message goes to the collector of the call that caused it.
+//! The following process-wide state is set once, before the libraries are first used: their
+//! allocator and loader, libxslt's message handler and security preferences, and the handler of the
+//! timer signal that limits CPU time. The allocator, the loader and the handlers act on the state
+//! of the calling thread. A library's message goes to the collector of the call that caused it.
 //!
 //! No message can cause a file or URL to be read. Messages must not have a document type, the
 //! loader provides only the files lent to the compiling thread, and stylesheets may neither read

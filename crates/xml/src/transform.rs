@@ -55,8 +55,8 @@ pub enum TransformError {
 }
 
 impl Transform {
-    /// Compiles a stylesheet for messages within these limits. It is given as text or by its
-    /// location ([`Source::detect`]). Files, also imports and includes, come from `files`.
+    /// Compiles a stylesheet, given as text or by its location ([`Source::detect`]), for messages
+    /// within these limits. Files, including imports and includes, come from `files`.
     ///
     /// # Errors
     /// Returns the mistakes in the stylesheet or in the parameters. Also fails if the output would

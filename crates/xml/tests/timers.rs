@@ -16,7 +16,6 @@ use processor::cpu;
 /// True under valgrind, where no time is limited and reading a thread's clock ends the process.
 const IS_UNDER_VALGRIND: bool = cfg!(feature = "plain-memory");
 
-/// Returns the number of this process's timers, as the kernel lists them.
 fn timers() -> usize {
     let list = fs::read_to_string("/proc/self/timers").unwrap();
     list.lines().filter(|line| line.starts_with("ID:")).count()

@@ -68,7 +68,6 @@ fn is_public_item(line: &str) -> bool {
     words.next() == Some("pub") && words.next().is_some_and(|word| DOCUMENTED.contains(&word))
 }
 
-/// The name of the item, field or variant that a line declares.
 fn name(line: &str) -> &str {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = line

@@ -86,8 +86,7 @@ fn all_below(name: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// The crates of this workspace that a manifest depends on, each with its line. Dependencies of
-/// tests are left out, because tests may use any crate.
+/// Leaves out the dependencies of tests, because tests may use any crate.
 fn own_dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut section = "";
     let mut found = Vec::new();

@@ -22,9 +22,7 @@ enum Token<'a> {
     Word(&'a str),
     /// `::`
     Separator,
-    /// `{`
     Open,
-    /// `}`
     Close,
     Other,
 }

@@ -7,7 +7,7 @@ const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 
 const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
-/// Files that run in separate processes, which print to their own logs.
+/// Files whose code runs in separate processes, which print to their own logs.
 const PRINTING_FILES: [&str; 1] = ["crates/testbed/src/process/supervise.rs"];
 
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];

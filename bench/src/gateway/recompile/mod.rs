@@ -92,7 +92,7 @@ fn lost(record: &Value) -> Option<String> {
     of_kinds.or_else(|| (dropped > 0).then(|| format!("dropped: {dropped}")))
 }
 
-/// A run directory, with the CPU time of the compiling thread during the run.
+/// The trials of a run, with the CPU time of the compiling thread during the run.
 struct Run {
     /// Each trial's record and folder.
     trials: Vec<(Value, PathBuf)>,

@@ -9,7 +9,7 @@ use gatebench_testbed::probe::processes::tree;
 /// The thread's name in /proc.
 const THREAD: &str = "xml-refresher";
 
-/// The interval between readings, which is short compared with a second.
+/// The interval between readings.
 const REST: Duration = Duration::from_millis(20);
 
 /// CPU time of a thread at a point in time.
@@ -64,7 +64,6 @@ pub fn used(readings: &[Reading], from_ns: i128, to_ns: i128) -> u64 {
         .sum()
 }
 
-/// Returns the CPU time of a thread from its `schedstat` file.
 fn cpu_ns(task: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()

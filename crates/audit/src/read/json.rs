@@ -54,7 +54,6 @@ fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     Some(of_items(name, &headings, rows.iter().map(cells)))
 }
 
-/// Creates a table whose rows are numbered as items, because the whole list may be on one line.
 fn of_items(name: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
     Table {
         numbering: Numbering::Item,

@@ -37,7 +37,7 @@ fn is_delimiter(line: &str) -> bool {
     line.contains('-') && line.contains('|') && line.chars().all(|it| "|:- \t".contains(it))
 }
 
-/// Splits a row into cells. An escaped bar, `\|`, does not end a cell.
+/// An escaped bar, `\|`, does not end a cell.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);

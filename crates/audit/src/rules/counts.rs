@@ -8,8 +8,8 @@ use crate::heading::Meaning;
 use crate::quantity::Unit;
 use crate::table::{Row, Table};
 
-/// The tolerated relative difference between the rate and requests ÷ duration. Requests may end
-/// after the load.
+/// The tolerated relative difference between the rate and requests ÷ duration, which exists because
+/// requests may end after the load.
 const RATE_TOLERANCE: f64 = 0.03;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {

@@ -18,7 +18,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
             };
             let known = ranked.iter();
             let known = known.filter_map(|(rank, at)| Some((*rank, *at, row.figure(*at)?)));
-            // Numbers in different units, or without one, cannot be compared.
+            // Only numbers in the same unit can be compared.
             let known = known.filter(|(_, _, it)| it.unit == mean.unit);
             let known: Vec<(f64, usize, Quantity)> = known.collect();
             let columns = [column].into_iter().chain(known.iter().map(|it| it.1));

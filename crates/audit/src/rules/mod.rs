@@ -1,5 +1,4 @@
-//! The rules for a table, grouped in files by subject. A rule reports only problems that the table
-//! itself shows.
+//! The rules for a table, grouped in files by subject.
 
 mod bucket;
 mod closed_loop;
@@ -19,7 +18,6 @@ pub(crate) struct Judge<'t> {
     findings: Vec<Finding>,
 }
 
-/// Returns all findings in a table, ordered by line.
 pub(crate) fn judge(table: &Table) -> Vec<Finding> {
     let mut judge = Judge {
         table,
@@ -51,7 +49,6 @@ impl Judge<'_> {
         self.rows(rule, Severity::Misleading, &[row], columns, says);
     }
 
-    /// Reports one finding for these columns of any number of rows.
     fn rows(
         &mut self,
         rule: &'static str,

@@ -11,7 +11,6 @@ fn found(text: &str) -> Audit {
     audit_of(text, Form::Markdown)
 }
 
-/// Returns the rule, severity and line of each finding, sorted.
 fn rules(audit: &Audit) -> Vec<(&str, Severity, usize)> {
     let seen = |it: &Finding| (it.rule, it.severity, it.line);
     let mut rules: Vec<_> = audit.findings.iter().map(seen).collect();
@@ -272,7 +271,6 @@ fn each_coarse_cell_is_named_with_its_row() {
     );
 }
 
-/// Returns the line, row, column and text of each cell of a finding.
 fn places(finding: &Finding) -> Vec<String> {
     let cells = finding.cells.iter();
     let place = cells.map(|it| format!("{} {}, {}: {}", it.line, it.row, it.column, it.written));

@@ -111,7 +111,6 @@ impl Compare {
     }
 }
 
-/// The summary is named after the run's directory.
 fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarize(name.to_string_lossy(), &Run::open(dir)?)?)

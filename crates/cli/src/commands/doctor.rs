@@ -57,7 +57,6 @@ impl Doctor {
         Ok(if able { Exit::Fine } else { Exit::Environment })
     }
 
-    /// Tests the outputs that --out names.
     fn outputs(&self) -> Result<Vec<Check>, Failure> {
         let targets = self.outs.iter().map(|word| outputs::out(word));
         let targets: Vec<_> = targets.collect::<Result<_, _>>()?;

@@ -91,7 +91,6 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     }
 }
 
-/// Reads a file and passes its text to `way`, which checks or converts it.
 fn read(
     file: &Path,
     way: impl FnOnce(&str, &str) -> Result<Document, Diagnostics>,

@@ -244,7 +244,6 @@ pub fn text_of(file: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Writes the folder, and prints its facts, its notes and the names of its files.
 pub fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     write(folder, dir).map_err(|error| {
         let remedy = "with --dir, choose a folder that you can create";

@@ -149,8 +149,8 @@ pub fn refused(refusal: &Refusal) -> Failure {
     Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)
 }
 
-/// Describes the parts that an output delivered, and its CPU time; `None` if there was nothing to
-/// send.
+/// Describes how many parts an output delivered and how much CPU time this took; `None` if there
+/// was nothing to send.
 pub fn delivered(delivery: &Delivery) -> Option<String> {
     let (target, done) = (&delivery.target, delivery.delivered);
     let (all, cpu) = (done + delivery.dropped, delivery.cpu.as_secs_f64());

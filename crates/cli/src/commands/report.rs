@@ -57,7 +57,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Prints the report, and writes its files unless a format or a document is given.
     pub fn run(self) -> Result<(), Failure> {
         if let Some(word) = &self.document {
             return self.in_columns_of(word);

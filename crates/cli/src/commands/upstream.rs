@@ -67,7 +67,6 @@ struct Tls {
 }
 
 impl Tls {
-    /// Returns the settings for a server at `listen`; `None` without TLS.
     fn settings(&self, listen: SocketAddr) -> Result<Option<ServerSettings>, SettingsError> {
         if !self.tls {
             return Ok(None);

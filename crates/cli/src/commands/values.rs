@@ -99,7 +99,6 @@ impl Overlay {
         dir.map_or_else(Vec::new, |dir| vec!["--overlay".to_owned(), dir])
     }
 
-    /// Returns the subfolder if the overlay has it.
     fn below(&self, folder: &str) -> Option<PathBuf> {
         self.overlay
             .as_ref()

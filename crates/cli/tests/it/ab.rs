@@ -24,7 +24,6 @@ fn git(folder: &Path, words: &[&str]) {
     assert!(status.success(), "git {words:?}");
 }
 
-/// Creates a repository with two commits, both of which contain the gateway's folder.
 fn repository() -> TempDir {
     let folder = TempDir::new().unwrap();
     let gateway = folder.path().join("deploy/gw");

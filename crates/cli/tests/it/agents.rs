@@ -304,7 +304,6 @@ impl Field {
         })
     }
 
-    /// Starts gatebench with the bench's `ssh` wrapper on PATH.
     fn start(&self, words: &str) -> Session<'_> {
         let path = std::env::var("PATH").unwrap_or_default();
         let (mark, value) = self.bench.mark();
@@ -449,7 +448,6 @@ fn a_lost_agent_stops_the_others_within_a_second() {
     ]);
     assert_eq!(results["interrupted"], true);
     assert_eq!(results["agents"]["lost"]["agent"], "b");
-    // The results contain the requests that were completed before the agent was lost.
     let completed = results["completed"].as_u64().unwrap();
     assert!(
         completed > 0 && completed <= after,

@@ -15,7 +15,8 @@ pub const PATIENCE: Duration = Duration::from_secs(480);
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// The pause between two polls of [`Bench::wait_for`], most of which read all of `/proc`.
+/// The pause between two polls of [`Bench::wait_for`]. Many polls read all of `/proc`, so it is
+/// longer than [`POLL`].
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The environment variable that marks a test's processes, so that the test can find those that are
@@ -46,11 +47,9 @@ pub const UNHURRIED: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 2s, timeout: 2s}
 ";
 
-/// A load with a warm-up of a minute, for tests that interrupt a warm-up.
 pub const LONG_WARM_UP: &str =
     "- {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
 
-/// A load with a measurement of a minute, which an interrupt or a failure ends early.
 pub const LONG_MEASURE: &str =
     "- {name: throughput, closed: {connections: 8}, measure: 60s, timeout: 2s}\n";
 
@@ -93,7 +92,6 @@ impl Bench {
         bench
     }
 
-    /// Replaces the phases of the load.
     pub fn load(&self, phases: &str) {
         self.write(
             "load.yaml",
@@ -153,7 +151,6 @@ impl Bench {
         self.start(words).wait()
     }
 
-    /// Starts `gatebench` with arguments, separated by spaces.
     pub fn start(&self, words: &str) -> Session<'_> {
         let mut command = self.command();
         command.args(words.split_whitespace());
@@ -170,7 +167,6 @@ impl Bench {
         command
     }
 
-    /// Returns the environment variable that marks the processes of this bench.
     pub fn mark(&self) -> (&str, &str) {
         (MARK, &self.mark)
     }
@@ -194,7 +190,6 @@ impl Bench {
         self.kept_trials_in(&format!("{run}/trials"))
     }
 
-    /// Returns the folder names of the stored trials below a folder.
     pub fn kept_trials_in(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
         // A folder without a record belongs to a trial that is running or was interrupted.
@@ -357,7 +352,7 @@ impl Finished {
         self
     }
 
-    /// Asserts that `gatebench` printed all these strings on standard output.
+    /// Asserts that standard output contains all these strings.
     #[track_caller]
     pub fn assert_prints(&self, words: &[&str]) -> &Self {
         for word in words {

@@ -10,7 +10,6 @@ use tempfile::TempDir;
 use crate::folder::gatebench;
 use crate::turns::turn;
 
-/// Runs a search with steps of 200 ms. The flags are separated by spaces.
 fn search(folder: &Path, objective: &str, flags: &str) -> Output {
     let words = [
         "capacity",

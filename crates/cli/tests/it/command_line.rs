@@ -1,4 +1,4 @@
-//! Arguments and printed text. These tests start no gateway.
+//! Arguments, exit codes and printed text.
 
 use std::process::{Command, Output, Stdio};
 
@@ -405,7 +405,6 @@ fn an_upstream_serves_until_a_signal_and_mistakes_are_reported() {
     assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
 }
 
-/// Sends a single request and returns the response, head and body.
 fn get(address: &str, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();

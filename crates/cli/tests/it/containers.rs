@@ -12,7 +12,7 @@ use crate::{gateways, processes};
 const IMAGE: &str = "localhost/gatebench:test";
 const KONG_IMAGE: &str = "localhost/kong:test";
 
-/// A container engine for one test. On drop, the engine and all its containers are stopped.
+/// A container engine for one test. On drop, the engine is stopped and its containers are removed.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,

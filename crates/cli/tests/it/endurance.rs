@@ -27,7 +27,6 @@ fn gatebench(folder: &Path, words: &str) -> Output {
     command(folder, words).output().unwrap()
 }
 
-/// Creates a folder with the gateway `flawed`, which starts with these flags.
 fn flawed(flags: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     crate::flawed::flawed(folder.path(), "flawed", flags);

@@ -14,7 +14,6 @@ const CLOSED: &str =
 
 const OPEN: &str = "- {name: latency, open: {rate_per_second: 100, connections_max: 8}, measure: 1s, timeout: 2s}\n";
 
-/// A scenario whose requests differ in path, headers, body and checks.
 const MANY: &str = r#"
 scenario: many
 title: Requests that differ
@@ -31,7 +30,6 @@ requests:
     checks: [{status: 200}, {json: {path: /a/1, equals: "it's"}}, {header: {name: content-type, equals: application/json}}]
 "#;
 
-/// A scenario in which the gateway must refuse every second request.
 const REFUSED: &str = "
 scenario: refused
 title: Every second request has a wrong key

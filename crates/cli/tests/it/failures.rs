@@ -112,7 +112,6 @@ fn a_gateway_that_ends_when_it_is_started() {
     );
 }
 
-/// The gateway crashes long before the end of the load.
 #[test]
 fn a_gateway_that_crashes_under_load_after_a_while() {
     let bench = Bench::new();

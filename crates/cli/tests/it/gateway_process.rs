@@ -13,7 +13,6 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Starts `gatebench gateway FILE` and waits until it listens.
     pub fn start(file: &Path) -> Self {
         Self::run([OsStr::new("gateway"), file.as_os_str()])
     }
@@ -43,7 +42,6 @@ impl Gateway {
         assert!(sent.success());
     }
 
-    /// Returns the lines of the gateway's standard error.
     pub fn complaints(&mut self) -> impl Iterator<Item = String> + use<> {
         let lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
         lines.map_while(Result::ok)

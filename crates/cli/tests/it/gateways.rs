@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::bench::Bench;
 
-/// Sends a hundred requests as fast as possible, because only the parity cases matter.
+/// A load of only a hundred requests, because only the parity cases matter.
 pub(crate) const HUNDRED: &str =
     "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
@@ -101,7 +101,6 @@ fn apisix_runs_and_passes() {
     }
 }
 
-/// Gravitee takes a minute to install, and a few seconds to start for each scenario.
 #[test]
 #[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]
 fn gravitee_is_installed_and_passes_its_checks() {
@@ -255,7 +254,7 @@ fn a_system_that_the_vendor_does_not_name_gets_a_clear_error() {
         ]);
 }
 
-/// The scenarios of a plain proxy, each of which starts within a second.
+/// Scenarios that a plain proxy must pass.
 const PLAIN: &str =
     "--scenario contract --scenario proxy-json --scenario routes-100 --scenario upstreams-50";
 
@@ -515,7 +514,6 @@ fn another_version_and_another_program_are_refused() {
         .assert_says(&["gateway mine is not installed: /no/such/module.so was not found"]);
 }
 
-/// The check reports a gateway that hangs when it is stopped.
 #[test]
 fn a_gateway_that_does_not_stop_fails_the_check() {
     let bench = Bench::new();

@@ -29,7 +29,7 @@ fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
 }
 
 /// Writes the runs of eighteen nights with one block each. From the seventh night on, haproxy uses
-/// 1.3 times the CPU time.
+/// about 1.3 times the CPU time.
 pub fn nights() -> TempDir {
     let folder = TempDir::new().unwrap();
     for night in 1..=18_u32 {

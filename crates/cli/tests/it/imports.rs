@@ -146,7 +146,6 @@ fn two_files_are_compared_by_name() {
         ]);
 }
 
-/// Lines of an access log with the given number of requests for each path.
 fn log(counts: &[(&str, usize)]) -> String {
     let total: usize = counts.iter().map(|(_, count)| count).sum();
     let mut log = String::new();

@@ -2,7 +2,6 @@
 
 use crate::bench::{Bench, LONG_MEASURE, LONG_WARM_UP};
 
-/// Starts a run, sends signals once the gateway has its load, and checks what is left.
 #[track_caller]
 fn interrupted(load: &str, signals: &[&str]) {
     let bench = Bench::new();
@@ -14,8 +13,6 @@ fn interrupted(load: &str, signals: &[&str]) {
     }
     let finished = session.wait();
     finished.assert_code(130).assert_says(&["interrupted"]);
-    // The ports are free once the processes have ended. This is not tested, because another test
-    // may have taken them.
     assert!(bench.processes().is_empty(), "{:?}", bench.processes());
     let report = bench.gatebench("report run");
     assert!(

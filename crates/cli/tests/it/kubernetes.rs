@@ -251,7 +251,6 @@ fn a_killed_gatebench_leaves_nothing_and_clean_finds_the_rest() {
         .assert_prints(&["nothing is left in gb"]);
 }
 
-/// The JSON of an object that a run left behind.
 fn left(kind: &str, name: &str) -> String {
     let labels = r#"{"app.kubernetes.io/managed-by": "gatebench", "gatebench/run": "x1"}"#;
     format!(r#"{{"kind": "{kind}", "metadata": {{"name": "{name}", "labels": {labels}}}}}"#)
@@ -301,7 +300,7 @@ fn an_image_contains_a_program_with_its_libraries() {
     assert_eq!(manifest[0]["RepoTags"][0], "localhost/agent:1");
     let config = manifest[0]["Config"].as_str().unwrap();
     let config: Json = serde_json::from_str(&bench.read(&format!("root/{config}"))).unwrap();
-    // In the image, gatebench finds everything that it has installed on this machine.
+    // gatebench in the image uses the path of this machine's data folder.
     let environment = config["config"]["Env"].to_string();
     assert!(environment.contains("XDG_DATA_HOME=/"), "{environment}");
     let layer = Command::new("sha256sum")

@@ -4,7 +4,6 @@ use std::process::Command;
 
 use crate::bench::{Bench, MARK, Session};
 
-/// Runs gatebench without access to control groups.
 fn without_groups<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
     let mut command = Command::new("unshare");
     let inner = bench.command();

@@ -31,14 +31,12 @@ impl Loads {
         format!("http://{}{path}", self.upstream.address())
     }
 
-    /// Runs `gatebench load FLAGS URL`.
     #[track_caller]
     pub fn load(&self, flags: &str) -> Finished {
         self.bench
             .gatebench(&format!("load {flags} {}", self.url(PATH)))
     }
 
-    /// Runs `gatebench load --json FLAGS URL`, and asserts the exit code.
     #[track_caller]
     fn json(&self, flags: &str, code: i32) -> Value {
         json(&self.load(&format!("--json {flags}")), code)
@@ -220,7 +218,6 @@ fn a_number_of_requests_is_sent_exactly() {
             "{flags}"
         );
     }
-    // An explicit warm-up of zero is accepted.
     loads.load("-n 10 --warm-up 0s").assert_code(0);
     let renewed = loads.json("-n 20 -c 2 --requests-per-connection 2 --think 1ms", 0);
     assert!(number(&renewed, "/connections_opened") >= 10, "{renewed:#}");
@@ -297,7 +294,6 @@ fn thresholds_and_checks_determine_the_exit_code() {
     loads
         .load(&format!("{quick} --check status=201"))
         .assert_code(1);
-    // A threshold on checks determines the share that must pass.
     loads
         .load(&format!(
             "{quick} --check status=201 --threshold checks>=0%"

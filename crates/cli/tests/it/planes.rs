@@ -110,7 +110,6 @@ fn postgres_is_started_for_a_feature_that_needs_it() {
         .assert_prints(&["kept passes"]);
 }
 
-/// Scenarios that use an admin interface, new weights and a control plane.
 const WITH_DATABASE: &str =
     "--scenario admin-1 --scenario balancer-weights --scenario control-plane-push";
 

@@ -12,7 +12,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Reports whether the process is a gateway. Its first argument shows that it is neither a
+    /// Reports whether the process may be a gateway: its first argument shows that it is neither a
     /// supervisor, nor an upstream, nor the `gatebench` of a test.
     pub fn is_gateway(&self) -> bool {
         let second = self.command.get(1).map_or("", String::as_str);

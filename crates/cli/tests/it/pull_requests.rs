@@ -125,7 +125,6 @@ fn serve(stream: &TcpStream, state: &mut State) {
     stream.write_all((head + &reply).as_bytes()).unwrap();
 }
 
-/// Runs the script in the folder of the bench, with gatebench on PATH, until it ends.
 fn script(bench: &Bench, words: &[&str], settings: &[(&str, &str)]) -> Finished {
     let programs = Path::new(env!("CARGO_BIN_EXE_gatebench")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();

@@ -136,7 +136,7 @@ fn start<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
     bench.spawn(command)
 }
 
-/// Asserts that no process runs and that the remote folder is gone.
+/// Asserts that no process is left and that the remote temporary folder is empty.
 fn assert_nothing_left(bench: &Bench) {
     bench.wait_for("all processes to end", || {
         bench.processes().is_empty().then_some(())
@@ -301,7 +301,6 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     for absent in ["a-secret", "db-password", "something-else"] {
         assert!(!of_terraform.contains(absent), "{absent}");
     }
-    // Without confirmation, nothing is created or destroyed.
     let refused = start(&bench, "run suite.yaml --hosts terraform:infra --provision").wait();
     refused
         .assert_code(2)
@@ -322,8 +321,9 @@ fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
     assert!(!manifest.contains("a-secret") && !manifest.contains("db-password"));
 }
 
-/// Creates a `terraform` that writes its arguments to `terraform.log`. These branches of a shell's
-/// `case` take precedence over those by which each plan has changes and everything else succeeds.
+/// Creates a `terraform` that writes its arguments to `terraform.log`. By default, each plan has
+/// changes and every other command succeeds. `branches`, which are branches of a shell's `case`,
+/// take precedence.
 fn terraform(bench: &Bench, branches: &str) {
     let script = format!(
         "#!/bin/sh\necho \"$*\" >> terraform.log\ncase \"$*\" in\n{branches}\n\

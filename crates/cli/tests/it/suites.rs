@@ -1,6 +1,7 @@
-//! Runs every scenario of every suite at the shortest length on the reference gateway, and many of
-//! them on nginx. If a gateway has the features that a scenario needs, all cases and checks must
-//! pass; otherwise, the scenario is *not supported*.
+//! Runs the scenarios of the suites at the shortest length on the reference gateway, and many of
+//! them on nginx. If a gateway lacks a feature that a scenario needs, the scenario must be *not
+//! supported*. Otherwise, all parity cases must pass, and requests may fail only in loads with a
+//! change or a failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -61,7 +62,7 @@ fn suites() -> Vec<Suite> {
     suites.into_iter().map(|it| it.document).collect()
 }
 
-/// Reports whether a load changes the gateway or its upstream. Such a load takes seconds.
+/// Reports whether a load contains a change or a failure.
 fn is_disturbed(load: &str) -> bool {
     let loads = Library::default().loads().unwrap();
     let is_it = |load_of: &&LoadProfile| load_of.profile == load;
@@ -80,9 +81,8 @@ fn disturbed(suite: &Suite) -> Vec<String> {
         .collect()
 }
 
-/// Runs a command at the shortest length, and returns the outcome of each trial. All checks of the
-/// scenarios must pass. On a busy machine, a response may be late, so failed scenarios are run once
-/// more, alone.
+/// Runs a command at the shortest length, and returns the outcome of each trial. On a busy machine,
+/// a response may be late, so failed scenarios are run once more, alone; they must then pass.
 fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
     let (mut outcomes, failed) = smoke_once(words, gateways);
     let suite = words
@@ -217,8 +217,7 @@ fn half_of_the_plain_scenarios_hold(half: usize) {
     for names in names.chunks(RUN_SCENARIOS) {
         plain_scenarios_hold(names, "reference");
     }
-    // Only some scenarios run on nginx, because the tests of the crate `testbed` cover every nginx
-    // policy.
+    // Only some scenarios run on nginx: the tests of the crate `testbed` cover its policies.
     let some: Vec<String> = names.into_iter().step_by(4).collect();
     plain_scenarios_hold(&some, "nginx");
 }

@@ -67,7 +67,6 @@ impl Serving {
             .unwrap()
     }
 
-    /// Returns the output of `openssl s_client` for a handshake.
     fn s_client(&self, options: &[&str]) -> String {
         let output = Command::new("openssl")
             .args(["s_client", "-connect"])

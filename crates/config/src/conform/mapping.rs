@@ -155,7 +155,6 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Checks that exactly one key of a choice is present.
     fn choice(&mut self, entries: &[Entry], keys: &Keys<'s>, place: &Place<'s>, unknown: usize) {
         let given: Vec<&Entry> = entries
             .iter()

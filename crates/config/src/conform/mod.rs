@@ -161,7 +161,6 @@ fn is_null(schema: &Value) -> bool {
     word(schema, "type") == Some("null")
 }
 
-/// The first line of a schema's description.
 fn description(schema: &Value) -> &str {
     let text = word(schema, "description").unwrap_or("");
     text.lines().next().unwrap_or("")

@@ -157,7 +157,6 @@ fn type_of(data: &Data) -> &'static str {
     }
 }
 
-/// Describes the type of a value for the user.
 fn kind(data: &Data) -> &'static str {
     match data {
         Data::Float(_) => "a number with a fraction",
@@ -165,7 +164,6 @@ fn kind(data: &Data) -> &'static str {
     }
 }
 
-/// Describes a JSON Schema type for the user.
 fn title(type_name: &str) -> &'static str {
     match type_name {
         "boolean" => "true or false",

@@ -87,7 +87,7 @@ fn normal_numbers_have_their_mean_and_deviation() {
     );
 }
 
-/// Checks that every frequency is within six standard deviations of k^-s ÷ Σ j^-s.
+/// Checks that every frequency is within about six standard deviations of k^-s ÷ Σ j^-s.
 fn follows_zipf(ranks: &[i64], items: i64, exponent: f64) {
     let weight = |rank: i64| (rank as f64).powf(-exponent);
     let sum: f64 = (1..=items).map(weight).sum();

@@ -43,7 +43,6 @@ fn arrivals() -> Arrivals {
     Arrivals::of(RATE_PER_SECOND, SECONDS as f64)
 }
 
-/// Sends a load to a server over this number of connections, and returns its record.
 fn driven(server: Server, connections: u32) -> Interval {
     let shape = open(RATE_PER_SECOND, connections, 100_000);
     let mut load = load(shape, 0, SECONDS * 1_000);

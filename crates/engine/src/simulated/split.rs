@@ -151,7 +151,7 @@ proptest! {
     }
 }
 
-/// Returns the times at which all workers' evenly spread arrivals were sent, in order.
+/// Returns the send times of all workers' requests, in order.
 fn union(sent: &[Sent]) -> Vec<u64> {
     let mut times: Vec<u64> = sent.iter().flatten().map(|(at_ns, _)| *at_ns).collect();
     times.sort_unstable();

@@ -67,8 +67,6 @@ impl<I: Io> Worker<'_, I> {
         self.groups.iter().any(waits)
     }
 
-    /// Empties the queues, and counts the arrivals in them that were due within the window as
-    /// dropped.
     fn drop_queued(&mut self) {
         let window = self.measure_ns..self.end_ns;
         for (number, group) in self.groups.iter_mut().enumerate() {

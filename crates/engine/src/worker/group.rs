@@ -235,7 +235,7 @@ impl<'a> GroupState<'a> {
     }
 
     /// Reports whether there is no connection and an attempt to connect has failed since the last
-    /// successful one. A connection-only load is never cut off.
+    /// successful one.
     pub(super) fn is_cut_off(&self) -> bool {
         self.up == 0 && self.refused && !self.handshakes
     }
@@ -257,8 +257,7 @@ impl<'a> GroupState<'a> {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Reports whether there is a free place that no orphan needs. Each orphan, a thinking user
-    /// whose connection was lost, needs one place.
+    /// Reports whether there is a free place that no orphan needs.
     pub(super) fn has_spare_place(&self) -> bool {
         self.free > 0 || self.idle.len() > self.orphans
     }
@@ -302,7 +301,6 @@ impl<'a> GroupState<'a> {
         self.last_source()
     }
 
-    /// Returns the source address that [`Self::source`] returned last.
     pub(super) fn last_source(&self) -> Option<IpAddr> {
         let sources = &self.settings.target.sources;
         let last = self.next_source.wrapping_sub(1) % sources.len().max(1);

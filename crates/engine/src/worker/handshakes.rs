@@ -27,7 +27,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Records a connection that was made, closes it, and gives its place to the next.
     pub(super) fn handshake_done(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;

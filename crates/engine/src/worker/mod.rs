@@ -1,5 +1,5 @@
 //! A worker, with its loop, its connections and its record. This code runs for each request, so it
-//! takes no locks, reuses its buffers, and reads the clock no more often than it must.
+//! takes no locks and reuses its buffers.
 
 mod end;
 mod group;
@@ -93,7 +93,6 @@ struct Worker<'a, I> {
     round_ns: u64,
     watch: Watch,
     recorder: Recorder,
-    /// The memory remaining for bodies that checks read.
     allowance: Allowance,
     /// A buffer for decrypted bytes, kept to reuse its memory.
     plain: Vec<u8>,

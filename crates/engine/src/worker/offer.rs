@@ -98,7 +98,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Begins the measurement at this time, with the length configured in the load.
     pub(super) fn measure_for(&mut self, begin_ns: u64) {
         self.measure_ns = begin_ns;
         self.end_ns = begin_ns + nanos(self.compiled.load.measure);

@@ -31,7 +31,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Handles the result of a step in opening a connection.
     fn set_up(&mut self, conn: ConnId, progress: Result<(), ConnectError>, now: u64) {
         if progress.is_err() {
             // HTTP/2 begins only after TLS has succeeded.
@@ -143,8 +142,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Lets a user of a connection that begins no more requests think until it continues on another
-    /// one.
+    /// Begins the think time of a user whose connection begins no more requests. The user then
+    /// continues on another connection.
     pub(super) fn think(&mut self, conn: ConnId, now: u64) {
         let Some(group) = self.conns.get(conn).map(|it| it.group) else {
             return;
@@ -198,7 +197,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Gives waiting arrivals to idle connections.
     pub(super) fn serve_queue(&mut self, group: usize) {
         while self.groups[group].has_place()
             && let Some(intended_ns) = self.groups[group].queue.pop_front()

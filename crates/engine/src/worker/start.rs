@@ -171,7 +171,6 @@ impl<I: Io> Worker<'_, I> {
         Ok(conn)
     }
 
-    /// Handles a connection that the kernel has made.
     pub(super) fn connected(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return Ok(());

@@ -262,7 +262,6 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Records the requests in flight on a failing HTTP/2 connection as failed.
     pub(super) fn fail_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;

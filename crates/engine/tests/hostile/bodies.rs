@@ -15,7 +15,6 @@ use crate::trial::{impatient, keep_body, requests, suffer};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Sends a head, and then the same piece forever.
 fn endless(head: &'static [u8], piece: &'static [u8]) -> impl Fn(&mut Connection) {
     move |it| {
         if it.request() && it.write(head) {
@@ -154,7 +153,6 @@ fn a_gzip_bomb_is_decoded_as_far_as_bodies_are_kept() {
         keep_body(load);
         requests(load, 2, 1);
     });
-    // Nothing is decoded if no check reads the body.
     completes(bomb, 0, |load| requests(load, 2, 1));
 }
 
@@ -211,7 +209,6 @@ fn a_request_that_is_not_read_times_out() {
     }
 }
 
-/// The rest of the body follows after a pause, which is part of the receiving time.
 #[test]
 fn waiting_ends_with_the_first_byte_and_receiving_with_the_last() {
     // On a busy machine, the client may read the head late, but by less than half of this pause.

@@ -77,8 +77,7 @@ fn a_response_before_the_request() {
     }
 }
 
-/// At a fixed rate, connections wait between requests. Each connection that dies is replaced, and
-/// the schedule continues.
+/// At a fixed rate, connections wait between requests.
 #[test]
 fn connections_that_die_while_they_wait() {
     let fickle = |it: &mut Connection| {
@@ -118,7 +117,6 @@ fn responses_that_never_keep_a_connection() {
     completes(crate::server::always(silent), 0, |_| {});
 }
 
-/// The server goes away after a few responses. Failed connections are counted, and the load ends.
 #[test]
 fn a_server_that_goes_away() {
     let _alone = crate::trial::alone();

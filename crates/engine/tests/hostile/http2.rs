@@ -198,7 +198,6 @@ fn frames_that_break_the_connection() {
     );
 }
 
-/// The server ignores the windows and sends a body without end.
 #[test]
 fn more_data_than_the_window_allows() {
     let endless = |it: &mut Connection| {

@@ -140,7 +140,6 @@ fn closed_after_settings() {
     fails_with(&[ClosedEarly, Reset], shy, over_http2);
 }
 
-/// The server allows no streams. Nothing can be sent, and the load ends with counts of 0.
 #[test]
 fn no_stream_is_allowed() {
     let closed_shop = |it: &mut Connection| {

@@ -59,7 +59,8 @@ impl Connection {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Writes `piece` repeatedly until the client is gone or `bytes_max` bytes are written.
+    /// Writes `piece` repeatedly until the client is gone or at least `bytes_max` bytes are
+    /// written.
     pub fn flood(&mut self, piece: &[u8], bytes_max: u64) {
         let block = piece.repeat(65_536_usize.div_ceil(piece.len()));
         let mut written = 0;

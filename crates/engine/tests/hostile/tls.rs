@@ -143,8 +143,6 @@ fn reset_under_tls() {
     fails_with(&[Reset], pathology, trusting(&identity));
 }
 
-/// The client trusts the certificate of the first connections, but those that replace them present
-/// another one.
 #[test]
 fn a_certificate_that_changes() {
     let (identity, other) = (made(), made());
@@ -180,8 +178,6 @@ fn a_handshake_that_stalls() {
     only_later_ones_fail(Timeout, pathology, trusting(&identity), impatient);
 }
 
-/// The server does not complete a handshake. The load does not begin, and the error states the
-/// reason.
 #[test]
 fn no_handshake() {
     let responses: [(&[u8], &str); 4] = [
@@ -203,8 +199,6 @@ fn no_handshake() {
     }
 }
 
-/// The handshakes of the first connections succeed. Later ones fail, in a different way in each
-/// round.
 #[test]
 fn handshakes_that_fail_later() {
     for bytes in [

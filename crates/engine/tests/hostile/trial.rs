@@ -172,7 +172,7 @@ pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     });
 }
 
-/// Adds a check that searches the body, so bodies are kept.
+/// Replaces the checks with one that searches the body, so bodies are kept.
 pub fn keep_body(load: &mut Load) {
     let check = Check::BodyContains("nobody says this".into());
     load.groups[0].requests[0].checks = vec![check];

@@ -101,7 +101,6 @@ fn config(folder: &Path) -> String {
     )
 }
 
-/// Returns the requests to nginx, with checks for the expected responses.
 fn requests() -> Vec<Request> {
     let rows = serde_json::json!([
         {"method": "GET", "path": "/small", "checks": [{"status": 200}, {"body_equals": "small"}]},

@@ -74,14 +74,14 @@ impl Nginx {
         ([127, 0, 0, 1], self.ports[port]).into()
     }
 
-    /// Returns the lines of the access log, one for each response that nginx has sent.
+    /// Returns the lines of the access log.
     fn log(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join("access.log")).unwrap();
         text.lines().map(Into::into).collect()
     }
 
     /// Returns the log lines after the first `before` ones. nginx writes a line after the response,
-    /// so this waits for `count` lines, for at most ten seconds.
+    /// so this function waits until there are `count` lines, for at most ten seconds.
     fn log_after(&self, before: usize, count: u64) -> Vec<String> {
         let begun = Instant::now();
         loop {
@@ -173,7 +173,6 @@ fn load(target: Target, shape: Shape, backend: Backend) -> Load {
     }
 }
 
-/// Returns a closed load of [`REQUESTS`] requests over this number of connections.
 fn closed(connections: u32) -> Closed {
     Closed {
         requests_max: Some(REQUESTS),

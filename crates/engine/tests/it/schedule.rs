@@ -114,8 +114,8 @@ fn a_phase_moves_even_arrivals_by_a_part_of_the_gap() {
     assert_eq!(all(&schedule, 0, 1), [250_000, 1_250_000, 2_250_000]);
 }
 
-/// Tests the gaps of a Poisson process at rate 1 with Kolmogorov-Smirnov at the 0.1 % level, whose
-/// critical value is 1.95 ÷ √n (Smirnov 1948).
+/// Tests the gaps, scaled to rate 1, with Kolmogorov-Smirnov at the 0.1 % level, whose critical
+/// value is 1.95 ÷ √n (Smirnov 1948).
 #[test]
 fn poisson_gaps_are_exponential_for_each_worker_and_for_all_together() {
     let mut open = open(20_000.0, None);

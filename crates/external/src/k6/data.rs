@@ -38,13 +38,11 @@ pub(super) fn is_filled(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.constant().is_none())
 }
 
-/// Reports whether a string is a template that contains a value from this source.
 pub(super) fn draws_from(text: &str, source: &str) -> bool {
     let is_drawn = |template: Template| template.references().any(|it| it.source == source);
     Template::parse(text).is_ok_and(is_drawn)
 }
 
-/// Reports whether the values of a source are taken in turn.
 pub(super) fn is_in_turn(source: &Source) -> bool {
     matches!(source, Source::Sequence(_)) || picks(source, Pick::InTurn)
 }

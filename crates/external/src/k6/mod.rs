@@ -66,8 +66,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Returns the arguments for a user's script. It runs with its own load if it defines one.
-/// Otherwise, the phase must be a plain closed load, which the arguments contain.
+/// Returns the arguments for a user's script. A script that defines a load runs with it. For any
+/// other script, the phase must be a plain closed load, which the arguments then contain.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
     limits.measure("status classes, and requests without a response, which k6 counts together with unexpected responses");

@@ -42,7 +42,6 @@ const BUILT_IN: [&str; 10] = [
     "vus_max",
 ];
 
-/// The metric with the times of expected responses.
 const EXPECTED: &str = "http_req_duration{expected_response:true}";
 
 /// The prefix of the counters in generated scripts, which count responses by class and errors by

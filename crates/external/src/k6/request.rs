@@ -83,7 +83,6 @@ pub(super) fn texts(request: &Request) -> impl Iterator<Item = &str> {
         .chain(body)
 }
 
-/// Reports whether a request contains a value from this source.
 pub(super) fn uses(request: &Request, source: &str) -> bool {
     texts(request).any(|text| data::draws_from(text, source))
 }

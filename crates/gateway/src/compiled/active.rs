@@ -12,8 +12,9 @@ use crate::faults::DelayTurns;
 use crate::policy::jwt;
 use crate::redis::Counts;
 
-/// The configuration as one worker sees it. A request uses the configuration that it began with
-/// until it ends, but new [`super::Limits`] apply to it immediately.
+/// The configuration, with the numbers that one worker has given to its targets. A request uses the
+/// configuration that it began with until it ends, but new [`super::Limits`] apply to it
+/// immediately.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
     pub(crate) compiled: Arc<CompiledConfig>,

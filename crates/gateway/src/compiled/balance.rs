@@ -17,7 +17,6 @@ impl Balance {
         Self { shares, total }
     }
 
-    /// Returns the index of the target whose turn it is, and advances the rotation.
     pub(crate) fn next(&mut self) -> usize {
         if self.shares.len() == 1 {
             return 0;

@@ -142,7 +142,6 @@ fn by_class<'p>(out: &mut String, labels: &str, places: impl Iterator<Item = &'p
     for (at, class) in CLASSES.iter().enumerate() {
         let counts = places.clone().map(|place| &place.classes[at]);
         let count = sum(counts);
-        // Writing to a string cannot fail.
         let _ = writeln!(out, "gatebench_gateway_{labels},code=\"{class}\"}} {count}");
     }
 }

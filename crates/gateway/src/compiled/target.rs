@@ -47,11 +47,9 @@ impl CompiledTarget {
     }
 }
 
-/// A target with its weight.
 type Weighted = (u32, CompiledTarget);
 
-/// Looks up the addresses of each target and prepares its TLS context. A target with a mistake
-/// yields an error.
+/// Looks up the addresses of each target and prepares its TLS context.
 pub(crate) fn ready(
     upstream: &Upstream,
 ) -> impl Iterator<Item = Result<Vec<Weighted>, ConfigError>> {
@@ -139,8 +137,9 @@ fn look_up(address: &str, port: u16) -> Result<Vec<SocketAddr>, ConfigError> {
     Err(ConfigError::new(message, "write an IP address"))
 }
 
-/// Removes the addresses to which this machine has no route, unless it has a route to none of them:
-/// IPv6 may be disabled, and every turn of such an address would fail.
+/// Removes the addresses to which this machine has no route, because every turn of such an address
+/// would fail; IPv6, for example, may be disabled. If there is a route to none of them, returns
+/// all.
 fn usable(found: Vec<SocketAddr>, has_route: impl Fn(&SocketAddr) -> bool) -> Vec<SocketAddr> {
     let (usable, others): (Vec<_>, Vec<_>) = found.into_iter().partition(has_route);
     if usable.is_empty() { others } else { usable }

@@ -137,7 +137,7 @@ pub struct Target {
 pub struct Consumer {
     /// The unique name.
     pub name: String,
-    /// Keys accepted by `api_key`; each belongs to only one consumer.
+    /// Keys accepted by `api_key` and `api_key_query`; each belongs to only one consumer.
     #[serde(default)]
     pub keys: Vec<String>,
     /// The password accepted by `basic_auth`; the user name is the consumer's name.

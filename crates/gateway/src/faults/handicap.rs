@@ -49,7 +49,6 @@ impl FromStr for Handicap {
     }
 }
 
-/// One worker's handicap.
 #[derive(Debug)]
 pub(crate) struct Burden {
     handicap: Handicap,

@@ -86,7 +86,6 @@ impl Collected {
     /// Writes the message, with its length, and clears it.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
-        // Writing to a vector cannot fail.
         let _ = write!(out, "Content-Length: {}\r\n\r\n", self.body.len());
         out.extend_from_slice(&self.body);
         self.clear();

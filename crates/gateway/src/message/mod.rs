@@ -1,6 +1,6 @@
 //! Processes messages that pass through the gateway: interprets heads and writes them for the other
 //! side, edits fields and JSON, collects bodies until they are complete, and writes the gateway's
-//! own responses. Its callers decide which edits apply.
+//! own responses. The callers decide which edits apply.
 
 mod collect;
 mod form;

@@ -83,7 +83,6 @@ impl Challenge {
     }
 }
 
-/// One of the gateway's own responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Local<'a> {
     pub(crate) status: u16,
@@ -134,7 +133,6 @@ impl<'a> Local<'a> {
         Self { standing, ..local }
     }
 
-    /// Returns the response with the status, the text and the allowed methods of a refusal.
     pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
         Self {
             status: refusal.status,

@@ -91,8 +91,9 @@ impl Document {
         self.root.pointer(pointer)
     }
 
-    /// Returns the pointer to a value, following references within the document. Fails if they lead
-    /// to nothing, to another document, or in a circle.
+    /// Returns the pointer to a value, following references within the document. Fails if one of
+    /// them leads to nothing or to another document, or if more than [`REFERENCES_MAX`] follow one
+    /// another.
     pub(super) fn resolve(&self, pointer: &str) -> Result<String, ConfigError> {
         let mut found = pointer.to_owned();
         for _ in 0..=REFERENCES_MAX {

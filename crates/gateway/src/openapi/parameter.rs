@@ -137,7 +137,6 @@ impl Parameter {
         self.place == other.place && self.name == other.name
     }
 
-    /// Returns the parameter's name if the parameter is a header.
     pub(super) fn header(&self) -> Option<&str> {
         (self.place == Place::Header).then_some(self.name.as_str())
     }

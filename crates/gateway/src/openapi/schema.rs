@@ -94,7 +94,6 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Checks a value against the schema; returns the first mistake with its place.
     pub(super) fn judge(&self, value: &Value) -> Result<(), String> {
         if self.validator.is_valid(value) {
             return Ok(());

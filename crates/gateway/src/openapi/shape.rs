@@ -74,7 +74,6 @@ impl Shape {
         shape
     }
 
-    /// Adds the types that one schema allows.
     fn note_types(&mut self, schema: &Value) {
         let kinds: Vec<&str> = match schema.get("type") {
             Some(Value::String(kind)) => vec![kind.as_str()],
@@ -95,8 +94,6 @@ impl Shape {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Converts a string to a number or Boolean if the schema allows that type and the string
-    /// represents one; otherwise, it stays a string.
     pub(super) fn value(&self, text: &str) -> Value {
         if self.is_number
             && text
@@ -118,7 +115,6 @@ impl Shape {
         Value::Array(texts.map(|text| items.value(text)).collect())
     }
 
-    /// Converts names and strings to an object; each name may occur once.
     pub(super) fn object<'t>(
         &self,
         pairs: impl Iterator<Item = (&'t str, &'t str)>,
@@ -133,7 +129,6 @@ impl Shape {
         Ok(Value::Object(object))
     }
 
-    /// Returns the shape of a member; unknown members stay strings.
     pub(super) fn member(&self, name: &str) -> &Self {
         let mut members = self.members.iter();
         let found = members.find(|(known, _)| known == name);
@@ -145,7 +140,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Without the limits, following these references would take hours and exhaust the memory.
+    /// Without the limits, following these references would never end.
     #[test]
     fn schemas_that_refer_to_themselves_are_read_once() {
         let node = serde_json::json!({"$ref": "#/components/schemas/Node"});

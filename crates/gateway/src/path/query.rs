@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Returns the text after the first `?` of a target; empty if there is none.
 pub(crate) fn query_of(target: &str) -> &str {
     target.split_once('?').map_or("", |(_, query)| query)
 }

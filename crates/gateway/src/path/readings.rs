@@ -4,7 +4,7 @@
 //! - Percent-encodings are kept, decoded once, or decoded again if decoding creates new ones.
 //!   Encoded slashes and backslashes are decoded with the rest, or kept.
 //! - A backslash is read as itself or as a slash.
-//! - The text after `;` in a segment is kept, or dropped, before or after decoding.
+//! - The text after `;` in a segment is kept, or is dropped before or after decoding.
 //! - Empty segments are kept, or are dropped before or after dot segments are resolved.
 //! - Spaces and dots at the end of a segment are kept or dropped; a path ends at its last byte, or
 //!   at an encoded NUL, `?` or `#`.
@@ -86,7 +86,6 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
     true
 }
 
-/// Returns a path without the text after `;` in each segment.
 pub(crate) fn without_parameters(path: &str) -> String {
     let segments = path.split('/');
     let names = segments.filter_map(|segment| segment.split(';').next());
@@ -135,7 +134,6 @@ fn read(text: &[u8], step: Step) -> Vec<u8> {
     path
 }
 
-/// Removes all of these bytes from the end of a string.
 fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
     while let Some((last, rest)) = text.split_last()
         && ends.contains(last)
@@ -179,7 +177,6 @@ fn hides_ascii(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All readings; `None` if the path is refused.
     fn readings(path: &str) -> Option<BTreeSet<String>> {
         let mut found = BTreeSet::new();
         let is_read = all(path.as_bytes(), |reading| {

@@ -32,7 +32,7 @@ impl RouteTable {
     pub(crate) fn find(&self, path: &[u8]) -> Option<usize> {
         let mut end = path.len();
         if end > self.longest_bytes {
-            // No prefix is longer than this, so no match ends later.
+            // No prefix is longer than `longest_bytes`, so no match ends later.
             end = self.longest_bytes;
             let ends_segment = path[end] == b'/' || end > 0 && path[end - 1] == b'/';
             if !ends_segment {

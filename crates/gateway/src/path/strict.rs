@@ -11,7 +11,6 @@ const NOT_IN_QUERY: u8 = 2;
 const CUT: u8 = 4;
 /// Even one of these requires a full check: `%` and `;`.
 const MARK: u8 = 8;
-/// Begins the query.
 const QUERY: u8 = 16;
 
 static CLASSES: [u8; 256] = {
@@ -208,13 +207,13 @@ pub(crate) fn normalized(text: &str) -> String {
     out
 }
 
-/// Reports whether this can be the prefix of a strict route, which must be a path in normal form.
+/// Reports whether `path` can be the prefix of a strict route: a path in its normal form.
 pub(crate) fn is_normal(path: &str) -> bool {
     let is_path = path.starts_with('/') && !path.contains('?') && look(path.as_bytes()).is_ok();
     is_path && judge(path).is_ok_and(|form| form.is_normal)
 }
 
-/// Reports whether this can be the prefix of a verbatim route, which may be any spelling of a path.
+/// Reports whether `path` can be the prefix of a verbatim route: any spelling of a path.
 pub(crate) fn is_path(path: &str) -> bool {
     let is_encoded = |after: &str| code(after.as_bytes()).is_some();
     path.starts_with('/')

@@ -32,7 +32,6 @@ pub(crate) struct Compiler {
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The prefix that the current route removes from the path.
     pub(crate) stripped: Option<String>,
-    /// The spellings of paths that the current route accepts.
     pub(crate) paths: Paths,
     pub(crate) consumers: usize,
     pub(crate) pages: Pages,
@@ -198,7 +197,6 @@ fn request_bytes(policies: &[Policy]) -> usize {
     limits.min().unwrap_or(usize::MAX)
 }
 
-/// Returns the error for a second policy of a kind that a route may have only once.
 fn second(remedy: &str) -> Vec<ConfigError> {
     ConfigError::new("the route has another policy of this kind", remedy).into()
 }

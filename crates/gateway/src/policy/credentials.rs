@@ -77,7 +77,6 @@ impl CredentialStore {
         Self { secret, by_hash }
     }
 
-    /// Returns the number of the consumer with this secret.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
         let mut candidates = candidates.iter();
@@ -224,7 +223,6 @@ mod tests {
             "/a?api+key=Alpha",
             "/a?api+key=alpha1",
             "/a?apikey=alpha",
-            // If a query contains several keys, the upstream may use a different one.
             "/a?api+key=x&api+key=alpha",
             "/a?api+key=alpha&api+key=x",
             "/a?api+key=alpha&b&api%20key=alpha",

@@ -87,7 +87,6 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Stores the verdict of a rate limit. Returns a response if the limit refuses the request.
     pub(crate) fn limit(&mut self, standing: Standing) -> Option<Choice> {
         if standing.has_headers || !standing.is_allowed || self.standing.is_none() {
             self.standing = Some(standing);
@@ -159,7 +158,6 @@ impl Chain {
         self.trust("Content-Encoding");
     }
 
-    /// Returns the name and value of the field that names the consumer to the upstream.
     pub(crate) fn consumer_field<'a>(
         &'a self,
         notes: &Notes,
@@ -194,7 +192,6 @@ impl Chain {
         self.soap.as_ref().filter(|_| !self.is_soap_after_mock)
     }
 
-    /// Returns the `soap` policy if it has a chain for requests.
     pub(crate) fn request_soap(&self) -> Option<&Soap> {
         self.effective_soap().filter(|soap| soap.has_request())
     }
@@ -218,7 +215,6 @@ impl Chain {
         self.edits_responses() || self.processes_responses()
     }
 
-    /// Reports whether some responses must be complete before they are forwarded.
     pub(crate) fn may_collect_responses(&self) -> bool {
         self.replaces_responses() || self.checks_responses()
     }

@@ -227,8 +227,8 @@ impl Shard {
 }
 
 /// Copies the buckets of consumers that still exist, and the bucket of requests without a consumer.
-/// Requests that workers count in the old buckets after that, before they adopt the new
-/// configuration, are not counted in the new ones.
+/// Requests that workers still count in the old buckets, until they adopt the new configuration,
+/// are not carried over.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {

@@ -51,7 +51,6 @@ pub(crate) struct Exchange {
     pub(crate) phase: Phase,
     pub(crate) toward: Toward,
     pub(crate) expects_continue: bool,
-    /// True once the request's last byte has been read.
     pub(crate) is_request_done: bool,
     /// The number of bytes of the request's body that were read only to be discarded, because the
     /// gateway will respond by itself.
@@ -379,7 +378,6 @@ impl Exchange {
         }
     }
 
-    /// Reports whether another byte from the client may be read now.
     fn may_read<I>(&self, core: &Core<I>) -> bool {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
@@ -454,7 +452,6 @@ impl Exchange {
         !self.has_response && route.is_some_and(|route| route.chain.may_collect_responses())
     }
 
-    /// Returns the size of the bodies that are being collected, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.collected.body.len() + self.collected_response.body.len()
     }

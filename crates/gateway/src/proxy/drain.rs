@@ -2,9 +2,9 @@
 //!
 //! The worker accepts no more connections. Requests in flight are completed, and responses whose
 //! heads are not yet sent announce that the connection will close. An idle connection is kept open
-//! briefly, because its next request may be in transit; that request is served too. HTTP/2 uses
-//! GOAWAY for this (RFC 9113 6.8): it announces first that the connection will close, and then,
-//! once no request is pending, which requests were accepted. Connections that are still open after
+//! briefly, because its next request may be in transit; that request is served too. Over HTTP/2, a
+//! first GOAWAY announces that the connection will close; once no request is pending, a second one
+//! states which requests were accepted (RFC 9113 6.8). Connections that are still open after
 //! `drain_ms` are reset.
 
 use std::io;

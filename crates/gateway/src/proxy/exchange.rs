@@ -90,7 +90,6 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Returns a connection to a target: an idle one if possible, otherwise a new one.
     pub(crate) fn origin_for(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
         if let Some(id) = self.current.take_idle(target)
             && let Some(origin) = self.origins.get_mut(id)
@@ -333,14 +332,12 @@ impl Exchange {
         Ok(())
     }
 
-    /// Begins to collect the body of a request, which has this form.
     fn collect<I: Io>(&mut self, form: Form, core: &mut Core<I>) {
         self.request_form = form;
         self.phase = Phase::Collecting;
         self.invite(core);
     }
 
-    /// Takes or opens a connection to the chosen target for this request.
     fn take_origin<I: Io>(&mut self, core: &mut Core<I>) -> io::Result<ConnId> {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
@@ -374,7 +371,6 @@ impl Exchange {
         Choice::Refused
     }
 
-    /// Queues one of the gateway's own responses.
     pub(crate) fn write_response(&mut self, local: Local<'_>) {
         write_local(self.outbox.queue(), local, self.toward);
         self.has_response = true;

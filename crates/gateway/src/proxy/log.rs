@@ -44,7 +44,6 @@ impl LogEntry {
 }
 
 impl Exchange {
-    /// Logs the current request, if logging is on.
     pub(super) fn write_log<I>(&self, status: u16, core: &mut Core<I>) {
         if !core.log.is_on() {
             return;

@@ -1,9 +1,7 @@
 //! Serves connections with one event loop per worker. The loop has clients on one side, targets on
-//! the other, and an exchange between them for each request. The files of this module depend on
-//! each other, because an event on one side leads to an action on the other: when a client has sent
-//! the head of a request, the worker connects to a target; when a target has responded, the worker
-//! reads from the client again; and both may have to wait for Redis or for a helper. The files also
-//! share the worker's state.
+//! the other, and an exchange between them for each request. An event on one side leads to an
+//! action on the other, so the files of this module depend on each other and share the worker's
+//! state.
 
 mod client;
 mod drain;

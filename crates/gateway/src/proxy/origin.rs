@@ -121,7 +121,6 @@ impl Origin {
         }))
     }
 
-    /// Takes back the memory of [`Unsealed`].
     pub(crate) fn keep(&mut self, plain: Vec<u8>) {
         /// A buffer that has grown larger than this is not kept.
         const KEEP_BYTES: usize = 256 * 1024;
@@ -159,7 +158,6 @@ impl Origin {
         tls.wire.flush(io, self.id, false);
     }
 
-    /// Takes back the vector of a finished send, and sends more.
     pub(crate) fn sent<I: Io>(&mut self, bytes: Vec<u8>, io: &mut I) {
         match &mut self.tls {
             None => self.outbox.sent(bytes),

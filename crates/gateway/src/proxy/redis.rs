@@ -72,7 +72,7 @@ impl Exchange {
         }
     }
 
-    /// Handles the reply from Redis for a waiting request.
+    /// Handles the verdict on a waiting request.
     fn counted<I: Io>(&mut self, serial: u64, verdict: Verdict, core: &mut Core<I>) {
         if self.asking != Some(serial) {
             return;
@@ -118,7 +118,6 @@ impl<I: Io> Core<I> {
         })
     }
 
-    /// Counts a request without waiting for Redis.
     fn count_alone(&mut self, limit: &RedisLimit, key: &[u8]) -> Verdict {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];

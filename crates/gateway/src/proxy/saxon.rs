@@ -18,8 +18,8 @@ use super::exchange::Core;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
-/// The maximum number of helpers that may end while they hold a message, even if they are
-/// processing other messages. If one more ends, the message fails.
+/// The maximum number of helpers that may end while a message waits in them. If another one ends,
+/// the message fails, even if that helper was processing a different message.
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
@@ -63,7 +63,6 @@ impl Exchange {
 }
 
 impl<I: Io> Core<I> {
-    /// Passes an order to a helper; returns the order if no helper is available.
     fn order(&mut self, asked: Asked) -> Result<(), Asked> {
         let saxon = Arc::clone(&asked.order.saxon);
         let Some(engine) = saxon.engine(self.worker) else {
@@ -91,7 +90,6 @@ impl<I: Io> Core<I> {
         let _ = preempt_on_wakeup(self.lines.is_empty());
     }
 
-    /// Sends the orders that were queued in this round.
     pub(crate) fn send_orders(&mut self) {
         for line in &mut self.lines {
             line.flush(&mut self.io);

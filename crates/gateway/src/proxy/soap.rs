@@ -43,7 +43,6 @@ impl Exchange {
         Ok(Edited::Done)
     }
 
-    /// Processes a response as [`Self::process_request`] processes a request.
     pub(super) fn process_response<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,
@@ -87,7 +86,7 @@ impl Exchange {
     }
 
     /// Returns the fault that a SOAP client gets instead of an error response of the gateway or of
-    /// a policy other than `soap`. Returns `None` for other responses and other clients.
+    /// a policy other than `soap`. Returns `None` for other responses and for JSON clients.
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
         if !matches!(
             choice,

@@ -20,7 +20,6 @@ use crate::policy::Chain;
 use crate::soap::Fault;
 
 impl<I: Io> Worker<I> {
-    /// Handles a target connection that has just been established; over TLS, begins the handshake.
     pub(crate) fn origin_connected(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -34,7 +33,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a target connection that can now carry requests.
     fn origin_ready(&mut self, id: ConnId) {
         if let Some(origin) = self.core.origins.get_mut(id) {
             origin.is_connected = true;

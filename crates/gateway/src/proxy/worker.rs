@@ -278,7 +278,6 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Runs an action on a client's connection and applies its result.
     fn with_connection(
         &mut self,
         id: ConnId,

@@ -163,8 +163,8 @@ impl Counts {
         standing
     }
 
-    /// Drops the keys whose window has ended, unless the last search for such keys was a short time
-    /// ago. Returns true if there is room for another key.
+    /// Drops keys whose window has ended and whose requests Redis has counted, unless the last
+    /// search for such keys was a short time ago. Returns true if there is room for another key.
     fn make_room(&mut self, now_ns: u64) -> bool {
         if now_ns >= self.swept_at_ns.saturating_add(SWEEP_EACH_NS) {
             self.swept_at_ns = now_ns;

@@ -58,7 +58,6 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Soap {
-    /// Compiles the chains of a policy, which has the index `at` in its route.
     pub(crate) fn new(
         at: usize,
         policy: &settings::SoapPolicy,
@@ -152,7 +151,6 @@ impl Soap {
         target
     }
 
-    /// Processes a response with this status as [`Self::process_request`] processes a request.
     pub(crate) fn process_response(
         &self,
         collected: &Collected,
@@ -173,8 +171,8 @@ impl Soap {
         policy.advance_response(&response, waited)
     }
 
-    /// Returns the fault for a failure with this status outside the chains; `None` if the client
-    /// does not use SOAP.
+    /// Returns the fault for a failure with this status outside the chains; `None` for a JSON
+    /// client.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
         Fault::of_status(status, passage.client, self.is_verbose)
     }
@@ -188,7 +186,6 @@ impl Passage {
         self.client = Client::of(self.content_type.as_deref());
     }
 
-    /// Returns the result for a message that has no chain.
     fn unchanged(&self) -> Progress {
         Progress::Done(Passed {
             client: self.client,

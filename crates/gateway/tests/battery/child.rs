@@ -146,7 +146,8 @@ pub fn serve(parent: &str) {
         })
     });
     line.clear();
-    // The parent sends nothing more, so this returns when the parent closes the connection or ends.
+    // The parent sends nothing more, so `read_line` returns when the parent closes the connection
+    // or ends.
     let _ = orders.read_line(&mut line);
     stop.store(true, Ordering::Relaxed);
     serving.join().unwrap().unwrap();

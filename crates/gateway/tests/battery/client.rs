@@ -15,7 +15,6 @@ pub enum Manner {
     Whole,
     /// In a few pieces.
     Cut,
-    /// Byte by byte.
     Bytes,
 }
 
@@ -99,7 +98,6 @@ pub fn rest(stream: &mut TcpStream, said: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Reads HTTP/1.1 responses until the connection ends.
 pub fn hear(stream: &mut TcpStream) -> Heard {
     let mut said = Vec::new();
     let has_ended = rest(stream, &mut said);

@@ -79,7 +79,6 @@ pub fn request_fields<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a s
     ]
 }
 
-/// A request that consists of a head only.
 pub fn get(stream: u32, path: &str) -> Vec<u8> {
     let block = block(&request_fields("GET", path));
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block)
@@ -106,7 +105,6 @@ pub struct Said {
 }
 
 impl Said {
-    /// Processes received bytes, and keeps an incomplete frame for later.
     pub fn take(&mut self, received: &[u8]) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.extend_from_slice(received);
@@ -221,7 +219,6 @@ fn huffman_digits(coded: &[u8]) -> u16 {
     number
 }
 
-/// Reads the responses to a vector and to the following request.
 pub fn hear(stream: &mut TcpStream) -> Heard {
     let mut said = Said::default();
     let mut piece = [0; 16 * 1024];

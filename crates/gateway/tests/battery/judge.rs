@@ -63,7 +63,6 @@ impl Tally {
         self.delayed(&other.slowest, other.longest_delay);
     }
 
-    /// Records a delay of the neighbor if it is the longest so far.
     pub fn delayed(&mut self, name: &str, delay: Duration) {
         if delay > self.longest_delay {
             self.longest_delay = delay;

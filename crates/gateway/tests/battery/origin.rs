@@ -13,7 +13,7 @@ pub enum Record {
     Whole(Request),
     /// The beginning of a request whose connection ended before the request was complete.
     Cut(Vec<u8>),
-    /// Bytes that are not a request, and the reason for that.
+    /// Bytes that are not a request, and the reason.
     Unreadable(Vec<u8>, String),
 }
 
@@ -58,7 +58,7 @@ impl Origin {
     /// Returns everything that was received. Call it after the gateway and its connections have
     /// ended.
     pub fn records(&self) -> Vec<Record> {
-        // Connections are accepted in order: those of the gateway arrived before this one.
+        // Connections are accepted in order: those of the gateway arrived before the fence.
         let mut fence = TcpStream::connect(self.address).unwrap();
         fence.write_all(FENCE).unwrap();
         fence.read_exact(&mut [0]).unwrap();

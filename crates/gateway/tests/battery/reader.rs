@@ -19,7 +19,6 @@ impl Request {
         found.map(|(_, value)| value.as_slice())
     }
 
-    /// Returns the number of the vector that the request belongs to.
     pub fn number(&self) -> Option<usize> {
         number(self.field("v")?)
     }

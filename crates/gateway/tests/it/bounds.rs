@@ -193,7 +193,6 @@ fn a_worker_limits_its_connections() {
                     "an open connection is no longer served"
                 );
             }
-            // A client that disconnects makes room for another.
             drop(clients.pop());
             let begun = Instant::now();
             while served(address).is_none() {
@@ -396,8 +395,6 @@ fn the_bodies_of_one_connection_share_their_memory() {
             "{sent} of {} bytes were sent",
             LENGTH * STREAMS as usize
         );
-        // Another client is served normally, and eventually all requests of this connection are
-        // served too.
         assert_eq!(gateway.client().get("/a").status, 200);
         windows.send_all(&mut left, LENGTH, true);
         assert_eq!(windows.answered.len(), STREAMS as usize);

@@ -143,7 +143,6 @@ fn http2_streams_get_responses_before_the_connection_ends() {
     }
 }
 
-/// Clients send requests as fast as they can until the gateway ends their connection.
 #[test]
 fn under_load_no_request_is_lost() {
     for backend in backends() {

@@ -302,7 +302,7 @@ fn a_slow_client_is_closed() {
             said.is_empty() || said.starts_with("HTTP/1.1 408"),
             "{said}"
         );
-        // Bodies that stop arriving, both streamed and collected.
+        // Bodies that stop arriving, whether they are streamed, collected or discarded.
         for path in ["/a", "/edited", "/contract", "/nowhere"] {
             let fields = "Host: h\r\nContent-Type: application/json\r\nContent-Length: 100\r\n";
             let said = said_to(
@@ -366,7 +366,6 @@ fn an_endless_body_is_not_read_once_the_response_is_known() {
             client.send(chunk.as_bytes());
         }
         assert_eq!(client.response(false).status, 401);
-        // A short body is read, and the connection stays open.
         let mut client = Client::connect(gateway.address);
         let short = "POST /token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
         assert_eq!(client.ask(short).status, 401);
@@ -427,7 +426,6 @@ fn idle_connections_do_not_affect_others() {
         for _ in 0..50 {
             neighbor_is_well(&gateway);
         }
-        // The gateway closes the idle connections after its timeout.
         for mut stream in sitting {
             stream
                 .set_read_timeout(Some(Duration::from_secs(10)))

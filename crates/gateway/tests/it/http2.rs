@@ -144,7 +144,6 @@ fn policies_act_as_over_http1() {
         assert_eq!((to_head.status, to_head.body.len()), (200, 0));
         assert_eq!(connection.response(large).status, 413);
         assert_eq!(connection.response(empty).status, 204);
-        // The connection stays open.
         let again = connection.ask("GET", "/strict/json", &key, b"");
         assert_eq!(connection.response(again).status, 200);
     }

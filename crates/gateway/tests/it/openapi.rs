@@ -209,7 +209,6 @@ fn refusals_name_the_mistake_and_the_alternatives() {
         assert!(
             String::from_utf8_lossy(&wrong.body).ends_with("it does not define the status 201\n")
         );
-        // A chunked body is checked too.
         let chunked = "POST /api/b HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n";
         assert_eq!(client.ask(chunked).status, 400);
         assert_eq!(

@@ -342,7 +342,7 @@ impl Program {
             if program.is_serving() {
                 return Some(program);
             }
-            // Another process may have taken the port since.
+            // Another process may have taken the port in the meantime.
         }
         panic!("{} does not start", names[0]);
     }

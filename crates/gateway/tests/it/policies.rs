@@ -49,7 +49,6 @@ fn echoed(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap()
 }
 
-/// Returns a token that Python's standard library signs.
 fn signed_by_python(secret: &str, claims: &Value) -> String {
     let script = r#"
 import base64, hashlib, hmac, json, sys
@@ -462,7 +461,6 @@ fn large_requests_are_refused_at_once() {
     assert_eq!(client.response(false).status, 413);
 }
 
-/// Compares edits with the same edits made in Python on parsed documents.
 #[test]
 fn edits_agree_with_python() {
     let script = r#"

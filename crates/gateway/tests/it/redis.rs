@@ -232,7 +232,6 @@ fn counts_are_exchanged_without_waiting() {
                 .count();
             assert_eq!(allowed, 20);
         }
-        // Redis receives the counts of both gateways.
         let begun = Instant::now();
         while !redis
             .command("GET gatebench:mock:0:all")
@@ -318,10 +317,10 @@ fn a_short_timeout_holds_while_other_limits_wait_longer() {
         for client in &mut slow {
             client.send(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n");
         }
-        // The slow requests are counted first.
+        // The slow requests are sent to Redis first.
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(get(&gateway, "/quick", "").status, 503);
-        // They still wait: the short timeout is not theirs.
+        // The slow requests still wait: the short timeout does not apply to them.
         let timeout = Some(Duration::from_millis(200));
         let waiting = slow[0].stream.get_ref();
         waiting.set_read_timeout(timeout).unwrap();
@@ -329,8 +328,8 @@ fn a_short_timeout_holds_while_other_limits_wait_longer() {
     }
 }
 
-/// A worker's limits share its connection to Redis, so a limit that has counted nothing also
-/// notices that Redis is available again.
+/// Limits with the same timeout share a worker's connection to Redis, so a limit that has counted
+/// nothing also notices that Redis is available again.
 #[test]
 fn limits_that_share_a_lost_redis_find_it_again() {
     for backend in backends() {
@@ -355,7 +354,7 @@ fn limits_that_share_a_lost_redis_find_it_again() {
         let status = |path: &str| get(&gateway, path, "").status;
         assert_eq!((status("/uuid"), status("/delay/0")), (200, 503));
         let Some(_redis) = Redis::start_at(address, None) else {
-            // Another process has taken the port since.
+            // Another process has taken the port in the meantime.
             continue;
         };
         let begun = Instant::now();
@@ -435,7 +434,6 @@ fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
             let clients: Vec<_> = clients.collect();
             clients.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        // No gateway exceeds the limit alone, and together they use all of it.
         assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
         assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
         // Once Redis has all counts, no worker allows another request.

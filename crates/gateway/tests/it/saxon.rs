@@ -1,5 +1,5 @@
-//! Tests that Saxon helpers transform messages concurrently and in order, even if one message ends
-//! its helper.
+//! Tests that Saxon helpers transform the messages of several clients, that responses arrive in
+//! order, and that a message that ends its helper affects no other.
 
 use crate::common::{Client, Server, backends, serve, upstream};
 use gatebench_gateway::Totals;

@@ -29,7 +29,7 @@ fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
 }
 
 /// Sends a piece every 20 ms until the gateway has responded or closed the connection; returns the
-/// time that this took.
+/// time until then.
 fn dripped(stream: &mut TcpStream, piece: &[u8]) -> Duration {
     stream
         .set_read_timeout(Some(Duration::from_millis(20)))

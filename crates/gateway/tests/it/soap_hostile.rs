@@ -1,6 +1,6 @@
 //! Tests malicious messages and definitions over real sockets, most of them on a route that
-//! transforms, validates and routes requests. Each must get a clear fault or refusal, no external
-//! resource may be read, and the next client must be served normally.
+//! transforms, validates and routes requests. Invalid messages must get a clear fault or refusal,
+//! no external resource may be read, and the next client must be served normally.
 
 use std::fs;
 use std::io::Write;

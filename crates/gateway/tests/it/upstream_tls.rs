@@ -78,7 +78,6 @@ fn a_certificate_is_verified_as_configured() {
                 );
             }
         }
-        // A server that does not speak TLS is not accepted.
         let plain = crate::common::upstream(Kind::Ping, backend);
         let gateway = before(backend, plain.address, &json!({"skip_verify": true}));
         assert_eq!(gateway.client().get("/ping").status, 502);

@@ -16,7 +16,6 @@ const GOOD: &str = r#"{
     "timeouts": {"connect_ms": 1}
 }"#;
 
-/// Returns the places of the errors in a file that is correct in form.
 fn places(text: &str) -> Vec<String> {
     let config: GatewayConfig = serde_json::from_str(text).unwrap();
     let ConfigErrors(errors) = config.validate().unwrap_err();

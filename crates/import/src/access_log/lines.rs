@@ -1,5 +1,5 @@
-//! Reads the lines of a log, plain or compressed with gzip. Longer lines are truncated to
-//! [`LINE_BYTES_MAX`].
+//! Reads the lines of a log, plain or compressed with gzip. Lines longer than [`LINE_BYTES_MAX`]
+//! are truncated.
 
 use std::io::{self, BufRead, BufReader, Read};
 

@@ -191,7 +191,7 @@ impl AccessLog {
     }
 
     /// # Errors
-    /// Fails if at least 1 % of the lines are malformed or no line has a request.
+    /// Fails if at least 1 % of the lines are malformed, or if no request can be replayed.
     pub fn finish(self, options: &Options) -> Result<Folder, ImportError> {
         let (format, _) = self.format.unwrap_or(Format::Combined).words();
         if self.malformed as f64 >= MALFORMED_SHARE_MAX * self.lines as f64 && self.malformed > 0 {
@@ -222,12 +222,11 @@ impl AccessLog {
     }
 }
 
-/// Reports whether a line is neither empty nor a comment.
 fn is_entry(line: &[u8]) -> bool {
     !line.is_empty() && !line.starts_with(b"#")
 }
 
-/// Returns the most common format of these lines, each with its number, if at least half have it.
+/// Returns the format that most of these numbered lines have, if at least half of them have it.
 fn recognized(file: &str, sample: &[(u64, Vec<u8>)]) -> Result<Format, ImportError> {
     let fits = |format: Format| {
         let fits = |entry: &&(u64, Vec<u8>)| format.read(&entry.1, |_| {}).is_ok();

@@ -150,7 +150,6 @@ impl Lexer<'_> {
         self.push(Kind::Number(number.unwrap_or(f64::NAN)), start);
     }
 
-    /// Consumes a string, including its closing quote.
     fn quoted(&mut self, quote: char) -> String {
         self.at += 1;
         let mut text = String::new();

@@ -57,7 +57,7 @@ pub(crate) struct Parts {
 /// Converts a script to a scenario and a load, without a suite.
 ///
 /// # Errors
-/// Fails if the script has no request that can be read.
+/// Fails if the text is neither JSON nor a script, or if no request in it can be read.
 pub(crate) fn parts(
     text: &str,
     overrides: &Overrides,

@@ -62,7 +62,6 @@ impl Overrides {
     }
 }
 
-/// An iteration of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Iteration {
     /// The number of requests, at least 1. k6 counts iterations where gatebench counts requests.
@@ -72,7 +71,6 @@ pub(super) struct Iteration {
 }
 
 impl Iteration {
-    /// An iteration with one request.
     pub(super) const SINGLE: Self = Self {
         requests: 1.0,
         think: None,

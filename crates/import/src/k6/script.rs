@@ -99,7 +99,8 @@ struct Walker<'t> {
     /// For each variable of the current function that holds a response, the index of its request in
     /// the script, or `None` if the request is left out.
     responses: BTreeMap<String, Option<usize>>,
-    /// The index of the latest request, or `None` if that request is left out.
+    /// The index of the latest request; `None` before the first request, or if the latest one is
+    /// left out.
     latest: Option<usize>,
     /// Each `check` whose end has not been reached.
     checks: Vec<OpenCheck>,

@@ -174,8 +174,7 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
     scenario
 }
 
-/// Returns the parity case for a request. `refused` is the expected status if the request must be
-/// refused.
+/// `refused` is the expected status if the request must be refused.
 fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
     if let Some(status) = refused {
         request.checks = vec![Check::Status(status)];
@@ -184,7 +183,8 @@ fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase 
     ParityCase::new(name, request, refused.is_none())
 }
 
-/// Returns a case that requests a path with a method that the document does not describe.
+/// Returns a case that requests the first operation's path with a method that the document does not
+/// describe for this path.
 fn unknown_method(operations: &[Operation], requests: &[Request]) -> Option<ParityCase> {
     let first = operations.first()?;
     let is_known = |method: &str| {

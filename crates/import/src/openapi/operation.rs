@@ -13,7 +13,7 @@ const STATUS: u16 = 200;
 
 /// An operation, and a request that it allows.
 pub(super) struct Operation {
-    /// The method and path as in the document.
+    /// The method and the path, as in `GET /pets/{id}`.
     pub(super) name: String,
     pub(super) path: String,
     pub(super) request: Request,
@@ -64,8 +64,8 @@ impl Operation {
     }
 }
 
-/// Returns the parameters. A later one replaces one with the same name in the same place, because
-/// an operation overrides the parameters of its path.
+/// Returns the parameters. A later parameter replaces an earlier one with the same name and place,
+/// because an operation overrides the parameters of its path.
 fn parameters<'d>(document: &'d Document, all: impl Iterator<Item = &'d Value>) -> Vec<&'d Value> {
     let mut parameters: Vec<&Value> = Vec::new();
     for parameter in all {
@@ -81,7 +81,6 @@ fn parameters<'d>(document: &'d Document, all: impl Iterator<Item = &'d Value>) 
     parameters
 }
 
-/// Returns the lowest successful status that the document lists, or [`STATUS`].
 fn status(operation: &Value) -> u16 {
     let responses = operation.get("responses").and_then(Value::as_object);
     let codes = responses.into_iter().flatten();
@@ -141,7 +140,7 @@ struct Target {
 }
 
 impl Target {
-    /// Adds a parameter if it is required.
+    /// Adds a parameter if it is part of the path or required.
     fn add(&mut self, document: &Document, parameter: &Value) -> Result<(), &'static str> {
         let word = |key: &str| parameter.get(key).and_then(Value::as_str);
         let name = word("name").ok_or("a parameter has no name")?;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The maximum length of a chain of references.
+/// A chain of this many references cannot be resolved.
 const HOPS_MAX: usize = 16;
 
 pub(super) struct Document {
@@ -10,7 +10,8 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Returns the value at these keys with its own reference resolved, or null if there is none.
+    /// Returns the value at these keys, or null if there is no such value. If the value is a
+    /// reference, it is resolved.
     pub(super) fn at(&self, keys: &[&str]) -> Value {
         let value = keys
             .iter()

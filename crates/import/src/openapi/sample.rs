@@ -121,7 +121,8 @@ impl Whole {
         Some(())
     }
 
-    /// Adds a keyword. Of several values, the first counts, except for objects' members.
+    /// Adds a keyword. Of several values, the first counts; only `required` and `properties` are
+    /// merged.
     fn keyword(&mut self, key: &str, value: &Value) {
         let Some(known) = self.keywords.get_mut(key) else {
             self.keywords.insert(key.to_owned(), value.clone());

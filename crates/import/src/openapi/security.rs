@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::resolve::Document;
 use crate::log::Log;
 
-/// The name of the consumer that an import creates. A document describes no consumers.
+/// The name of the consumer that an import creates, because a document describes no consumers.
 const CONSUMER: &str = "someone";
 
 /// Returns the policies for the document's global security, the consumers whose credentials satisfy
@@ -21,7 +21,7 @@ pub(super) fn read(
     note_operations(document, root, log);
     let mut policies = Vec::new();
     let mut not_understood = Vec::new();
-    // The items of `security` are alternatives, and a request passes if it satisfies the first one.
+    // The items of `security` are alternatives, so it suffices to satisfy the first one.
     let required = document.root.pointer("/security/0");
     let required = required.and_then(Value::as_object);
     for (name, _) in required.into_iter().flatten() {
@@ -58,7 +58,7 @@ pub(super) fn read(
 }
 
 /// Notes the operations whose security differs from the document's, because all requests use the
-/// latter.
+/// document's.
 fn note_operations(document: &Document, root: &Node, log: &mut Log<'_>) {
     let none = json!([]);
     let global = document.root.get("security");

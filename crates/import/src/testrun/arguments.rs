@@ -39,7 +39,7 @@ pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Overrides {
         false => args,
     };
     let mut overrides = Overrides::default();
-    // An option and its value are either one word or two.
+    // An option and its value may be one word (`--vus=5`) or two.
     let mut words = words.iter().flat_map(|it| match it.split_once('=') {
         Some((option, value)) if option.starts_with('-') => vec![option, value],
         _ => vec![it.as_str()],

@@ -10,7 +10,7 @@ use crate::keys::Keys;
 use crate::log::Log;
 
 /// Keys of `spec` that are meaningless in gatebench, which starts its own agents, keeps all results
-/// and cleans up itself.
+/// and cleans up after itself.
 const OF_OPERATOR: [&str; 8] = [
     "cleanup",
     "initializer",
@@ -109,7 +109,6 @@ impl Runner {
         }
     }
 
-    /// Returns the options for this runner: `--agent-node` and the limits.
     fn options(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
@@ -144,8 +143,8 @@ fn cpus(quantity: &str) -> Option<f64> {
 }
 
 /// Converts a quantity of memory, such as `512Mi`, `500M` or a number of bytes, to a whole number
-/// with a unit, as `--agent-memory` requires. The units of that option are powers of 1,024. Part of
-/// a KiB is rounded up, so that a load generator gets no less memory than its runner.
+/// with a unit, as `--agent-memory` requires. The units of `--agent-memory` are powers of 1,024. A
+/// fraction of a KiB is rounded up, so that a load generator gets no less memory than its runner.
 fn memory(quantity: &str) -> Option<String> {
     const FACTORS: [(&str, f64); 9] = [
         ("Ki", 1_024.0),

@@ -1,5 +1,5 @@
 //! Records the rate over time as request counts in slots of equal length. The length doubles
-//! whenever the log covers too many slots.
+//! whenever there are too many slots.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,6 @@ impl Curve {
         }
     }
 
-    /// Adds the last slot to the others, and doubles the length of slots if there are too many.
     fn settle(&mut self) {
         self.slots.settle();
         if self.slots.all.len() > SLOTS_MAX {

@@ -17,7 +17,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// All kinds, each with the name of its data source.
+    /// All kinds in the order of their declaration, each with the name of its data source.
     pub(super) const ALL: [(Self, &str); 7] = [
         (Self::Number, "number"),
         (Self::Uuid, "uuid"),
@@ -33,7 +33,6 @@ impl Kind {
     }
 }
 
-/// The minimum number of hexadecimal digits in a hash.
 const HASH_CHARS_MIN: usize = 16;
 const TOKEN_CHARS_MIN: usize = 20;
 /// The minimum number of digits, among other characters, that make a string an identifier.
@@ -83,8 +82,8 @@ fn is_token(bytes: &[u8]) -> bool {
 }
 
 /// Reports whether the segment is a token (see `is_token`) in which an uppercase letter is followed
-/// by a character other than an uppercase letter at least once per four bytes. This is more often
-/// than in words.
+/// by a character other than an uppercase letter at least once per four bytes. Joined words, as in
+/// `getCustomerOrderHistory`, usually have fewer such places.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

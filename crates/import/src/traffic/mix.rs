@@ -163,7 +163,6 @@ impl Mix {
         request
     }
 
-    /// Creates a route for each distinct prefix of the paths (see [`prefix_of`]).
     fn routes(&self) -> Vec<Route> {
         let mut names = Names::default();
         let prefixes = self.entries.iter().map(|it| prefix_of(&it.segments));

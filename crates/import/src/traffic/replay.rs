@@ -38,7 +38,7 @@ const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
 const HOURS_MAX: usize = 48;
 
-/// The maximum number of connections in the closed load, each of which is a user.
+/// The maximum number of users in the closed load, each with one connection.
 const USERS_MAX: f64 = 10_000.0;
 
 /// The part of the log that a replay covers, and its description.

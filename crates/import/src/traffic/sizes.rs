@@ -44,8 +44,8 @@ impl Sizes {
         }
     }
 
-    /// Returns `parts` sizes in ascending order, each the mean of an equal number of recorded
-    /// sizes. If all of these means are equal, returns only one; if nothing was recorded, none.
+    /// Returns `parts` sizes in ascending order, each the mean of an equal share of the recorded
+    /// sizes. If all means are equal, returns only one; if nothing was recorded, none.
     pub(super) fn quantiles(&self, parts: u32) -> Vec<u64> {
         let total: u64 = self.0.iter().map(|bucket| bucket.count).sum();
         if total == 0 {

@@ -9,8 +9,7 @@ const PAUSE_MS_MAX: i64 = 120_000;
 /// The maximum number of clients whose last requests are remembered.
 const CLIENTS_MAX: usize = 200_000;
 
-/// The pauses of all clients. Clients are stored only as hashes, whose key is unique to this
-/// process.
+/// The pauses of all clients. Clients are stored only as hashes with a random key.
 #[derive(Debug, Default)]
 pub(super) struct Think {
     hasher: RandomState,

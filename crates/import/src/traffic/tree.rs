@@ -293,8 +293,8 @@ impl Tree {
     }
 }
 
-/// Returns the parameters of a query with made-up values. Omits parameters without a value, and
-/// those whose names look like values.
+/// Returns the parameters of a query with made-up values. Omits parameters without `=`, and those
+/// whose names may themselves be values.
 fn names_of(query: &str) -> String {
     let is_plain = |name: &str| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-[]".contains(&byte);

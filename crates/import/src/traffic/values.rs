@@ -1,4 +1,5 @@
-//! Generates made-up values, which replace identifiers of the same kinds and mean lengths.
+//! Generates values that replace the identifiers of a log. Each value has the kind of the replaced
+//! identifiers and, unless the kind determines the length, their mean length.
 
 use std::collections::BTreeMap;
 

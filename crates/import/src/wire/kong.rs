@@ -17,7 +17,7 @@ const DECK: &str = "only decK accepts this";
 const LOCAL: &str = "requests are counted in memory, not in the user's Redis";
 const OUTSIDE: &str = "plug-ins may reach only gatebench's upstream";
 
-/// Keys of a file that only decK accepts.
+/// Top-level keys that are meant for decK.
 const OF_DECK: [&str; 5] = ["_info", "_konnect", "_workspace", "_comment", "_ignore"];
 
 /// Settings of a service that concern TLS to the upstream.
@@ -47,7 +47,6 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     for service in root.list("services") {
         service_addresses(text, service, &upstreams, &mut edits);
     }
-    // Kong rejects an upstream with duplicate targets.
     let only = format!("[{{\"target\": \"{TARGET}\"}}]");
     for upstream in root.list("upstreams") {
         if let Some(targets) = upstream.get("targets") {

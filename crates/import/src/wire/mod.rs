@@ -1,9 +1,7 @@
-//! Adapts the configuration of a user's gateway so that it runs in a trial. Listening ports,
-//! certificates, upstream addresses, and paths of files and sockets become those of the trial.
-//! Settings that a trial needs are added, and settings that cannot apply to a trial are removed.
-//! All other settings stay the same.
-//!
-//! The result is a template for a gateway folder.
+//! Adapts the configuration of a user's gateway so that it runs in a trial. Addresses,
+//! certificates, numbers of workers, and paths of files and sockets become those of the trial;
+//! settings that cannot apply to a trial are removed. The result is a template for a gateway
+//! folder.
 
 mod apisix;
 mod edits;
@@ -33,7 +31,7 @@ pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
 pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 
 /// Returns the path and the text of each file that matches the pattern of an `include`, such as
-/// `conf.d/*.conf`. A relative pattern is relative to the configuration.
+/// `conf.d/*.conf`. A relative pattern is relative to the configuration's folder.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
 /// The files that a configuration can name.
@@ -137,7 +135,7 @@ pub struct OwnConfig {
     pub language: Language,
     /// The text as a template for a gateway folder.
     pub text: String,
-    /// The lines that differ from those of the user.
+    /// The lines that differ from the user's configuration.
     pub changes: Vec<Change>,
     pub environment: BTreeMap<String, String>,
     /// True if clients must use TLS.

@@ -41,7 +41,7 @@ impl Hint {
     }
 }
 
-/// Returns the scenario for the routes, or `None` if there are none. A request that exceeds a limit
+/// Returns the scenario for the hints, or `None` if there are none. A request that exceeds a limit
 /// of the configuration gets the status `beyond`.
 pub(super) fn of_hints(
     file: &str,
@@ -79,7 +79,6 @@ pub(super) fn of_hints(
     Some(scenario)
 }
 
-/// Returns the scenario for an API, or `None` if it has no route.
 pub(super) fn of_api(file: &str, api: &Api) -> Option<Scenario> {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);

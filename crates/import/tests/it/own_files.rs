@@ -11,7 +11,7 @@ use gatebench_import::{Files, ImportError, OwnConfig, wire};
 use crate::common::{assert_golden, inputs};
 
 fn included(pattern: &str) -> io::Result<Vec<(String, String)>> {
-    // The files of a chain without end.
+    // Each of these files includes the next, without end.
     if let Some(number) = pattern.strip_prefix("chain-") {
         let next = number.parse::<u32>().unwrap() + 1;
         let text = format!("include chain-{next};\n");

@@ -1,6 +1,5 @@
-//! Tests that the routes and policies of a scenario stay the same when a gateway's folder renders
-//! the scenario and the result is imported again. The tests use every scenario in the repository
-//! that the folder supports.
+//! Tests that the routes and policies of the repository's scenarios stay the same when a gateway's
+//! folder renders a scenario and the result is imported again.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +15,7 @@ use crate::common::{imported, scenario};
 /// The maximum number of routes and consumers; longer lists are truncated.
 const MANY: usize = 5;
 
-/// Every scenario in the repository, kept because reading them takes seconds.
+/// The scenarios in the folder `scenarios`, kept because reading them takes seconds.
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let mut all = Vec::new();
     scenarios(Path::new("../../scenarios"), &mut all);
@@ -37,7 +36,6 @@ fn scenarios(folder: &Path, found: &mut Vec<Scenario>) {
     }
 }
 
-/// Returns the file that a gateway's folder renders for a scenario.
 fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
     let target: SocketAddr = "127.0.0.1:2".parse().unwrap();
     let more: Vec<_> = scenario

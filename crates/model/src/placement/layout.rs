@@ -98,9 +98,9 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
 }
 
 /// Divides cores between the load generator, which gets the faster ones, and the upstream. If the
-/// number of cores is odd, the load generator's half is larger, because it must not be the
-/// bottleneck. Each gets at most [`CORES_PER_GATEWAY_CORE`] times `count`. If there is only one
-/// core, the two share it, on separate threads if the core has several.
+/// number of cores is odd, the load generator gets one more, so that it is not the bottleneck. Each
+/// gets at most [`CORES_PER_GATEWAY_CORE`] times `count`. If there is only one core, the two share
+/// it, on separate threads if the core has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

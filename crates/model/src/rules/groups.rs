@@ -4,7 +4,6 @@ use gatebench_config::{Node, Problem};
 
 use super::load;
 
-/// Returns the requests at the top level and in groups.
 pub(super) fn requests(root: &Node) -> impl Iterator<Item = &Node> {
     let groups = root.list("groups").iter();
     let grouped = groups.flat_map(|group| group.list("requests"));

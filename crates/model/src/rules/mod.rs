@@ -35,7 +35,6 @@ fn unique<'n>(
     }
 }
 
-/// Returns the duration in a node, or `None` if the node contains something else.
 fn span(node: Option<&Node>) -> Option<HumanDuration> {
     node?.text()?.parse().ok()
 }

@@ -204,7 +204,8 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports policies that reject every request because no consumer has the required credential.
+/// Reports a policy that rejects every request because no consumer has a key (`api_key`) or a
+/// password (`basic_auth`).
 pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
     for (policy, credential, what) in [
         ("api_key", "keys", "a key"),

@@ -4,8 +4,8 @@ use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// For each effect with a separate setting: the effect, the setting, and the end of the remedy if
-/// the setting is missing. No other effect may have this setting.
+/// The effects with a separate setting, each with the setting and with the end of the remedy for a
+/// missing setting. The setting is invalid with any other effect.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",
@@ -112,7 +112,6 @@ fn cpus(table: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that an effect has its own settings and no settings of other effects.
 fn corrections(root: &Node, problems: &mut Vec<Problem>) {
     for correction in root.list("corrections") {
         bounds(correction, problems);

@@ -8,7 +8,7 @@ use super::{admin, data, groups, http, policies, soap, span, unique};
 use crate::data::Rows;
 use crate::route::path_matches;
 
-/// Finds mistakes in a scenario that its schema does not catch. `text` is the text that `root` was
+/// Finds mistakes that the schema of scenarios does not catch. `text` is the text that `root` was
 /// parsed from, and `attachments` are the rows of the files that the scenario names.
 pub(crate) fn check(
     root: &Node,
@@ -65,7 +65,7 @@ fn cases(root: &Node, part: &Node, sources: &Sources<'_>, problems: &mut Vec<Pro
     }
 }
 
-/// Returns the routes and cases that apply after the change, and nothing else.
+/// Returns the routes and cases that apply after `configure`.
 fn changed(root: &Node, later: &Node) -> Node {
     let new: Vec<Option<&str>> = later.list("routes").iter().map(name).collect();
     let kept = root.list("routes").iter();
@@ -318,7 +318,7 @@ fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a case that must reach the upstream can do so.
+/// Checks that a case with `reaches_upstream: true` can reach the upstream.
 fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let reaches = case.entry("reaches_upstream");
     let Some(reaches) = reaches.filter(|it| it.value.flag() == Some(true)) else {

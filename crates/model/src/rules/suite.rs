@@ -26,8 +26,8 @@ fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports scenarios that have a published load although the suite has none, because no run would
-/// use such a load, and scenarios that are mappings but have no load.
+/// Reports published loads of scenarios in a suite that has none, because no run would use them,
+/// and scenarios that are mappings without a load.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
@@ -76,7 +76,6 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the numbers in nodes, and reports duplicates.
 fn numbers<'n>(
     nodes: impl Iterator<Item = &'n Node>,
     what: &str,

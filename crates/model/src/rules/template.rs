@@ -146,7 +146,6 @@ impl<'n> Sources<'n> {
         })
     }
 
-    /// Reports values of `data` in a check, because a check is the same for every response.
     fn check(&self, check: &Node, problems: &mut Vec<Problem>) {
         let texts = [
             check.at(&["header", "equals"]),
@@ -217,7 +216,6 @@ fn template(node: &Node) -> Option<Result<Template, crate::template::TemplateErr
     Some(Template::parse(node.text()?))
 }
 
-/// Returns the strings of a request that may contain templates, each with its place.
 fn templates(request: &Node) -> impl Iterator<Item = (&Node, Place)> {
     let headers = request.mapping("headers").iter();
     let path = request.get("path").map(|node| (node, Place::Path));

@@ -68,7 +68,6 @@ fn check_keywords(schema: &Value) {
     }
 }
 
-/// The JSON types of a valid value.
 fn types_of<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
     if let Some(pointer) = schema["$ref"].as_str() {
         return types_of(root.pointer(&pointer[1..]).unwrap(), root);

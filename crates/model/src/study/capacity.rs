@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Open, Spread};
 use crate::{LoadProfile, Objective, Phase, Shape};
 
-/// The maximum length of a step, as a multiple of the normal length. A step is longer than normal
-/// if the objective's highest percentile needs more requests.
+/// The maximum length of a step, as a multiple of the normal length.
 pub const LONGEST_FACTOR: u32 = 4;
 
 /// The maximum number of steps per repeat, including the repeated attempts at disturbed steps.
@@ -19,7 +18,7 @@ pub const STEPS_MAX: u32 = 200;
 /// The name of the phase that measures the highest rate of a gateway.
 pub const SATURATION: &str = "saturation";
 
-/// The normal length of a step divided by the length of each warm-up.
+/// The normal length of a step divided by the minimum length of each warm-up.
 const WARM_UP_PART: u32 = 4;
 
 /// The normal length of a step divided by the length of the saturation phase.
@@ -67,8 +66,7 @@ impl Capacity {
         }
     }
 
-    /// A step at a rate. If the objective's highest percentile needs more requests than are sent in
-    /// the normal length, the step is longer, up to [`LONGEST_FACTOR`] times.
+    /// A step at a rate; its length follows from the field `step`.
     pub fn step(&self, name: String, rate_per_second: f64) -> Phase {
         let longest = HumanDuration(self.step.0 * LONGEST_FACTOR);
         let enough =

@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use crate::Scenario;
 
-/// The scenarios of an isolation test: one in which all groups but one fail, and two copies of it
-/// without failing groups.
+/// The scenarios of an isolation test: one whose groups may fail, except for the good group, and
+/// two copies in which every group sends the good group's requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Isolation {
     /// Name of the scenario with failing groups.
@@ -33,7 +33,6 @@ pub enum NotIsolable {
     },
 }
 
-/// The default name of the good group.
 const GOOD: &str = "good";
 
 impl Isolation {

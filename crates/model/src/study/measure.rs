@@ -10,7 +10,7 @@ use super::capacity::SATURATION;
 use crate::load::{Closed, Open, Spread};
 use crate::{Length, Phase, Shape};
 
-/// The number of connections of the closed load, and the maximum number for each open load.
+/// The default of [`Shares::connections`].
 pub const CONNECTIONS: u32 = 64;
 
 /// Shares of each gateway's own saturation, in each scenario. A closed load finds the saturation in

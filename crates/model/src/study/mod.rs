@@ -1,5 +1,4 @@
-//! The studies that a run can have, and their settings. Settings with methods are in separate
-//! modules.
+//! The studies that a run can have, and their settings.
 //!
 //! Other crates use the methods of [`Study`] instead of matching on the kind, except for
 //! `gatebench_studies`, which has a module for each study.
@@ -42,7 +41,7 @@ pub enum Study {
     Profile(Flame),
     /// Isolation tests, one or more.
     Isolation(Vec<Isolation>),
-    /// A specification, run for several versions of a gateway in turn.
+    /// A specification, run for each requested version of a gateway.
     Versions(Specified),
     /// Cold starts, and the time until the steady state.
     ColdStart(ColdStart),

@@ -136,8 +136,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Processes the completions, queues the next requests, and returns the number of responses
-    /// that were completed.
+    /// Processes all completions, and returns the number of completed responses.
     fn reap(&mut self) -> Result<u64, Failure> {
         let mut completions = std::mem::take(&mut self.completions);
         completions.extend(self.ring.completion());
@@ -150,7 +149,7 @@ impl<'a> Client<'a> {
         Ok(whole)
     }
 
-    /// Handles a completion. Returns true if it completed a response.
+    /// Returns true if the completion ends a response.
     fn complete(&mut self, completion: &cqueue::Entry) -> Result<bool, Failure> {
         let (index, result) = (
             (completion.user_data() & !IS_SEND) as usize,
@@ -183,7 +182,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Memory for received bytes, shared with the kernel until the process ends.
+/// Memory for received bytes, shared with the kernel; never unmapped.
 struct Buffers {
     entries: *mut BufRingEntry,
     memory: *mut u8,
@@ -217,7 +216,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Adds a buffer to the ring. The kernel sees it after [`Self::publish`].
+    /// Adds a buffer to the ring. The kernel may use it after [`Self::publish`].
     fn give(&mut self, buffer: u16) {
         let at = usize::from(self.tail & (BUFFERS - 1));
         // SAFETY: `at` is below the number of entries; the kernel reads no entry beyond the

@@ -10,7 +10,7 @@ use super::parse::{FieldSpan, HeadFacts};
 pub struct Field<'a> {
     /// The name as the peer wrote it; compare with [`str::eq_ignore_ascii_case`].
     pub name: &'a str,
-    /// The value without surrounding white space. It is usually ASCII. A value from HTTP/1.1
+    /// The value without surrounding white space; it need not be UTF-8. A value from HTTP/1.1
     /// contains no control character other than the tab; for HTTP/2, see
     /// [`crate::http2::Head::fields`].
     pub value: &'a [u8],

@@ -19,7 +19,8 @@ impl HeadScan {
     ///
     /// # Errors
     /// A line ends with LF alone, or the beginning cannot become a start line. A peer that speaks
-    /// another protocol is therefore detected at once, not only when the head exceeds its limit.
+    /// another protocol is therefore usually detected at once, not only when the head exceeds its
+    /// limit.
     pub(super) fn find_end(
         &mut self,
         bytes: &[u8],

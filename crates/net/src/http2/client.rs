@@ -6,8 +6,8 @@ use super::frame::WINDOW_BYTES_MAX;
 use super::streams::Incoming;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
-/// The client's end of one connection: it takes requests, returns events, and exchanges bytes with
-/// the server.
+/// The client's end of one connection. It takes requests and the server's bytes, and returns events
+/// and bytes for the server.
 ///
 /// Each call appends the bytes to be sent to its `out`. The caller sends them, and may first
 /// collect the output of several calls.

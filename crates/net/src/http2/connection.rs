@@ -37,8 +37,7 @@ pub(super) struct Connection {
     pub(super) reading: Reading,
     intake: Intake,
     pub(super) queued: Queued,
-    /// The highest stream number so far. On a client, this side opened that stream; on a server,
-    /// the peer did.
+    /// The highest number of the streams that the client has opened.
     pub(super) last_stream: u32,
     /// True if no more streams are opened, because a server has sent its last GOAWAY or a client
     /// has received one.
@@ -50,7 +49,7 @@ pub(super) struct Connection {
 pub(super) struct Receiving {
     pub(super) settings_received: bool,
     pub(super) settings_acknowledged: bool,
-    /// The full window of each stream.
+    /// The full receive window of each stream.
     pub(super) stream_window_bytes: u32,
     /// Bytes of DATA payloads, including padding, since the connection's window was last increased.
     pub(super) received: u32,

@@ -1,4 +1,4 @@
-//! Handles frames other than DATA, with one function each (RFC 9113 6.2 to 6.10).
+//! Handles frames other than DATA (RFC 9113 6.2 to 6.10).
 
 use super::connection::{Connection, PartialBlock, Queued, Role, Step};
 use super::event::StreamId;
@@ -207,7 +207,7 @@ impl Connection {
         self.reset_for(id, error, out)
     }
 
-    /// Increases the connection's send window as a WINDOW_UPDATE from the peer states.
+    /// Increases the connection's send window.
     fn widen(&mut self, increment: u32, out: &mut Vec<u8>) -> Outcome {
         if increment == 0 {
             return Err(ProtocolError::WindowIncrementZero);

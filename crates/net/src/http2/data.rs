@@ -127,7 +127,6 @@ impl Connection {
         Ok(None)
     }
 
-    /// Increases the window of a stream if half of it is used and the stream is not paused.
     #[inline]
     fn top_up(&mut self, id: StreamId, out: &mut Vec<u8>) {
         if let Some(stream) = self.streams.get(id)

@@ -16,7 +16,6 @@ pub enum ProtocolError {
     /// The client's first bytes are not the preface (RFC 9113 3.4).
     #[error("the connection does not begin with the HTTP/2 preface")]
     Preface,
-    /// The server responds in HTTP/1: it does not speak HTTP/2 with prior knowledge on this port.
     #[error("the response is HTTP/1, so the server does not speak HTTP/2 on this port")]
     Http1Response,
     /// The first frame is not SETTINGS (RFC 9113 3.4).

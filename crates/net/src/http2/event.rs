@@ -34,7 +34,7 @@ impl StreamId {
 /// follow [`Event::End`], as long as the response is not complete.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The head of a 1xx response; the final one follows.
+    /// The head of a 1xx response; another response follows.
     Informational {
         stream: StreamId,
         head: Head<'a>,

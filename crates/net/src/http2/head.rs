@@ -5,7 +5,7 @@ use std::fmt;
 use super::fields::{Fields, Pseudo};
 use crate::http1::Field;
 
-/// The head of a request or response, or trailers. It is valid until the next call for an event.
+/// The head of a request or response, or trailers.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     fields: &'a Fields,

@@ -80,7 +80,6 @@ impl Sending {
 }
 
 impl Connection {
-    /// Writes a header block, which also ends the stream if `ends` is true.
     #[inline]
     pub(super) fn send_block(
         &mut self,

@@ -5,8 +5,8 @@ use super::event::{Event, StreamId};
 use super::frame;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
-/// The server's end of one connection: it returns events, takes responses, and exchanges bytes with
-/// the client.
+/// The server's end of one connection. It takes responses and the client's bytes, and returns
+/// events and bytes for the client.
 ///
 /// Each call appends the bytes to be sent to its `out`. The caller sends them, and may first
 /// collect the output of several calls. Calls for a stream that is already closed are ignored,
@@ -44,7 +44,7 @@ impl Server {
         self.connection.streams.open_count()
     }
 
-    /// Sends an informational (1xx) response; the final one follows.
+    /// Sends an informational (1xx) response before the final one.
     pub fn inform(&mut self, stream: StreamId, block: &Block, out: &mut Vec<u8>) {
         if self.connection.streams.get(stream).is_some() {
             self.connection.send_block(stream, block, false, out);
@@ -98,7 +98,7 @@ impl Server {
         self.connection.streams.oldest_unsent()
     }
 
-    /// The number of body bytes sent since the connection began, within the client's windows.
+    /// The number of body bytes written since the connection began.
     pub fn sent_bytes(&self) -> u64 {
         self.connection.sending.sent_bytes
     }

@@ -47,7 +47,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The same settings, with each value clamped to its allowed range.
     pub(super) fn clamped(self) -> Self {
         Self {
             stream_window_bytes: self.stream_window_bytes.clamp(1, WINDOW_BYTES_MAX),

@@ -59,7 +59,6 @@ impl Unsent {
         self.bytes.len() - self.sent
     }
 
-    /// Appends bytes that must wait behind those already here.
     pub(super) fn append(&mut self, bytes: &[u8], ends: bool) {
         if self.sent >= UNSENT_KEPT_BYTES {
             self.bytes.drain(..self.sent);
@@ -183,7 +182,6 @@ impl Streams {
         }
     }
 
-    /// The number of the oldest stream with bytes that wait for the peer's windows.
     pub(super) fn oldest_unsent(&self) -> Option<u32> {
         let waiting = self.iter().filter(|stream| !stream.unsent.is_empty());
         waiting.map(|stream| stream.number).min()

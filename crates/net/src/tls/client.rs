@@ -13,7 +13,7 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 
 const KEPT_SESSIONS: usize = 256;
 
-/// How the server's certificate is verified.
+/// The way in which the server's certificate is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
     /// Against the system's CA certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.

@@ -105,7 +105,7 @@ impl Uring {
     unsafe fn push(&mut self, entry: squeue::Entry) {
         self.outstanding += 1;
         loop {
-            // SAFETY: the caller guarantees this.
+            // SAFETY: the caller guarantees that the memory that the entry points to stays valid.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
@@ -310,7 +310,6 @@ impl Uring {
         }
     }
 
-    /// Takes back the vector of a finished send, and sends FIN if requested.
     fn send_finished(&mut self, conn: ConnId) -> Option<Vec<u8>> {
         let entry = self.conns.get_mut(conn)?;
         let sending = entry.sending.take()?;
@@ -546,8 +545,8 @@ impl Drop for Uring {
             self.buffers.refill();
             let waited = self.ring.submit_and_wait(1);
             if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-                // Without completions, it is unknown which memory the kernel still uses, so all of
-                // it is kept forever.
+                // Without completions, it is unknown which memory the kernel still uses, so the
+                // receive buffers and the connections are kept forever.
                 std::mem::forget(Rc::clone(&self.pool));
                 std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));
                 return;

@@ -84,7 +84,6 @@ fn accepted(events: &[Event]) -> usize {
     events.iter().filter(is_accepted).count()
 }
 
-/// Polls until this number of peers is accepted.
 fn accept<I: Io>(io: &mut I, events: &mut Vec<Event>, peers: usize) {
     let limit_ns = clock::now_ns() + 20_000_000_000;
     while accepted(events) < peers {

@@ -20,7 +20,7 @@ pub use text::{Entry, Head, Line, Lines, Span, Text};
 /// A set of report forms. Combine [`TERMINAL`] and the constants below it with `|`.
 pub type Forms = u8;
 
-/// Plain lines for a terminal, without charts; explanations follow the tables.
+/// Plain lines for a terminal, without charts.
 pub const TERMINAL: Forms = 1;
 
 /// The comment on a pull request, without charts.
@@ -185,7 +185,7 @@ impl Chapter {
         }
     }
 
-    /// Returns the chapter with a heading that is longer than the text of links to it.
+    /// Replaces the heading, but not the text of links to the chapter.
     pub fn headed(self, heading: impl Into<String>) -> Self {
         let heading = heading.into();
         Self { heading, ..self }
@@ -195,7 +195,6 @@ impl Chapter {
         Self { methods, ..self }
     }
 
-    /// Returns the chapter restricted to the blocks of these forms.
     pub fn only(mut self, forms: Forms) -> Self {
         self.blocks = only(self.blocks, forms);
         self

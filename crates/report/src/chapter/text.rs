@@ -184,7 +184,6 @@ impl Text {
         Self::default().and_strong(words)
     }
 
-    /// Creates text in the style of a CSS class.
     pub fn styled(class: &str, words: &str) -> Self {
         Self::default().and_styled(class, words)
     }
@@ -221,7 +220,6 @@ impl Text {
         Self::from(before).and_strong(strong).and(after)
     }
 
-    /// Makes all of the text bold if `is_strong` is true.
     pub fn strong_if(mut self, is_strong: bool) -> Self {
         for span in &mut self.spans {
             span.is_strong |= is_strong;
@@ -238,7 +236,6 @@ impl Text {
         self
     }
 
-    /// Returns the text without styles.
     pub fn plain(&self) -> String {
         self.spans.iter().map(|it| it.text.as_str()).collect()
     }

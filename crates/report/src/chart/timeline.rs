@@ -108,8 +108,8 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
         (axes.latency, Unit::Nanoseconds),
     ] {
         let (low, high) = axis.domain();
-        // The axis of the rate starts at zero and has a single unit; that of the latency may need a
-        // separate unit at each end.
+        // The rate axis starts at zero and has a single unit. The ends of the latency axis may need
+        // different units.
         let low_scale = UnitScale::of(if low == 0.0 { high } else { low }, unit);
         let ends = [
             (low, low_scale, 0.0),

@@ -12,7 +12,7 @@ use crate::method::{self, Section};
 
 pub use pages::{STYLE, fill};
 
-/// The content of a page, as the templates `chapters.html` and `method.html` use it.
+/// The content of a page, as the templates use it.
 #[derive(Serialize)]
 pub struct Page {
     #[serde(flatten)]

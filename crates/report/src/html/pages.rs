@@ -25,11 +25,11 @@ const TEMPLATES: [(&str, &str); 5] = templates!(
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Fills in a template of the report or one of the `further` templates, which are pairs of name and
-/// text and may include templates of the report. Templates refer to the view as `page` and to the
-/// style sheet as `style`.
+/// text and may include templates of the report. Templates can use `page`, and the style sheet as
+/// `style`.
 ///
 /// # Panics
-/// Panics if a template is invalid or missing, or uses a field that the view lacks.
+/// Panics if a template is invalid or missing, or uses a field that `page` lacks.
 pub fn fill(
     further: &[(&'static str, &'static str)],
     template: &str,

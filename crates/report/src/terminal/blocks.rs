@@ -223,7 +223,6 @@ fn column_width(rows: &[Vec<Cell>]) -> usize {
     widths.max().unwrap_or(0) + GAP
 }
 
-/// Returns the name and the cells of a line as plain text.
 fn cells(line: &Line) -> Vec<String> {
     let cells = line.cells.iter().map(Entry::plain);
     std::iter::once(line.name.plain()).chain(cells).collect()

@@ -110,7 +110,6 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
     slots
 }
 
-/// Returns the slots, each with the width of the gap before it.
 fn with_gaps<'s, 'a>(slots: &'s [Slot<'a>]) -> impl Iterator<Item = (&'s Slot<'a>, usize)> {
     slots.iter().enumerate().map(|(at, slot)| {
         let continues = at > 0 && slots[at - 1].group == slot.group;

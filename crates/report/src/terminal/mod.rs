@@ -35,7 +35,6 @@ impl Default for TerminalOptions {
     }
 }
 
-/// Writes a report, with a final newline.
 pub fn render<R: Report + ?Sized>(report: &R, options: TerminalOptions) -> String {
     let mut sheet = Sheet::new(options);
     let form = match options.brief {

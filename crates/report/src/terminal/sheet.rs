@@ -87,7 +87,6 @@ impl Sheet {
         fits
     }
 
-    /// Writes a table of results, with medians and ranges.
     pub fn results(&mut self, block: &TableBlock) {
         let (table, columns, paint) = (&block.table, self.columns, self.paint);
         let inline = block

@@ -123,9 +123,9 @@ impl Outputs {
     }
 
     /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
-    /// then waits for the remaining data to be sent, at most for `FLUSH`, and passes the result of
-    /// each target to `done`. The first failure of each target is passed to `warn`, unless its
-    /// probe had already failed.
+    /// then waits up to five seconds for the remaining data to be sent, and passes the result of
+    /// each target to `done`. The first failure of each target is passed to `warn`, unless the
+    /// target's probe had already failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,

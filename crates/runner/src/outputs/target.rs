@@ -82,7 +82,7 @@ pub enum Kind {
     Influxdb,
     /// OpenTelemetry, over HTTP.
     Otlp,
-    /// A file with a line of JSON for each fact.
+    /// A file or standard output, with JSON lines.
     JsonLines,
 }
 

@@ -68,7 +68,6 @@ pub(crate) fn halves(outcome: &Outcome, clock_is_shared: bool) -> HalvesRecord {
     }
 }
 
-/// Reports whether the halves of any agent are left out.
 pub(crate) fn leaves_out_halves(agents: &AgentsRecord) -> bool {
     let mut halves = agents.each.iter().filter_map(|agent| agent.halves);
     halves.any(|it| it.left_out)

@@ -77,7 +77,6 @@ impl<'a> FaultInjection<'a> {
         self.failure.part == FailingPart::Target && self.failure.how == Ill::Refusing
     }
 
-    /// Kills the failing part, or makes the first target slow or reset connections.
     fn start(&mut self, running: &mut Running) -> Result<(), Abort> {
         if self.failure.part == FailingPart::ControlPlane {
             running.kill_control_plane();
@@ -99,7 +98,6 @@ impl<'a> FaultInjection<'a> {
         }
     }
 
-    /// Starts the killed part again, or makes the first target healthy.
     fn end(&self, running: &mut Running) -> Result<(), Abort> {
         if self.failure.part == FailingPart::ControlPlane {
             return Ok(running.start_control_plane_again()?);

@@ -422,7 +422,6 @@ struct Run {
 
 struct Sent {
     outcome: Outcome,
-    /// The agents, if they sent the load.
     agents: Option<AgentsRecord>,
     /// The loss of an agent, which ended the load.
     lost: Option<Failure>,

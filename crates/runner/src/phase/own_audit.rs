@@ -184,7 +184,7 @@ fn is_complete(audit: &OwnAuditRecord) -> bool {
         })
 }
 
-/// Returns an audit record that contains only the load generator's counts.
+/// Returns an audit record without the gateway's own counts.
 fn expected(counted: &Counted<'_>) -> OwnAuditRecord {
     let all = || counted.recordings.into_iter().flatten();
     let services = || all().filter(|((metric, _), _)| *metric == Metric::Service);
@@ -224,9 +224,9 @@ fn measured(covers: Covers, counted: &Counted<'_>, bounds_ns: &[u64]) -> Measure
     }
 }
 
-/// The mean of the upstream's times, which is the mean service time minus the mean added latency.
-/// Only the mean can be computed from these, so there are no percentiles and no counts up to the
-/// bounds.
+/// Computes the mean of the upstream's times: the mean service time minus the mean added latency.
+/// There are no percentiles and no counts up to the bounds, because they cannot be computed from
+/// these means.
 fn of_upstream(counted: &Counted<'_>) -> MeasuredTimes {
     let sum = |metric| {
         of_metric(counted, metric).fold((0, 0.0), |(count, sum_ns), it| {

@@ -1,9 +1,8 @@
 //! The warm-up of a load. If its length is not fixed, it lasts until the CPU time per request has
 //! settled, within bounds.
 //!
-//! The necessary length of a warm-up is not known in advance: a compiler starts, a pool fills, a
-//! table grows. Such a warm-up is therefore observed in bins of a tenth of a second, and ends when
-//! the CPU time per request in the bins has settled ([`settled`]).
+//! The necessary length is not known in advance: a compiler starts, a pool fills, a table grows.
+//! The CPU time per request is therefore observed in bins of a tenth of a second ([`settled`]).
 
 use gatebench_model::{HumanDuration, Phase, Shape};
 use gatebench_stats::settled::{self, Total};
@@ -16,12 +15,12 @@ use crate::lockstep::Member;
 /// The maximum warm-up of a gateway whose folder sets none. A load may require a longer one.
 pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
-/// Time from the decision to the start of the measurement, in nanoseconds. Workers see the decision
-/// in their next round.
+/// Time from the decision to the start of the measurement, in nanoseconds. Workers read the
+/// decision in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
 /// Time from the decision to the start if several loads start together, in nanoseconds. It is
-/// longer, because each load must first see the agreed start.
+/// longer than [`AHEAD_NS`], because each load must first read the agreed start.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
 /// The maximum wait for other loads after a load's own warm-up.

@@ -185,8 +185,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Adds a glance to the warm-up if it is time for one, and ends the warm-up once it has
-    /// settled.
+    /// Adds a glance to the warm-up if it is time for one, and sets the start of the measurement
+    /// once the start is decided.
     fn warm_up(&mut self) {
         let start_ns = self.shared.control.start_ns();
         let is_under_way = self.warming.is_adaptive() && self.shared.begin_ns().is_none();

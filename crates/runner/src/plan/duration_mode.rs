@@ -16,7 +16,6 @@ use super::library::{Library, Listed};
 use super::selection::Selection;
 use crate::error::RunnerError;
 
-/// The maximum number of blocks with `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
 /// The maximum warm-up and measurement of a phase with `--quick`. Long think times raise the limit
 /// of the warm-up, and phases with changes or failures keep their measurement.
@@ -102,7 +101,6 @@ impl Asked<'_> {
         ))
     }
 
-    /// Returns the load of the scenarios that have no separate load.
     fn common(&self, published: Option<&AsPublished>) -> Result<LoadProfile, RunnerError> {
         if let Some(load) = self.selection.study().load() {
             return Ok(load);

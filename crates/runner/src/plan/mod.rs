@@ -1,8 +1,6 @@
 //! Turns the user's choice into a `Plan` whose files, gateways and cores are known to exist.
 //!
-//! Everything is resolved before the first trial: scenarios and loads from the library, gateways
-//! from their folders, hosts, cores, the study and its blocks. This module must not start a
-//! gateway, generate a load or write to a run directory.
+//! This module must not start a gateway, generate a load or write to a run directory.
 
 mod cluster;
 mod duration_mode;

@@ -145,7 +145,8 @@ fn included(base: &Path, pattern: &str) -> io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Returns the paths in a folder that match, ordered by name. Hidden files never match.
+/// Returns the paths in a folder whose names match a pattern, ordered by name. Hidden files never
+/// match.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let matches = entries.filter(|entry| {

@@ -92,7 +92,6 @@ pub fn prepare(
     Ok(prepared)
 }
 
-/// Creates the pods of the run, and connects to its hosts.
 fn open(
     selection: &Selection,
     library: &Library,
@@ -160,9 +159,6 @@ pub fn prepare_resume(
 
 /// Returns the manifest of a run, with a plan that includes what a resumed run needs in addition to
 /// the missing trials, such as a further segment of a soak.
-///
-/// # Errors
-/// The run cannot be read.
 pub(crate) fn manifest_of_missing(out: &Path) -> Result<Manifest, RunnerError> {
     let run = Run::open(out)?;
     let mut manifest: Manifest = run.manifest().clone();
@@ -217,7 +213,6 @@ fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
     Some(plan.places.address.unwrap_or(here))
 }
 
-/// Finds the external load generator that the user or a specification's script requires.
 fn engine(
     selection: &Selection,
     plan: &mut Plan,
@@ -363,7 +358,8 @@ fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerErr
     })
 }
 
-/// Renders the templates for every gateway and scenario, with placeholders for ports and folders.
+/// Renders the templates of each gateway for each scenario that it supports, with placeholders for
+/// ports and folders.
 ///
 /// # Errors
 /// Templates have mistakes; the error lists all of them, without duplicates.

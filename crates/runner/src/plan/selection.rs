@@ -94,19 +94,18 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether the placement calls for the null gateway. It does if requests cross the
-    /// network a second time, because the gateways run on one host, and the load generators or the
-    /// upstreams on others. The null gateway then runs on the gateways' host, and shows the cost of
-    /// the second crossing, which the gateways do not cause. Runs that do more than measure, and
-    /// runs without the direct variant, do not need it.
+    /// Reports whether requests cross the network a second time, because the gateways run on one
+    /// host, and the load generators or the upstreams on others. The null gateway then runs on the
+    /// gateways' host, and shows the cost of the second crossing, which the gateways do not cause.
+    /// Runs that do more than measure, and runs without the direct variant, do not need it.
     fn needs_relay(&self) -> bool {
         let is_apart = self.elsewhere.is_some() && !self.places.are_here();
         is_apart && self.study().only_measures() && !self.no_direct
     }
 
-    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run with
-    /// the direct variant, the built-in load generator, and gateways that gatebench starts on this
-    /// machine. It must have no study, no limits, and no list of numbers of cores.
+    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run that
+    /// only measures, with the direct variant, the built-in load generator, and gateways that
+    /// gatebench starts on this machine, without limits or a list of numbers of cores.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();

@@ -1,4 +1,5 @@
-//! Turns a specification into the scenarios, the load and the suite of a run.
+//! Applies a specification to a run: sets the requests of the scenarios, selects the load
+//! generator, and warns about arguments that have no effect.
 
 use gatebench_external::Generator;
 use gatebench_model::specification::NoRoute;
@@ -14,8 +15,8 @@ use crate::warning::Warning;
 /// Sets the requests of each scenario to those of the specification.
 ///
 /// # Errors
-/// Some scenarios have no route for these requests; the error lists all of them, with the
-/// specification's file as the culprit.
+/// Scenarios have no route for these requests; the error lists all of them, and names the
+/// specification's file.
 pub(crate) fn ask(
     specification: &Listed<Specification>,
     scenarios: &mut [Listed<Scenario>],

@@ -63,7 +63,7 @@ pub(crate) fn suite_of(
             words => words,
         };
         let documents = || scenarios.iter().map(|it| &it.document);
-        // The default name of the run directory contains this name.
+        // The default name of the run directory contains the suite's name.
         let names = documents().map(|it| it.scenario.as_str());
         suite.suite = joined(names, "-", "-and-", "-more");
         let titles = documents().map(|it| it.title.as_str());
@@ -121,7 +121,7 @@ pub fn scenario_and_load(
 }
 
 /// # Errors
-/// A name is unknown, or a file contains mistakes.
+/// A name is unknown, a scenario is named twice, or a file contains mistakes.
 pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerError> {
     let listed = library.find::<Suite>(word, Path::new(""))?;
     let base = base_of(&listed.source);
@@ -142,7 +142,6 @@ pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerEr
     })
 }
 
-/// Finds the scenarios that these arguments name, or returns the mistakes in all files together.
 pub(crate) fn scenarios_of<'w>(
     words: impl IntoIterator<Item = &'w str>,
     base: &Path,

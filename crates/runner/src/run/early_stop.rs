@@ -16,7 +16,7 @@ pub(crate) struct EarlyStop {
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The highest number of completed blocks seen so far.
+    /// The highest number of completed blocks in any call of `is_at_a_boundary`.
     asked: u32,
 }
 
@@ -39,7 +39,6 @@ impl EarlyStop {
         }
     }
 
-    /// Returns the remaining time until the limit; `None` if there is no limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
@@ -75,8 +74,6 @@ impl EarlyStop {
     }
 }
 
-/// Returns the part of the run that is over: the whole run if there is a reason `limit`, or the
-/// deciding blocks if there is only a reason `settled`.
 fn part_over(settled: Option<String>, limit: Option<String>) -> Option<Over> {
     match (settled, limit) {
         (Some(settled), Some(limit)) => Some(Over::Run(format!("{settled} {limit}"))),

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-/// An estimate that starts from the plan's estimate, and later uses the durations of finished
-/// trials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eta {
     planned: Duration,

@@ -44,8 +44,7 @@ struct LiveLog<'a> {
 }
 
 impl<'a> LiveLog<'a> {
-    /// Starts the log. If the file cannot be created, no process can follow the trial, but the
-    /// trial continues.
+    /// If the file cannot be created, no process can follow the trial, but the trial continues.
     fn start(observer: &'a dyn Observer, writer: &TrialWriter, left: Duration) -> Self {
         let (events, received) = sync_channel(WAITING_MAX);
         let writing = writer.live().ok().and_then(|mut file| {

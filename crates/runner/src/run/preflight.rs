@@ -58,7 +58,6 @@ fn needs_perf(prepared: &Prepared) -> bool {
     flame.stacks != Stacks::Own || variants.any(|variant| !has_own(variant.label()))
 }
 
-/// Returns warnings about the plan's cores that are already busy.
 pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
     let before = MachineSample::read();
     thread::sleep(LOOK);

@@ -9,9 +9,9 @@ use gatebench_testbed::probe::EnvironmentFacts;
 
 use crate::warning::Warning;
 
-/// Returns the finished trials that the resumed run keeps. A value from a side-by-side load is
-/// comparable only with the other values from the same load. If one trial of a side-by-side group
-/// is missing, the whole group is therefore measured again.
+/// Returns the finished trials of the plan that the resumed run keeps. A value from a side-by-side
+/// load is comparable only with the other values from the same load. If one trial of a side-by-side
+/// group is missing, the whole group is therefore measured again.
 pub(crate) fn kept(finished: Vec<TrialRecord>, plan: &Plan) -> Vec<TrialRecord> {
     let done: BTreeSet<u32> = finished.iter().map(|it| it.trial.number).collect();
     let missing = plan.trials.iter().filter(|it| !done.contains(&it.number));
@@ -97,7 +97,6 @@ mod tests {
         .unwrap()
     }
 
-    /// Returns the records of these trials of the plan.
     fn records(plan: &Plan, numbers: &[u32]) -> Vec<TrialRecord> {
         let trials = plan.trials.iter();
         let trials = trials.filter(|it| numbers.contains(&it.number));
@@ -111,7 +110,6 @@ mod tests {
         trials.map(record).collect()
     }
 
-    /// Returns the numbers of the trials that a resumed run keeps if these trials are finished.
     fn kept_of(plan: &Plan, finished: &[u32]) -> Vec<u32> {
         let kept = kept(records(plan, finished), plan);
         kept.iter().map(|it| it.trial.number).collect()

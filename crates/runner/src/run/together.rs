@@ -34,7 +34,6 @@ impl<'a> RunLoop<'a> {
         further.filter(goes_along).copied().collect()
     }
 
-    /// Runs these trials at the same time, and writes them.
     pub(super) fn together(
         &mut self,
         trials: &[&Trial],

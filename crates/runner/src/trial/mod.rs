@@ -1,9 +1,7 @@
-//! One trial: a fresh gateway process, from the start of its upstream to the record that the run
-//! writes to disk.
+//! Runs one trial, from the start of its upstream to the record that the run writes to disk.
 //!
-//! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
-//! again and ends everything. A trial must not depend on other trials or on the order of the run,
-//! except through the lockstep of its block and the earlier repeats of its search.
+//! A trial must not depend on other trials or on the order of the run, except through the lockstep
+//! of its block and the earlier repeats of its search.
 
 mod opening;
 mod start;
@@ -36,7 +34,7 @@ pub(crate) struct TrialResult {
     pub(crate) summaries: Vec<PhaseSummary>,
 }
 
-/// Runs a trial. All processes that it started have ended when the function returns.
+/// Runs a trial. When the function returns, all processes that the trial started have ended.
 pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResult {
     let mut runner = TrialRunner::new(context);
     if let Some(policies) = unsupported::unsupported(context) {
@@ -168,14 +166,14 @@ impl<'a> TrialRunner<'a> {
             admin::rounds(context, running, &mut self.result.record.warnings)?;
         context.meet()?;
         context.step(Step::ParityAfter)?;
-        // A failure here is a finding of the analysis and does not end the trial.
+        // A parity failure after the loads is a finding of the analysis and does not end the
+        // trial.
         self.result.record.parity_after =
             Some(self.prove(running, &workload, PARITY_AFTER_SLOT)?);
         self.count_processes_ended();
         Failure::of_death(running).map_or(Ok(()), |death| Err(death.into()))
     }
 
-    /// Proves parity before the loads, and tests buffering.
     fn prove_before(
         &mut self,
         running: &mut Running,
@@ -198,7 +196,6 @@ impl<'a> TrialRunner<'a> {
         Ok(())
     }
 
-    /// Starts the parts of the trial and stores them in `slot`.
     fn bring_up<'s>(
         &mut self,
         slot: &'s mut Option<Running>,
@@ -302,7 +299,6 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the first slot after the slots of the profile's loads.
     fn slot_after_phases(&self) -> u32 {
         FIRST_PHASE_SLOT + count(self.context.phases().len())
     }

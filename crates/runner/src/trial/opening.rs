@@ -16,7 +16,6 @@ const SUCCESS: std::ops::Range<u16> = 200..300;
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
     request: &'a Request,
-    /// The tag of the nonces.
     tag: u16,
     interrupt: &'a Interrupt,
     sequence: Cell<u64>,
@@ -67,7 +66,6 @@ mod tests {
     use super::*;
     use crate::http_probe::tests::server;
 
-    /// Returns the result for a response with this status and the body `ok`.
     fn result(status: &str, checks: Vec<Check>) -> Option<String> {
         let response = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok").leak();
         let (address, server) = server(vec![response.as_bytes()]);

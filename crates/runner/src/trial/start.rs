@@ -13,8 +13,7 @@ use crate::numbers::{count, nanos};
 use crate::progress::Step;
 use crate::workload;
 
-/// Starts the parts of the variant. With an opening request, the gateway is ready at its first
-/// correct response.
+/// With an opening request, the gateway is ready at its first correct response.
 pub(super) fn start(
     context: &TrialContext<'_>,
     writer: &TrialWriter,

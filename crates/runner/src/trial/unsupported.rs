@@ -6,8 +6,8 @@ use gatebench_model::load::FailingPart;
 use crate::context::TrialContext;
 
 /// Returns the policies, changes and other requirements of the trial that the gateway does not
-/// support; `None` if it supports everything. An attached gateway supports no changes, failures or
-/// cold starts, because gatebench did not start the gateway.
+/// support; `None` if it supports everything, or if there is no gateway. An attached gateway
+/// supports no changes, failures or cold starts, because gatebench did not start the gateway.
 pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     let phases = context.phases().iter();
     let changes = phases.filter_map(|phase| phase.change.as_ref());
@@ -39,7 +39,6 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     (!lacking.is_empty()).then_some(lacking)
 }
 
-/// Returns the requirements of the trial that gatebench cannot meet with a gateway on another host.
 fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item = &'static str> {
     let scenario = context.scenario;
     let spec = context.gateway.map(|it| &it.folder.spec);

@@ -330,7 +330,6 @@ fn an_interrupted_run_keeps_finished_trials_and_is_resumed() {
     let raised = Mutex::new(None);
     let observer = |progress| match progress {
         Progress::TrialFinished { .. } => *finished.lock().unwrap() += 1,
-        // This is the first phase of the second trial.
         Progress::PhaseStarted { .. } if *finished.lock().unwrap() == 1 => {
             raised.lock().unwrap().get_or_insert_with(Instant::now);
             interrupt.raise();
@@ -504,7 +503,6 @@ fn a_directory_that_becomes_unwritable_ends_the_run_at_the_second_trial() {
     let bench = Bench::new();
     let lost = Mutex::new(Vec::new());
     let observer = |progress| match progress {
-        // A file replaces the folder of trials.
         Progress::RunStarted { dir, .. } => {
             std::fs::remove_dir(dir.join("trials")).unwrap();
             std::fs::write(dir.join("trials"), "").unwrap();

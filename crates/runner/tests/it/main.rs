@@ -1,5 +1,5 @@
-//! The integration tests of this crate in one binary: a module for each subject. Tests with tables
-//! of cases may exceed the limit on the length of functions.
+//! Integration tests in one binary: a module for each subject. Tests with tables of cases may
+//! exceed the limit on the length of functions.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 

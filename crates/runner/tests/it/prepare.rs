@@ -353,7 +353,6 @@ fn retries_do_not_apply_to_gateways_side_by_side() {
     assert!(!warned(START, &[&mine, &mine]));
 }
 
-/// Writes a suite whose only scenario has a separate load, and returns its path.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");
     let suite = at.join("s.yaml");

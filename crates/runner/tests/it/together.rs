@@ -90,7 +90,6 @@ fn gateways_are_loaded_side_by_side_or_one_after_the_other() {
     assert_eq!(had, drawn);
 }
 
-/// Prepares a short load of several reference gateways side by side, without the direct variant.
 fn side_by_side(bench: &Bench, gateways: &[&str]) -> Prepared {
     let load = "profile: both\ntitle: t\nphases:\n\
         - {name: both, side_by_side: true, closed: {connections: 4}, measure: 200ms}\n";

@@ -1,4 +1,4 @@
-//! Two runs side by side, with the verdict of `gatebench compare`.
+//! The page that compares two runs, with the verdict of `gatebench compare`.
 
 use axum::response::Response;
 use gatebench_model::DecisiveMetric;

@@ -31,7 +31,6 @@ fn launcher(app: &App) -> Result<&Launcher, Problem> {
     app.launcher.as_ref().ok_or_else(missing)
 }
 
-/// Renders the form with the choices from the query.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let launcher = launcher(app)?;
     let launch = &launcher.launch;

@@ -99,7 +99,6 @@ pub(crate) fn outcome_of(
     outcome
 }
 
-/// Renders a trial, even while it is running.
 pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
     let run = &place.run;
     let trial = place.trial.as_deref().unwrap_or_default();

@@ -51,7 +51,6 @@ fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
 
-/// The required probability that a step holds.
 #[derive(Clone, Copy)]
 enum Held {
     Half,
@@ -190,8 +189,8 @@ impl Curve {
         curve
     }
 
-    /// Returns, for each step of a repeat, the probability that it would hold without lapses, as a
-    /// function of its process's middle.
+    /// Returns, for each place on the grid, the probability that each step of a repeat would hold
+    /// without lapses if the middle of the repeat's process were at this place.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
             let middle = self.place(place);
@@ -219,8 +218,6 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// Returns the rate at which steps hold with the probability `held`, computed from the
-    /// combinations for which such a rate exists.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
@@ -365,8 +362,8 @@ fn logistic(x: f64) -> f64 {
 }
 
 /// Finds by bisection the distance below the middle at which a step of a random process holds with
-/// `probability`, not counting lapses; it must be at least one half. `steps` and `processes` are
-/// the widths.
+/// `probability`, not counting lapses. `probability` must be at least one half. `steps` and
+/// `processes` are the widths.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
     for _ in 0..30 {

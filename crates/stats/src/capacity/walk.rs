@@ -98,7 +98,6 @@ impl Walk {
         (self.rate, self.near) = (rate, Some(0));
     }
 
-    /// Continues at this rate, outside the range of the earlier ones, and doubles the stride.
     fn outward(&mut self, rate: f64) {
         self.rate = rate;
         self.stride *= 2.0;

@@ -41,7 +41,7 @@ const SEARCHED_MAX: usize = 100;
 const ORDERS: usize = 199;
 
 /// A change is attributed to chance if at least this many of the first [`ORDERS_FIRST`] random
-/// orders show one that is at least as large.
+/// orders show a change at least as large.
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
@@ -125,7 +125,6 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     (p <= may_spend).then_some((split.at, p))
 }
 
-/// Returns the values of both sides, each minus the mean of its side.
 fn rests(values: &[f64], at: usize) -> Vec<f64> {
     let (before, after) = values.split_at(at);
     let centered = |side: &[f64]| -> Vec<f64> {

@@ -69,8 +69,7 @@ pub enum Stop {
 
 impl Sequential {
     /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %,
-    /// less if several comparisons must be correct simultaneously). A run may stop early for any
-    /// reason, but may not exceed its plan: more blocks require a new plan.
+    /// less if several comparisons must be correct simultaneously).
     ///
     /// Returns `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or
     /// `alpha` is not between 0 and 1.

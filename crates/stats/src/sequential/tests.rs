@@ -156,7 +156,6 @@ fn error_rates_and_power_match_the_documents() {
 #[test]
 fn a_large_effect_is_found_at_the_tenth_block_and_none_is_settled_early() {
     let plan = Sequential::plan(40, 0.05).unwrap();
-    // The standard deviation is 1 %, and the effect is 5 % or 0.
     let (found, blocks) = power(&plan, 0.05, 0.01, 200);
     assert_eq!((found, blocks), (1.0, 10.0));
     let mut noise = Noise::seeded(3);

@@ -46,7 +46,7 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
 #[test]
 fn many_comparisons_together_are_wrong_in_one_family_of_twenty() {
     // At an error rate of 5 %, 10 of 200 and 7.5 of 150 families are wrong on average, and one test
-    // run in two hundred finds more than 18 or 15. The bootstrap alone has error rates of 13 % and
+    // run in a hundred finds more than 18 or 15. The bootstrap alone has error rates of 13 % and
     // 30 %, which are 26 and 45 families.
     let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
     assert!(many <= 18, "{many} of 200 families of 200");
@@ -113,6 +113,6 @@ fn the_interval_has_its_stated_coverage() {
             (low..=high).contains(&1.0)
         })
         .count();
-    // If the true coverage is 0.93, one test run in five hundred covers fewer than 50 of 60.
+    // If the true coverage is 0.93, one test run in 360 covers fewer than 50 of 60.
     assert!(covered >= 50, "{covered} of 60");
 }

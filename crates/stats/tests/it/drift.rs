@@ -9,9 +9,9 @@ use gatebench_stats::trend::Trend;
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
-/// The kinds of noise. Each has a bin's correlation with the previous bin, and a flag that is true
-/// if half of the variance comes from outliers (Student's t with 3 degrees of freedom). The
-/// standard deviation of a bin is 5 %.
+/// The kinds of noise, with a standard deviation of 5 %. Each has a correlation of adjacent bins,
+/// and a flag. If the flag is true, half of the variance comes from uncorrelated outliers instead
+/// (Student's t with 3 degrees of freedom).
 const KINDS: [(f64, bool); 5] = [
     (0.0, false),
     (0.3, false),
@@ -50,7 +50,7 @@ fn warming_up(seconds: f64) -> f64 {
     1.0 + 0.4 * (-seconds).exp()
 }
 
-/// A cost that is 30 % too high at first, with a third of the excess left after three seconds.
+/// A cost that is 30 % too high at first and falls with a time constant of three seconds.
 fn warming_up_slowly(seconds: f64) -> f64 {
     1.0 + 0.3 * (-seconds / 3.0).exp()
 }
@@ -69,7 +69,7 @@ fn steady_bins_raise_few_alarms_and_a_warm_up_is_found() {
     assert!(power > 0.6, "{power}");
 }
 
-/// Prints the table in docs/METHOD.md.
+/// Prints the figures of the table in docs/METHOD.md, and those of longer series.
 #[test]
 #[ignore = "takes ten seconds and prints a table"]
 fn alarms_and_detection_of_drifts() {

@@ -9,8 +9,9 @@ mod stairs;
 /// seconds between them, and returns the samples in MiB.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
-/// A sawtooth on a base of 200 MiB. Its teeth are about 60 MiB high and 120 s long, both varying by
-/// a fifth. `envelope` returns the error of the minimum after each collection.
+/// A sawtooth on a base of 200 MiB. Its teeth are about 60 MiB high and 120 s long, both with a
+/// standard deviation of a fifth. `envelope` returns the difference between a tooth's minimum and
+/// the base.
 fn teeth(
     noise: &mut Noise,
     count: usize,
@@ -85,8 +86,8 @@ fn samples(values: &[f64], step_seconds: f64) -> Vec<Sample> {
 }
 
 /// Returns the shares of runs of `hours` hours that report a leak, no leak, and neither, and the
-/// median of the smallest detectable growth. Memory grows by `leak` MiB per hour, and growth up to
-/// `bound` does not matter.
+/// median of the smallest detectable growth. Memory grows by `leak` MiB per hour; the rule allows
+/// growth of `bound` MiB per hour.
 fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64; 3], f64) {
     let mut noise = Noise::seeded(10);
     let count = ((hours * 3_600.0) as usize).min(8_640);
@@ -173,8 +174,7 @@ fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
     samples(&values, 60.0)
 }
 
-/// Memory that settles, like that of a gateway that recompiles its definitions each minute. It
-/// grows from 60 to 61 MiB, mostly in the first five minutes.
+/// Memory that grows from 60 to 61 MiB, mostly in the first five minutes.
 fn settling(minutes: f64) -> Vec<Sample> {
     let mut noise = Noise::seeded(14);
     let values: Vec<f64> = (0..(minutes * 60.0) as usize)
@@ -237,7 +237,6 @@ fn each_verdict_has_its_case() {
         verdict(10.0, |hour| 100.0 + 0.5 * hour).verdict,
         LeakVerdict::NoLeak
     );
-    // The memory approaches its limit with a time constant of one hour.
     let fills = verdict(8.0, |hour| 100.0 - 40.0 * (-hour).exp());
     let LeakVerdict::Undetermined {
         because,
@@ -254,8 +253,8 @@ fn each_verdict_has_its_case() {
 
 #[test]
 fn a_straight_leak_is_found_despite_missing_readings() {
-    // The process leaks pages of 4 KiB at a steady rate, and its memory is read each second. Some
-    // readings are missing: a few at first, and many toward the end.
+    // The process leaks pages of 4 KiB at a steady rate. The share of missing readings rises from
+    // none to a half.
     let mut noise = Noise::seeded(14);
     let read: Vec<Sample> = (0..300)
         .filter(|second| noise.uniform() > f64::from(*second) / 600.0)

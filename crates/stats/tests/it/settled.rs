@@ -37,12 +37,11 @@ fn a_steady_gateway_settles_as_soon_as_allowed() {
 
 #[test]
 fn a_gateway_that_compiles_has_not_settled() {
-    // A response costs three times as much at first, with a third of the excess left after two
+    // A response costs three times as much at first; the excess falls with a time constant of two
     // seconds.
     let warming = |at: f64| SETTLED_NS * (1.0 + 2.0 * (-at / 2.0).exp());
     let ended = settles_after(&totals(1_000, warming)).unwrap();
     assert!((100..=160).contains(&ended), "{ended}");
-    // The cost falls by less than 1 % in the next three seconds.
     let left = warming(ended as f64 / 10.0) / warming(ended as f64 / 10.0 + 3.0);
     assert!(left < 1.01, "{left}");
 }
@@ -89,8 +88,8 @@ struct Ends {
     left: f64,
 }
 
-/// Simulates warm-ups of at most `bins` bins. The cost of a bin varies by 5 % and is correlated
-/// with that of the previous bin.
+/// Simulates warm-ups of at most `bins` bins. The noise of a bin has a standard deviation of 5 %;
+/// `memory` is its correlation with the noise of the previous bin.
 fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     let mut noise = Noise::seeded(31 + bins as u64);
     let (mut too_early, mut at_bound) = (0, 0);
@@ -119,8 +118,8 @@ fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     }
 }
 
-/// A cost that falls more slowly than the maximum trend is treated as settled. docs/METHOD.md
-/// states this limitation.
+/// A cost that falls more slowly than the maximum trend may seem settled; docs/METHOD.md states
+/// this limitation.
 #[test]
 fn a_falling_cost_has_not_settled_and_noise_delays_a_steady_one_little() {
     for memory in [0.0, 0.5] {

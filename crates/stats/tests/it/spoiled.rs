@@ -80,7 +80,8 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
 
 #[test]
 fn equal_sides_that_spoil_blocks_lose_in_at_most_one_of_twenty_runs_over_all_looks() {
-    // Each side spoils a fifth of the 60 blocks, and the result is examined after every block.
+    // Each side spoils a block with a probability of one fifth, and the result is examined after
+    // each of the 60 blocks.
     let mut noise = Noise::seeded(5);
     let mut run = |_: &usize| {
         let mut spoiled = Spoiled::default();

@@ -15,7 +15,7 @@ pub const FILE: &str = "baselines.json";
 /// The baselines of a folder of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baselines {
-    /// The schema version of the file, [`SCHEMA_VERSION`] when written.
+    /// The schema version of the file.
     schema: u32,
     /// The directories of the runs, by the name of their baseline. Directories in the folder are
     /// relative, so that the folder can be moved; others are absolute.

@@ -1,5 +1,5 @@
-//! Tests on a real disk that the records in a run directory are read back as they were written, and
-//! that failures are reported.
+//! Tests that the records in a run directory are read back as they were written, and that failures
+//! are reported.
 
 use std::collections::BTreeMap;
 use std::fs;

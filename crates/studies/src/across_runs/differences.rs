@@ -181,8 +181,7 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
 
 /// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // All maps in plans have string keys. Maps with other keys cannot be serialized, and would
-    // therefore compare as equal.
+    // The compared values can always be serialized. Values that cannot would compare as equal.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -193,7 +192,7 @@ struct Differences<'a> {
 }
 
 impl Differences<'_> {
-    /// Adds a difference if the two values differ; the baseline's value comes first.
+    /// Adds a difference if the two values differ.
     fn add(&mut self, weight: Weight, what: impl Into<String>, [baseline, candidate]: [String; 2]) {
         if baseline != candidate {
             let what = what.into();

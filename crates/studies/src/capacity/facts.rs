@@ -128,7 +128,7 @@ pub struct SizingFindings {
     pub gateway: String,
     /// The rate that the user requested.
     pub rate_per_second: f64,
-    /// The numbers of cores that were measured, in ascending order.
+    /// The numbers of cores with which a capacity was found, in ascending order.
     pub cores_measured: Vec<f64>,
     /// The sizes for which no capacity was found, in ascending order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -140,8 +140,8 @@ pub struct SizingFindings {
     pub law: Option<Law>,
     /// The result; `None` if no number of cores suffices, or if no capacity was found.
     pub sizing: Option<Sizing>,
-    /// Invalid if there is no result, valid if every measured size has a valid capacity, and
-    /// limited otherwise.
+    /// Invalid if there is no result, valid if every measured size has a valid capacity that is not
+    /// merely a lower bound, and limited otherwise.
     pub validity: Validity,
     pub text: String,
 }

@@ -16,8 +16,8 @@ use crate::common::cpu::{cores_busy, cpu_ns_per_request, memory_bytes, shared_bu
 use crate::common::gates::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
 /// The busy share from which a gateway's cores are considered full. A gateway misses an objective
-/// for a percentile before its cores are fully busy, because requests queue: at 70 % utilization, a
-/// request takes about three times as long as in an idle gateway.
+/// for a percentile before its cores are fully busy, because requests queue: at 70 % utilization of
+/// an M/M/1 queue, a request takes about three times as long as in an empty one.
 const GATEWAY_FULL: f64 = 0.70;
 
 /// The result of a gateway's repeats; `None` if no repeat is on disk.

@@ -99,7 +99,6 @@ fn of_gateway_in(
     found
 }
 
-/// Returns the numbers in ascending order, each once.
 fn ascending(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut numbers: Vec<f64> = numbers.collect();
     numbers.sort_by(f64::total_cmp);
@@ -120,9 +119,9 @@ fn size(context: &Context, found: &GatewayCapacity) -> f64 {
     }
 }
 
-/// Corrects a sizing if the law does not know all sizes, because some have no capacity. The result
-/// is then the smallest measured size that sustains the requested rate. If there is none, the
-/// sizing is raised above every size that sustains no rate.
+/// Corrects a sizing if some sizes have no capacity, because the law was fitted without them. The
+/// result is then the smallest measured size that sustains the requested rate. If there is none,
+/// the sizing is raised above every size that sustains no rate.
 fn corrected(
     sizing: Sizing,
     sizes: &[&GatewayCapacity],

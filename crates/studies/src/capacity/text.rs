@@ -197,8 +197,8 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     let (near, again) = if confirmed {
         (
             "steps four times as long end the search between a rate that met the objective and one \
-             that missed it. The version of gatebench that measured this reported the rate between \
-             the two, which meets the objective half of the time"
+             that missed it. The version of gatebench that measured this run reported the rate \
+             between the two, which meets the objective half of the time"
                 .to_owned(),
             "that missed while other processes used the cores was repeated up to twice",
         )

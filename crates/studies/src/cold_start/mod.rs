@@ -73,7 +73,6 @@ enum Settled {
     Inconclusive,
 }
 
-/// A number of responses and the CPU time that they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Window {
     responses: u64,

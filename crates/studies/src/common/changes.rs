@@ -22,7 +22,7 @@ struct Second {
     failed: u64,
     /// The longest time of any request, with or without a response.
     max_ns: u64,
-    /// The largest 99th percentile among the status classes other than 5xx.
+    /// The largest 99th percentile among the classes of requests that did not fail.
     p99_ns: u64,
 }
 

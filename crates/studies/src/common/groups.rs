@@ -83,7 +83,7 @@ impl<'a> Groups<'a> {
         found
     }
 
-    /// The trials of each phase and variant, in the given order.
+    /// The trials of each phase and variant. Combinations without trials are left out.
     fn cells(&self, names: &Names) -> Vec<Cell<'_, 'a>> {
         let cell = |(phase, variant): (&str, &str)| {
             let own = self.seen.iter();
@@ -96,8 +96,8 @@ impl<'a> Groups<'a> {
         cells.filter(|cell| !cell.is_empty()).collect()
     }
 
-    /// The groups of a scenario by phase and variant, in the scenario's order; empty if there is
-    /// only one, because its figures are those of the phase.
+    /// The groups of a scenario by phase and variant. A phase with only one group is left out,
+    /// because the figures of the group are those of the phase.
     pub(crate) fn of_scenario(&self, names: &Names) -> Vec<GroupFindings> {
         let cells = self.cells(names);
         cells
@@ -110,7 +110,8 @@ impl<'a> Groups<'a> {
             .collect()
     }
 
-    /// The slowest routes of each phase and variant; empty if no group has several routes.
+    /// The slowest routes of each phase and variant. Phases in which no group has several routes
+    /// are left out.
     pub(crate) fn routes_of_scenario(&self, names: &Names) -> Vec<SlowestRoutes> {
         let cells = self.cells(names);
         let several = |cell: &&Cell<'_, 'a>| {

@@ -71,7 +71,6 @@ fn exact(number: f64) -> String {
     }
 }
 
-/// Rounds numbers of at least 100 to whole numbers; smaller numbers keep their decimals.
 fn rounded(number: f64) -> f64 {
     if number < 100.0 {
         number

@@ -109,7 +109,6 @@ fn unanswered(phase: &PhaseRecord) -> u64 {
     }
 }
 
-/// A percentile that an external load generator printed, if enough responses lie beyond it.
 fn external_percentile(external: &ExternalFigures, percentile: f64, responses: u64) -> Option<f64> {
     let value_ns = external.percentiles_ns.get(&percentile.to_string())?;
     is_trustworthy(percentile, responses).then_some(*value_ns as f64)
@@ -127,7 +126,6 @@ pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / count as f64)
 }
 
-/// The longest response time, as measured or as an external load generator printed it.
 pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
     match &phase.external {
         Some(external) => external.max_ns,

@@ -62,9 +62,9 @@ pub(crate) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The spoiled parts that concern this phase and aspect, in blocks in which no trial has a
-    /// usable value. A gateway without any completed trial is excluded from the scenario, so
-    /// nothing counts against it here.
+    /// The spoiled parts that concern this phase and aspect, in blocks without a usable value. A
+    /// gateway without any completed trial is excluded from the scenario, so nothing counts against
+    /// it here.
     fn spoiled(self, phase: &str, aspect: Aspect) -> impl Iterator<Item = &'a SpoiledBlock> {
         let is_it = move |it: &&SpoiledBlock| {
             let here = it.phase.as_deref().is_none_or(|name| name == phase);

@@ -25,7 +25,6 @@ pub(crate) fn failures(context: &Context) -> Vec<Failure> {
     context.records().filter_map(failure).collect()
 }
 
-/// A sentence for each trial that failed and was repeated.
 pub(crate) fn tried_again(context: &Context) -> Vec<String> {
     let sentence = |record: &TrialRecord| {
         let of = &record.trial;

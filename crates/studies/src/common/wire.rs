@@ -30,8 +30,8 @@ pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFin
     found
 }
 
-/// Returns a sentence for each fact that differs between gateways. A fact that is wrong by itself
-/// is a reason against its trial instead.
+/// Returns a sentence for each fact of [`MEANT_TO_BE_EQUAL`] that differs between gateways. A fact
+/// that is wrong by itself is a reason against its trial instead.
 pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
     let names = MEANT_TO_BE_EQUAL.into_iter();
     names

@@ -206,7 +206,6 @@ fn pair(blocks: &[IsolationBlock], direction: Direction) -> Pair {
     }
 }
 
-/// The blocks in which both sides have a value.
 fn paired(
     own: &[GroupOfTrial<'_>],
     other: &[GroupOfTrial<'_>],
@@ -223,7 +222,6 @@ fn paired(
     own.iter().filter_map(block).collect()
 }
 
-/// The counts of the good group over all these runs.
 fn counts(runs: &[&[GroupOfTrial<'_>]]) -> IsolationCounts {
     let groups = || runs.iter().copied().flatten();
     let total = |of: fn(&GroupRecord) -> u64| groups().map(|it| of(it.group)).sum();
@@ -262,8 +260,8 @@ fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     )
 }
 
-/// The decision and its reason. `spoiled` names a deciding figure that the gateway spoiled next to
-/// failing requests, with the number of blocks.
+/// `spoiled` names a deciding figure that the gateway spoiled next to failing requests, with the
+/// number of blocks.
 fn decide(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decision, String) {
     harm(found).unwrap_or_else(|| slowness(found, spoiled))
 }
@@ -330,8 +328,8 @@ fn slowness(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> (Decis
     (Decision::Fine, text)
 }
 
-/// The end of the sentence that a deciding figure has no verdict; `None` if every deciding figure
-/// has one.
+/// The end of the sentence about a deciding figure without a verdict; `None` if every deciding
+/// figure has one.
 fn unsettled(found: &IsolationFindings, spoiled: Option<(&str, usize)>) -> Option<String> {
     if let Some((title, blocks)) = spoiled {
         return Some(format!(

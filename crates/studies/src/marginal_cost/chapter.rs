@@ -185,8 +185,7 @@ fn why(status: &RowStatus) -> Option<&'static str> {
     }
 }
 
-/// The columns of a measure: one for each number, and one for the cost of each additional item.
-/// Empty if no gateway has the measure.
+/// Returns no column if no gateway has the measure.
 fn lanes(costs: &MarginalCostFindings, index: usize, measure: &MarginalCostMeasure) -> Vec<Lane> {
     let points = || costs.gateways.iter().flat_map(|gateway| &gateway.points);
     let medians = points().filter_map(|point| point.values[index].as_ref().map(|it| it.median));

@@ -31,7 +31,6 @@ pub enum MarginalUnit {
 }
 
 impl MarginalUnit {
-    /// The name of a single unit.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Routes => "route",

@@ -53,9 +53,9 @@ pub(super) struct Counted {
     pub(super) abandoned: u64,
     /// Requests that the upstream received again.
     pub(super) repeated: u64,
-    /// Requests that clients completed and the gateway did not count.
+    /// Requests with a response that the gateway did not count.
     pub(super) missing: u64,
-    /// Requests that clients abandoned and the gateway did not count.
+    /// Abandoned requests that the gateway did not count.
     pub(super) forgotten: u64,
     /// Counted requests that nobody sent.
     pub(super) excess: u64,
@@ -199,7 +199,6 @@ impl Timed {
     }
 }
 
-/// Returns the words whose condition is true, or *agrees* if there are none.
 fn chosen<const N: usize>(words: [(bool, Word); N]) -> Vec<Word> {
     let apply = words.into_iter().filter(|(applies, _)| *applies);
     let words: Vec<Word> = apply.map(|(_, word)| word).collect();

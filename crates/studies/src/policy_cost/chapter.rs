@@ -152,7 +152,6 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
     ]
 }
 
-/// A scenario as a bar.
 struct Drawn<'a> {
     line: &'a CostLine,
     figure: &'a CostFigure,
@@ -190,8 +189,7 @@ fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     drawn
 }
 
-/// Draws the costs that policies add to the plain proxy of a gateway. The bar of a policy begins
-/// where the plain proxy's bar ends; all other bars begin at zero. The axis ends at `reach`.
+/// Draws the costs that policies add to the plain proxy of a gateway. The axis ends at `reach`.
 fn waterfall(
     id: &str,
     variant: &str,
@@ -232,7 +230,6 @@ impl Drawn<'_> {
         self.line.role.baseline().is_some()
     }
 
-    /// The cost of a policy; `None` for the total of a scenario.
     fn cost(&self) -> Option<&Cost> {
         self.figure.cost.as_ref().filter(|_| self.is_policy())
     }

@@ -1,5 +1,4 @@
-//! The cost of policies. Each policy is compared with the plain proxy of the same gateway, block by
-//! block.
+//! The costs of policies on gateways.
 
 use gatebench_report::{Unit, Validity};
 use gatebench_stats::{Comparison, Difference, Direction, Estimate};

@@ -10,8 +10,8 @@ use crate::common::facts::RowStatus;
 fn line(scenario: &Scenario, role: CostRole) -> CostLine {
     let policies = scenario.routes.iter().flat_map(|route| &route.policies);
     let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
-    // The access log, TLS and HTTP/2 are not policies, but have a cost. A need whose name contains
-    // a dot belongs to a policy that is already in the list.
+    // Needs such as the access log, TLS and HTTP/2 are not policies, but have a cost. A need whose
+    // name contains a dot belongs to a policy that is already in the list.
     for need in scenario.needs() {
         let is_named = need.contains('.') || policies.iter().any(|known| known == need);
         if !is_named {

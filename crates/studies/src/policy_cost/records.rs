@@ -60,8 +60,6 @@ fn record(
     record
 }
 
-/// The cost with its interval and rank, the ratio with its interval and confidence, the number of
-/// blocks, and the verdict.
 fn cost_fields(cost: Option<&Cost>) -> [String; 10] {
     let Some(cost) = cost else {
         return Default::default();

@@ -317,7 +317,7 @@ fn short(name: &str) -> String {
 }
 
 /// Rounds widths to whole nanoseconds. Each rounding error is carried over to the next width, so
-/// the total width of adjacent stacks is correct. Without this, thousands of stacks that are each
+/// the total width of adjacent stacks is correct. Otherwise, thousands of stacks that are each
 /// narrower than half a nanosecond would have no width.
 #[derive(Default)]
 struct Widths {

@@ -190,7 +190,6 @@ mod tests {
     #[test]
     fn wrk_counts_more_requests_in_flight_than_connections() {
         let mut random = Random::seeded(7);
-        // 99 of 100 responses take 2 to 26 ms, and 1 of 100 takes 32 to 97 ms.
         let time_ns = || {
             let (from, to) = match random.uniform() < 0.01 {
                 true => (32.5e6, 97e6),

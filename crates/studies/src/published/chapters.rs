@@ -255,7 +255,6 @@ fn parts(found: &FigureTable) -> Vec<Table> {
     kinds.map(part).collect()
 }
 
-/// The effect of a correction: both figures of each row, and their ratio.
 fn effects(found: &Correction) -> Table {
     let value = |value: f64, scale: UnitScale| Cell::words(scale.number(value));
     let both = found.rows.iter().flat_map(|it| [it.their_way, it.measured]);

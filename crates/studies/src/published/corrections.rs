@@ -232,8 +232,9 @@ fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     [both.map(|it| it.0), both.map(|it| it.1)]
 }
 
-/// The mean response time that the row's published number of users would have. `None` if the rows
-/// of the run also differ in their number of users.
+/// The mean response time with the row's published number of users, which follows from the
+/// published rate and mean (Little's law). `None` if the rows of the run also differ in their
+/// number of users.
 fn at_its_users(case: &Case<'_>, cases: &[Case<'_>], rate: Option<f64>) -> Option<f64> {
     let users = cases.iter().flat_map(|it| &it.loads);
     let users: BTreeSet<u32> = users.filter_map(Load::users).collect();

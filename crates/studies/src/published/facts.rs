@@ -8,7 +8,7 @@ use serde::Serialize;
 /// A run in the columns of a published document.
 #[derive(Clone, Debug, Serialize)]
 pub struct DocumentFindings {
-    /// The document's name on the command line: `soap`.
+    /// The document's name on the command line, such as `soap`.
     pub document: String,
     pub title: String,
     /// The machine and software of the published measurement, as a sentence.

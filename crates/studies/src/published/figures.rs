@@ -201,7 +201,6 @@ pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
     }
 }
 
-/// One ratio divided by another, if both are known.
 pub(super) fn of_ratios(here: &FigureCell, published: &FigureCell) -> FigureCell {
     let both = here.estimate.as_ref().zip(published.median());
     let Some((here_is, published)) = both.filter(|(_, published)| *published > 0.0) else {
@@ -220,7 +219,6 @@ pub(super) fn of_ratios(here: &FigureCell, published: &FigureCell) -> FigureCell
     }
 }
 
-/// The worst validity of cells that were measured.
 pub(super) fn worst(cells: &[FigureCell]) -> Option<Validity> {
     cells.iter().filter_map(|cell| cell.validity).max()
 }

@@ -109,7 +109,7 @@ struct Column<'a> {
     stated: &'a PublishedColumn,
     head: [String; 2],
     load: LoadChoice,
-    /// The index of the target, if the column shows the loads of a single one.
+    /// The index of the target, if the column shows the loads of only one target.
     target: Option<usize>,
 }
 
@@ -369,8 +369,8 @@ impl<'a> Sheet<'_, 'a> {
         let (own, base) = (self.figures(line)?, self.figures(self.base(line)?)?);
         let over_base = |figure| Some(own.get(figure)? / base.get(figure)?);
         match figure {
-            // Most documents do not publish CPU time. If all CPUs were busy in both rows, which is
-            // the purpose of such loads, the ratio of CPU times is the inverse of that of rates.
+            // Most documents do not publish CPU time. If the loads kept all CPUs busy in both rows,
+            // the ratio of CPU times is the inverse of that of rates.
             Figure::Cpu => {
                 let of_rates = || over_base(Figure::Rate).map(f64::recip);
                 over_base(Figure::Cpu).or_else(of_rates)

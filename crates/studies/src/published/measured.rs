@@ -94,8 +94,9 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The loads of the first phase that is open, or of the first that is not. All other kinds are
-/// treated alike, because documents do not distinguish users who think from users who do not.
+/// The loads of the first open phase if `of` is open, otherwise those of the first phase of another
+/// kind. All other kinds are treated alike, because documents do not distinguish users who think
+/// from users who do not.
 pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
     let is_open = of == PhaseKind::Open;
     first_like(loads, |load| {
@@ -134,8 +135,6 @@ impl Load<'_> {
         cpu_ns_per_request(self.phase, "gateway")
     }
 
-    /// The mean response time, computed from the exact sums or printed by an external load
-    /// generator.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         response_mean_ns(self.phase)
     }
@@ -144,7 +143,6 @@ impl Load<'_> {
         response_max_ns(self.phase).map(|max_ns| max_ns as f64)
     }
 
-    /// A percentile of the response time, if enough responses lie beyond it.
     pub(super) fn response_ns(&self, percentile: f64) -> Option<f64> {
         response_percentile(self.phase, &self.digest, percentile)
     }

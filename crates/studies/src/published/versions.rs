@@ -10,7 +10,7 @@ use super::rows::chosen;
 use crate::common::by_key;
 use crate::common::facts::Aspect;
 
-/// A version and its runs, trial by trial.
+/// A version and its runs, ordered by block.
 pub(super) type Version<'a> = (&'a str, Vec<Load<'a>>);
 
 fn runs<'a>(measured: &Measured<'a>, scenario: &str, variant: &str) -> Vec<Load<'a>> {

@@ -34,8 +34,8 @@ pub struct Findings {
     pub run: RunFacts,
     /// One sentence per finding, those of the study first.
     pub headlines: Vec<Sentence>,
-    /// The limits of the findings, such as too few blocks for a verdict or an interrupted run; how
-    /// the verdicts were reached; and the notes of the manifest.
+    /// The limits of the findings, such as too few blocks for a verdict or an interrupted run, and
+    /// notes on the verdicts, the warm-ups, the gateways and the run.
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub study: StudyResult,

@@ -81,7 +81,6 @@ pub struct Fact {
     pub value: String,
 }
 
-/// One entry for each scenario and variant in which parity was tested, in the plan's order.
 pub(crate) fn parity(context: &Context) -> Vec<ParityFindings> {
     let mut found = Vec::new();
     for (scenario, variant) in context.cells() {

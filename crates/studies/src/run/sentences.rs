@@ -30,9 +30,9 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
 /// The maximum number of scenarios whose sentences are all headlines in a report with costs.
 const SCENARIOS_AT_HEAD_MAX: usize = 4;
 
-/// The costs of policies, the sentences of all scenarios with their names, and those on the whole
-/// run; alarms come first. In a run that has costs and more than four scenarios, only the alarms of
-/// the scenarios are headlines.
+/// The costs of policies, routes and idle connections, the sentences of all scenarios with their
+/// names, and those on the whole run; alarms come first. In a run that has costs and more than four
+/// scenarios, only the alarms of the scenarios are headlines.
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],

@@ -43,7 +43,6 @@ fn member(cell: &Cell) -> (Pair, Spoiled) {
     (cell.pair.clone(), cell.spoiled())
 }
 
-/// The results of a family, in the family's order.
 fn judged(family: impl Iterator<Item = (Pair, Spoiled)>, seed: u64) -> Vec<Option<Comparison>> {
     let (pairs, spoiled): (Vec<Pair>, Vec<Spoiled>) = family.unzip();
     compare_all_weighed(&pairs, &spoiled, rule(seed))

@@ -175,7 +175,6 @@ fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The heading of a process, with its counts of responses, errors and ended processes.
 fn segment_title(found: &SoakFindings, segment: &SoakSegment) -> String {
     let number = match found.segments.len() {
         1 => String::new(),

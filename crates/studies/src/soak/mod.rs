@@ -136,8 +136,8 @@ fn longest(segments: &[SoakSegment]) -> Option<&SoakSegment> {
     all.max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds))
 }
 
-/// Reports whether the gateway failed. If something else ended the trial, it may also have caused
-/// the failures before the end.
+/// Reports whether the gateway failed. If something other than the gateway ended the trial, the
+/// earlier failures may have the same cause.
 fn has_failed(segment: &SoakSegment) -> bool {
     let has_failures = segment.errors + segment.checks_failed + segment.dropped > 0
         || segment.processes_ended > 0

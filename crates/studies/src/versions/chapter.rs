@@ -184,7 +184,6 @@ fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> 
         .collect()
 }
 
-/// Draws the trends of a family; `None` if there is no point.
 fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(String, String)> {
     let first = family.first()?;
     let noun = format!("{}s", first.what.noun());

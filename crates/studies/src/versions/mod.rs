@@ -177,14 +177,11 @@ fn valid(runs: &[RunFigures]) -> impl Iterator<Item = &RunFigures> + Clone {
     runs.iter().filter(|run| run.validity != Validity::Invalid)
 }
 
-/// The median of a figure over the valid runs that have it, with the smallest and the largest
-/// value.
 fn over(runs: &[RunFigures], pick: impl Fn(&RunFigures) -> Option<f64>) -> Option<Estimate> {
     let values: Vec<f64> = valid(runs).filter_map(pick).collect();
     Estimate::of_blocks(&values)
 }
 
-/// The combined figures of the valid runs; `None` if no run is valid.
 fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
     let runs = valid(runs);
     let rates = || runs.clone().map(|run| run.rate_per_second);

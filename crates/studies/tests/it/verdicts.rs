@@ -9,7 +9,6 @@ use gatebench_studies::common::facts::{ComparisonFindings, Metric};
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, manifest};
 
-/// The findings of a run of `blocks` blocks, after a change to each trial.
 fn found(blocks: u32, change: impl Fn(&mut Made)) -> Findings {
     let changed = |mut made: Made| {
         change(&mut made);

@@ -22,8 +22,9 @@ pub(crate) struct ContainerMain {
 }
 
 impl ContainerMain {
-    /// Removes the containers of killed supervisors, then creates and starts the container. When
-    /// the container ends, or the wait for its end fails, a byte is written to `bell`.
+    /// Removes the containers of supervisors that no longer run, then creates and starts the
+    /// container. When the container ends, or the wait for its end fails, a byte is written to
+    /// `bell`.
     pub(crate) fn start(
         spec: &ContainerSpec,
         command: &[OsString],
@@ -49,7 +50,7 @@ impl ContainerMain {
             pid: engine.pid(id)?,
             id: id.clone(),
         };
-        // The file is renamed into place, so no reader sees a partial file.
+        // The file is renamed into place, so no reader finds a partial file.
         let new = spec.state.with_extension("new");
         fs::write(&new, serde_json::to_string(&state)?)?;
         fs::rename(&new, &spec.state)?;

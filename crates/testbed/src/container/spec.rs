@@ -26,7 +26,6 @@ pub(crate) struct ContainerSpec {
     pub(crate) environment: BTreeMap<String, String>,
     /// The working folder, which has the same path inside the container.
     pub(crate) work: PathBuf,
-    /// The limits on CPU time and memory.
     pub(crate) amounts: Vec<Amount>,
     /// The file that the supervisor writes the container's [`ContainerState`] to.
     pub(crate) state: PathBuf,

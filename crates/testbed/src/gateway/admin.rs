@@ -157,8 +157,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads a response that begins with `head` and continues with `piece`, at this interval, until
-    /// the reader closes the connection.
+    /// Reads a response that begins with `head` and continues with a `piece` per interval until the
+    /// reader closes the connection.
     fn read_endless(
         head: &[u8],
         piece: Vec<u8>,

@@ -19,11 +19,11 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Resolves `http://HOST[:PORT]` [default: port 80], and checks that the process exists and
+    /// Resolves `http://HOST[:PORT]` (port 80 by default), and checks that the process exists and
     /// that the gateway responds.
     ///
     /// # Errors
-    /// [`DriverError::Attach`] states which check failed.
+    /// [`DriverError::Attach`] if the URL cannot be resolved or a check fails.
     pub fn new(url: &str, pid: Option<u32>) -> Result<Self, DriverError> {
         let fail = |message: String| DriverError::Attach {
             url: url.into(),

@@ -6,8 +6,8 @@ use super::folder::Folder;
 use super::render::RenderedFile;
 use crate::error::DriverError;
 
-/// Checks the rendered files if one of them is the user's configuration. They must name the port of
-/// a listener and, if a route leads to an upstream, the port of a target.
+/// Checks the rendered files if one of them is the user's configuration. The files must name the
+/// port of a listener and, if a route leads to an upstream, the port of a target.
 ///
 /// # Errors
 /// [`DriverError::BadFile`], whose remedy contains the missing text.

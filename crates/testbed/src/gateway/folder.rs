@@ -225,7 +225,6 @@ impl Folder {
         Ok(self)
     }
 
-    /// Returns the path of the user's configuration, if there is one.
     pub fn own_config(&self) -> Option<&Path> {
         self.config.as_ref().map(|config| config.path.as_path())
     }
@@ -275,7 +274,7 @@ impl Folder {
         )
     }
 
-    /// Returns the names and contents of `gateway.yaml` and of all files that it names.
+    /// Returns the names and contents of `gateway.yaml` and of the files that it names.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let templates = self.templates.iter();
         std::iter::once((SPEC_FILE, self.spec_text.as_str()))

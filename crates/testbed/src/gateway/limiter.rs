@@ -101,7 +101,6 @@ fn amounts(limits: Limits) -> Vec<Amount> {
     cpu.into_iter().chain(memory).collect()
 }
 
-/// Reports whether this number of cores alone enforces the limits.
 fn cores_suffice(limits: Limits, cores: Option<usize>) -> bool {
     let whole = |millis: u32| millis.is_multiple_of(MILLIS_PER_CPU);
     limits.cpu_millis.is_some_and(whole)
@@ -118,7 +117,6 @@ mod tests {
         for (cpu_millis, memory_bytes, cores, expected) in [
             (Some(2_000), None, Some(2), true),
             (Some(500), None, Some(1), false),
-            // There are more cores than the limit allows.
             (Some(1_000), None, Some(2), false),
             (Some(1_000), None, None, false),
             (Some(1_000), Some(1 << 20), Some(1), false),

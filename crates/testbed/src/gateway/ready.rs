@@ -101,8 +101,8 @@ pub(crate) fn wait_for(
     let mut foreign_since = None;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit_status() {
-            // Another process on the port is the likely reason why the gateway ended. The gateway's
-            // own workers, which may outlive it for a moment, are not foreign.
+            // If another process uses the port, that is probably why the gateway ended. The
+            // gateway's own workers, which may outlive it for a moment, are not foreign.
             return Some(
                 match are_foreign(&processes::listeners(wire.address), process.tree().0) {
                     true => Outcome::Clash,
@@ -155,7 +155,6 @@ pub(crate) fn wait_for_signal_handlers(process: &Supervised, signals: &[Signal])
     wait_until(Instant::now() + HANDLERS_TIMEOUT, handled);
 }
 
-/// Checks that all listeners on the address belong to the process tree, and then calls `ask`.
 fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
     let listeners = processes::listeners(address);
     if listeners.is_empty() {
@@ -173,8 +172,8 @@ fn are_foreign(listeners: &BTreeSet<u64>, root: u32) -> bool {
     !listeners.is_subset(&processes::sockets_of(&processes::tree(root)))
 }
 
-/// Sends a GET for `ready.path` [default: `/`]. Even the last request before the deadline has the
-/// full timeout, because with a shorter timeout, any gateway would seem to hang.
+/// Sends a GET for `ready.path`, or for `/` if there is no path. Even the last request before the
+/// deadline has the full timeout, because with a shorter timeout, any gateway would seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

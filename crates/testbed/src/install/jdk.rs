@@ -55,7 +55,6 @@ impl Jdk {
     }
 }
 
-/// Returns the home of the JDK whose `javac` is on PATH, with symbolic links resolved.
 fn from_path() -> Option<PathBuf> {
     let mut compilers = path_folders().into_iter().map(|it| it.join("javac"));
     let compiler = compilers.find(|file| file.is_file())?.canonicalize().ok()?;

@@ -243,7 +243,6 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
         }
     }
 
-    /// Returns the error and its remedy.
     fn refusal(build: &Path, folders: &[&str], digest: Option<&str>) -> (String, String) {
         let project = project(folders, digest);
         let error = libraries(build, &project).check().unwrap_err();

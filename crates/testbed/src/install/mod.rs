@@ -65,7 +65,7 @@ pub struct JavaProgram {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Home {
     gateway: String,
-    /// The name of the gateway's program on PATH.
+    /// The name of the link to the gateway's program in `bin`.
     name: String,
     folder: PathBuf,
     bin: PathBuf,

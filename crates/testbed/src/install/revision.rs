@@ -23,7 +23,8 @@ const KEY_DIGITS: usize = 16;
 
 /// The variables with which git names a repository to hooks and other programs that it starts (`git
 /// rev-parse --local-env-vars`). With them, a command in a clone would change the user's
-/// repository. Variables with settings, such as `safe.directory`, still apply.
+/// repository. GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are kept, because they contain settings
+/// such as `safe.directory`.
 const OF_ONE_REPOSITORY: [&str; 14] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -142,7 +143,7 @@ pub struct Builds {
 
 impl Builds {
     /// Prepares builds of commits in the repository that contains `folder`. `build` is a shell
-    /// command that runs in the root of each commit's clone [default: nothing is built].
+    /// command that runs in the root of each commit's clone; if it is none, nothing is built.
     ///
     /// # Errors
     /// git or the repository is missing, or the folder for builds is unknown.

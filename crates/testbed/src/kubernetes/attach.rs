@@ -50,8 +50,8 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Adds a container to the only running pod that the selector matches, and waits until the
-    /// container runs. While gatebench runs in the container, it has a folder with this prefix
-    /// there.
+    /// container runs. `prefix` is the beginning of the name of the folder that gatebench has in
+    /// the container while it runs there.
     ///
     /// # Errors
     /// kubectl fails, there is no such pod or more than one, the cluster rejects the container, the
@@ -147,8 +147,9 @@ impl Drop for Watcher {
     }
 }
 
-/// Returns the script of the container's first process, which waits until gatebench ends it. It
-/// ends by itself after this number of pauses in which `folder` had no file with this prefix.
+/// Returns the script of the container's first process, which waits until gatebench ends it. The
+/// process ends by itself after this number of pauses in which `folder` had no file with this
+/// prefix.
 fn waiting(folder: &str, prefix: &str, pauses: u32, pause_seconds: u32) -> String {
     // Kubernetes replaces `$$` with `$` in a container's command. The trap also ends `sleep`, which
     // would otherwise become a child of the gateway.
@@ -255,7 +256,7 @@ mod tests {
         while !at(PID_FILE).exists() {
             thread::sleep(Duration::from_millis(10));
         }
-        // Twenty pauses of no length take less time.
+        // The script would end in less time if it did not find the folder.
         thread::sleep(Duration::from_secs(1));
         let kill = format!("kill {}", waits.id());
         Command::new("sh").args(["-c", &kill]).status().unwrap();

@@ -21,7 +21,7 @@ pub struct Survey {
     pub server: Version,
     pub namespace: NamespaceState,
     pub rights: Vec<Right>,
-    /// None if kubectl cannot list them, usually because the user lacks the right.
+    /// The nodes; none if kubectl cannot list them, usually because the user lacks the right.
     pub nodes: Option<Vec<Node>>,
 }
 

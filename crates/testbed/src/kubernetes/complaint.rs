@@ -196,7 +196,6 @@ pub(super) fn pod_of(role: &str) -> String {
     }
 }
 
-/// Returns a noun phrase for all pods of a role, for use in error messages.
 pub(super) fn pods_of(role: &str) -> String {
     match role {
         "redis" => "the pods of Redis".into(),

@@ -1,9 +1,9 @@
 //! Creates the pods and other objects of a run in Kubernetes, through the user's `kubectl`, and
 //! deletes them.
 //!
-//! One object owns all others: a ConfigMap, the anchor of the run. Deleting it deletes everything,
-//! and it is deleted even if gatebench is killed. The pods satisfy Pod Security `restricted`, have
-//! no token for the API, and do nothing until gatebench connects to them.
+//! One object, a ConfigMap, is the anchor of the run and owns all others, which are deleted with
+//! it. The anchor is deleted even if gatebench is killed. The pods satisfy Pod Security
+//! `restricted`, have no token for the API, and do nothing until gatebench connects to them.
 //!
 //! Objects are JSON values made from small types with the fields that gatebench sets. No client
 //! library is used, because kubectl already handles the user's contexts, credential plug-ins and

@@ -15,7 +15,7 @@ use super::manifest::{Affinity, Metadata, Owner, PodParts, PodSpec, Resources, T
 pub(super) const RUN: &str = "gatebench/run";
 /// The label that contains a pod's role.
 pub(super) const ROLE: &str = "gatebench/role";
-/// The label of everything that gatebench creates.
+/// The label that marks an object as managed by gatebench.
 pub(super) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "gatebench");
 
 /// The prefix of the names of a run's objects.
@@ -175,7 +175,6 @@ struct Object<T> {
 }
 
 impl<'a> Demand<'a> {
-    /// Returns the name of the ConfigMap that owns all other objects.
     pub(super) fn anchor_name(&self) -> String {
         format!("{PREFIX}{}", self.run)
     }
@@ -321,7 +320,7 @@ impl<'a> Demand<'a> {
             (RUN.to_owned(), self.run.to_owned()),
         ]);
         labels.extend(role.map(|role| (ROLE.to_owned(), role.name().to_owned())));
-        // These keep autoscalers from moving a pod that is being measured.
+        // These annotations keep autoscalers from moving a pod that is being measured.
         let kept = [
             ("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
             ("karpenter.sh/do-not-disrupt", "true"),

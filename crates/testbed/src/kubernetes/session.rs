@@ -88,7 +88,7 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub places: Vec<String>,
-    /// The scheduler's message for one of them.
+    /// The scheduler's message for one of the pods.
     pub said: String,
 }
 
@@ -180,7 +180,6 @@ impl Session {
         }
     }
 
-    /// Returns the number of pods of a role, without those that were omitted.
     fn wanted(&self, demand: &Demand<'_>, role: Role) -> usize {
         let omitted = self.omitted.iter().filter(|_| role == Role::Gateway);
         let omitted: usize = omitted.map(|it| it.places.len()).sum();

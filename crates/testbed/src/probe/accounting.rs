@@ -41,7 +41,7 @@ pub enum Setting {
 pub enum SoftirqPayer {
     /// The process that the softirq interrupts.
     Processes,
-    /// No process: only `/proc/stat` counts it.
+    /// No process; only `/proc/stat` counts softirq.
     Nobody,
     /// Neither the configuration nor a test has shown which process is charged.
     #[default]

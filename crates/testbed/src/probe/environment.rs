@@ -16,7 +16,7 @@ use crate::system::processes::{field, kibibytes};
 
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The file that each engine creates in its containers, with the engine's name.
+/// The file that each engine creates in its containers, and the engine's name.
 const MARKS: [(&str, &str); 2] = [("/run/.containerenv", "Podman"), ("/.dockerenv", "Docker")];
 
 /// Kernel settings that can affect the results of a benchmark, as paths below `/proc/sys`.

@@ -244,7 +244,6 @@ fn collapse(
     Ok(folded)
 }
 
-/// Sets a flag on drop, even on a panic.
 struct OnDrop<'a>(&'a AtomicBool);
 
 impl Drop for OnDrop<'_> {

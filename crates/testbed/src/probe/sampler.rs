@@ -182,8 +182,7 @@ impl Sampler {
         self.processes().into_iter().map(|key| key.pid).collect()
     }
 
-    /// Returns the effects of the group's CPU limit. The group is looked up only once, because a
-    /// measured process does not change its group.
+    /// The group is looked up only once, because a measured process does not change its group.
     fn throttling(&mut self, first: Option<&ProcessKey>) -> Option<Throttling> {
         if self.group.is_none() {
             self.group = first.map(|key| group_of(key.pid, self.group_choice));
@@ -208,8 +207,6 @@ impl Sampler {
     }
 }
 
-/// Returns the folder of the CPU group that `choice` selects for a process; none if there is no
-/// such group.
 fn group_of(pid: u32, choice: GroupChoice) -> Option<PathBuf> {
     let innermost = |pid| Some(control_groups(pid, "cpu").into_iter().next()?.folder);
     match choice {

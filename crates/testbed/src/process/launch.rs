@@ -191,7 +191,6 @@ impl Supervised {
         self.exit_status().is_none()
     }
 
-    /// Returns how the process ended; none while it runs.
     pub fn exit_status(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             // An error means that another part of this program has collected the exit status.

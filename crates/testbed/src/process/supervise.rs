@@ -52,7 +52,6 @@ pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 /// The exit code that shells and container engines report for a process that SIGKILL ended.
 const KILLED: u8 = 128 + 9;
 
-/// The pause between attempts to kill all descendants.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs a command, and stops it on SIGTERM, SIGINT or SIGQUIT, or when stdin ends. When the command

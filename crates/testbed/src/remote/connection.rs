@@ -108,7 +108,8 @@ impl Lasting {
             program: program.to_owned(),
         };
         lasting.begin()?;
-        // This is long enough to replace a connection that goes silent before the first line.
+        // This timeout is long enough to replace a connection that goes silent before the first
+        // line.
         let hello = lasting.hear(SILENCE + BEGIN_TIMEOUT)?;
         let hello = hello.as_deref().and_then(|it| it.strip_prefix(READY));
         match hello {

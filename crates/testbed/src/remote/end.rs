@@ -306,7 +306,7 @@ impl End {
         let ended = gateway.process.stop();
         drop(gateway);
         let kept = kept::texts_of(&self.work());
-        // Without this, the logs of all trials would remain until the end of the run.
+        // Otherwise, the logs of all trials would remain until the end of the run.
         let _ = fs::remove_dir_all(self.work());
         Ok(Stopped { ended, kept })
     }

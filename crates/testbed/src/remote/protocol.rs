@@ -97,8 +97,8 @@ pub(crate) struct ServiceOrder {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ordered {
-    /// An upstream with a worker on each core that gatebench may use on the host, within the
-    /// host's CPU limit.
+    /// An upstream with a worker on each core that gatebench may use on the host, within the CPU
+    /// limit of gatebench's control groups there.
     Upstream {
         kind: UpstreamKind,
         streams: usize,

@@ -54,9 +54,9 @@ impl WatchedPod {
         })
     }
 
-    /// Returns the error for a gateway that can no longer be watched, at most once a second. The
-    /// kernel ends all processes of the added container when the gateway's container ends or
-    /// restarts, because both share their process IDs.
+    /// Checks, at most once a second, whether the gateway can still be watched, and returns the
+    /// error if it cannot. When the gateway's container ends or restarts, the kernel ends all
+    /// processes of the added container, because both containers share a PID namespace.
     pub(crate) fn death(&self) -> Option<DriverError> {
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         if checked.elapsed() < CHECK_EVERY {

@@ -7,8 +7,9 @@ pub(crate) fn path_folders() -> Vec<PathBuf> {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
 }
 
-/// Returns the folder that gatebench installs programs into: `gatebench` in XDG_DATA_HOME [default:
-/// `~/.local/share`]. Debian packages are installed elsewhere.
+/// Returns the folder that gatebench installs programs into: `gatebench` in XDG_DATA_HOME, or in
+/// `~/.local/share` if XDG_DATA_HOME is not an absolute path. Debian packages are installed
+/// elsewhere.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(env::var_os(name)?);

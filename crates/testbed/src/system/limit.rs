@@ -74,7 +74,6 @@ impl Amount {
     }
 }
 
-/// Returns the CPU time that the limit allows in one period, in microseconds.
 fn quota_us(millis: u32) -> u64 {
     u64::from(millis) * CPU_PERIOD_US / 1_000
 }

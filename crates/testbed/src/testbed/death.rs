@@ -5,7 +5,7 @@ use gatebench_model::Culprit;
 use crate::error::DriverError;
 use crate::system::exit::Exit;
 
-/// Which command resumes a run depends on its study.
+/// Names no command, because the command that resumes a run depends on the run's study.
 const RESUME: &str = "resume the run to repeat the trial";
 
 pub(super) fn exit_words(exit: Exit) -> String {

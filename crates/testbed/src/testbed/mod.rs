@@ -1,7 +1,6 @@
 //! Connects to the machines that the parts of trials run on, and starts these parts.
 //!
-//! [`Testbed::start`] determines the order of the parts and the machine of each. This module must
-//! not depend on loads, plans or records.
+//! This module must not depend on loads, plans or records.
 
 mod certificate;
 mod death;

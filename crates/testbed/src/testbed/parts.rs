@@ -35,8 +35,8 @@ pub struct TrialParts<'a> {
     /// The samples per second that the gateway's own profiler takes, if the gateway has one; `None`
     /// if the gateways' own profilers are off.
     pub profile: Option<u32>,
-    /// The request that determines when the gateway is ready [default: the request in the gateway's
-    /// folder].
+    /// The request that determines when the gateway is ready; `None` for the request in the
+    /// gateway's folder.
     pub opening: Option<Opening<'a>>,
 }
 

@@ -32,7 +32,6 @@ pub struct Running {
 /// The target of the load.
 #[derive(Debug)]
 enum Front {
-    /// The upstream itself.
     Upstream,
     Gateway(StartedGateway),
     /// A gateway that the user started, with its label and, if they are known, the root of its

@@ -35,7 +35,6 @@ enum Start {
     There(Arc<RemoteHost>, Ordered),
 }
 
-/// A running target or Redis server.
 #[derive(Debug)]
 enum Process {
     Here(Box<Supervised>),
@@ -239,7 +238,6 @@ impl Upstreams {
         own.map(|target| target.address).collect()
     }
 
-    /// Returns the names and addresses of the further upstreams.
     pub(super) fn named(&self) -> Vec<(String, SocketAddr)> {
         let named = |target: &Target| Some((target.name.clone()?, target.address));
         self.all.iter().filter_map(named).collect()
@@ -273,7 +271,6 @@ impl Upstreams {
         }
     }
 
-    /// Restarts the first target at its address.
     pub(super) fn start_first_again(&mut self) -> Result<(), DriverError> {
         if let Some(target) = self.all.first_mut() {
             target.process = Some(target.start.start(target.address)?.0);

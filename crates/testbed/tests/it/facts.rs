@@ -1,6 +1,5 @@
 //! Checks rendered files against facts about the configuration of gateways that the tests do not
-//! start. The facts are taken from the gateways' documentation and sources: this repository keeps
-//! no vendor's files, and no network is used.
+//! start. The facts are taken from the gateways' documentation and sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +38,6 @@ const KONG_PROPERTIES: [&str; 21] = [
     "nginx_daemon",
     "upstream_keepalive_",
 ];
-/// The prefixes of nginx directives in Kong's properties file.
 const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_main_",
     "nginx_events_",
@@ -116,7 +114,7 @@ fn everything_small() -> Scenario {
     )
 }
 
-/// Returns a scenario with properties that no scenario of the repository has.
+/// Returns a scenario with `api_key_query`, which no scenario of the repository uses.
 fn keys_in_queries() -> Scenario {
     scenario(
         "scenario: query\ntitle: query\nupstream: httpbin\nconsumers: [{name: alice, keys: [k]}]\n\

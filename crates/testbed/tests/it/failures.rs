@@ -12,8 +12,8 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
-/// A small gateway that responds to every GET with the status in `STATUS` [default: 204]. It is a
-/// `TCPServer`, because Python's `HTTPServer` looks up its own host name.
+/// A small gateway that responds to every GET with the status in `STATUS`, or 204 if it is unset.
+/// The gateway is a `TCPServer`, because Python's `HTTPServer` looks up its own host name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -23,7 +23,6 @@ http.server.socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Handler).ser
 
 const QUICK: &str = "ready: {timeout: 3s}";
 
-/// Starts a gateway for the plain scenario, on a free port and with its files in `work` below `at`.
 fn start_in(at: &Path, folder: &Folder) -> Result<LocalGateway, DriverError> {
     start(folder, &plain(), &at.join("work"), &[])
 }

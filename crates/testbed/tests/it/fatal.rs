@@ -2,7 +2,6 @@
 
 use gatebench_testbed::Wire;
 
-/// Returns the fatal line of a process with this standard error.
 fn fatal_line(stderr: &str) -> Option<String> {
     let log = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(log.path(), stderr).unwrap();

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use gatebench_testbed::probe::processes::{children, tree};
 use gatebench_testbed::probe::{MachineSample, Sample, Sampler, Scope};
 
-/// The maximum wait; a test that waits longer fails.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A shell that executes each line that it receives, and ends with the test.
@@ -30,7 +29,6 @@ impl Shell {
         self.0.id()
     }
 
-    /// Runs a line and returns when the line has finished.
     fn tell(&mut self, line: &str) {
         writeln!(self.0.stdin.as_mut().unwrap(), "{line}\necho done").unwrap();
         let mut response = String::new();

@@ -52,8 +52,7 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// Returns the delay in X-Slowdown, in nanoseconds, which is added to that in X-Delay. Before the
-/// time in X-Slowdown-From, it is 0.
+/// Returns the delay in X-Slowdown, in nanoseconds; 0 before the time in X-Slowdown-From.
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {
         return Ok(0);

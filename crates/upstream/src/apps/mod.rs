@@ -71,7 +71,6 @@ fn as_requested(asked: &Asked<'_>) -> Response {
     }
 }
 
-/// Returns a 404 response that lists the existing paths.
 fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     let words = format!("upstream: no such path; the paths are {}\n", kind.paths());
     scratch.extend_from_slice(words.as_bytes());
@@ -81,7 +80,6 @@ fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// Returns a response with a body of this size, or an error if the size is invalid or too large.
 fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
         Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),
@@ -93,7 +91,6 @@ fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) 
     }
 }
 
-/// Returns a response that is sent after the delay, or an error if the duration is invalid.
 fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
     match delay_ns {
         Some(delay_ns) => Response {

@@ -47,7 +47,7 @@ pub struct Account {
     pub at_rate: Option<AtRate>,
 }
 
-/// Arrivals, compared with a schedule that begins at the epoch of the fault server.
+/// Arrivals, compared with a schedule that begins at the account's epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
     /// The number of arrivals per second in the schedule.
@@ -60,7 +60,7 @@ pub struct AtRate {
     pub lag_ns: Quantiles,
 }
 
-/// Statistics of a histogram, in nanoseconds. All of them, even `min` and `max`, have three
+/// Statistics of a histogram. All times, even `min` and `max`, are in nanoseconds and have three
 /// significant digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
@@ -160,9 +160,8 @@ impl Growing {
         }
     }
 
-    /// Returns time 0 as it is known after this arrival. Without a warm-up, it is the arrival of
-    /// the first request. With a warm-up, the first request may have been late, so time 0 is
-    /// derived from the least delayed request of the warm-up.
+    /// Returns time 0 as it is known after this arrival. With a warm-up, the first request may have
+    /// been late, so time 0 is derived from the least delayed request of the warm-up.
     fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
         let Plan { warm_up, .. } = self.plan;
         let ahead = warm_up.saturating_sub(self.counts.warm_up);

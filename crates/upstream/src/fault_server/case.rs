@@ -189,7 +189,7 @@ impl Case {
     /// Parses a request's path and query, such as `/stall?every=14s&for=1s&service=5ms`.
     ///
     /// # Errors
-    /// Fails if the path or a part of the query is invalid.
+    /// The path or a part of the query is invalid.
     pub fn parse(path: &str, query: &str) -> Result<Self, CaseError> {
         let mut words = Words::new(query)?;
         let case = Self::read(path, &mut words)?;
@@ -278,8 +278,6 @@ impl<'a> Words<'a> {
         Some(value)
     }
 
-    /// Takes the pair with this name and parses its value with `read`; returns the default if there
-    /// is no such pair.
     fn value(
         &mut self,
         name: &'static str,
@@ -298,7 +296,6 @@ impl<'a> Words<'a> {
         self.value(name, default_ns, read, expected)
     }
 
-    /// Takes a size of at least 1 byte.
     fn size(&mut self, name: &'static str, default_bytes: u64) -> Result<u64, CaseError> {
         let allowed = 1..=BODY_BYTES_MAX;
         let read = |value: &str| parse_size_bytes(value).filter(|bytes| allowed.contains(bytes));
@@ -315,7 +312,6 @@ impl<'a> Words<'a> {
         )
     }
 
-    /// Takes a number of at least 1.
     fn count(&mut self, name: &'static str, default: u64) -> Result<u64, CaseError> {
         match self.number(name, default)? {
             0 => Err(CaseError::Zero(name)),

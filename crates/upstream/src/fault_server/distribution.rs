@@ -18,7 +18,6 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Returns the distribution with this name and mean; `None` if the name is unknown.
     pub(super) fn read(name: &str, mean_ns: u64) -> Option<Self> {
         Some(match name {
             "uniform" => Self::Uniform { mean_ns },

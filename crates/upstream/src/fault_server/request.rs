@@ -89,7 +89,6 @@ impl Request {
         env.counters.bytes_in.add(wire_bytes);
     }
 
-    /// Adds the Connection field of HTTP/1.1 to a head.
     pub(super) fn on_connection(&self, head: HeadOptions<'static>) -> HeadOptions<'static> {
         HeadOptions {
             connection: (!self.keep_alive).then_some("close"),

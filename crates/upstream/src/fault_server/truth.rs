@@ -44,8 +44,8 @@ pub struct Truth {
     pub body_bytes: u64,
 }
 
-/// Returns the result of this load at an upstream with this fault, if no arrival has to wait for a
-/// connection.
+/// Returns the result of this load at an upstream that serves this case, if no arrival has to wait
+/// for a connection.
 pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
     Truth::of(arrivals, |index, due_ns| {
         let service = case.service(index, due_ns);

@@ -6,11 +6,11 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER, Times};
 
 use crate::response::{HeadOptions, NO_TIMES};
 
-/// The maximum number of heads that a connection keeps. Most connections need fewer. If the lengths
-/// of bodies keep varying, the oldest heads are replaced.
+/// The maximum number of heads that a connection keeps. If the lengths of bodies keep varying, the
+/// oldest heads are replaced.
 const HEADS_MAX: usize = 8;
 
-/// The heads that were sent most recently on a connection.
+/// The heads that were encoded most recently on a connection.
 #[derive(Default)]
 pub(crate) struct Heads {
     known: Vec<Known>,

@@ -69,7 +69,7 @@ pub(crate) struct Connection<E> {
     uncounted_bytes: u64,
     /// The number of bytes of request bodies that are kept for the responses.
     kept_bytes: u64,
-    /// When the budgets of the connection were last refilled.
+    /// The time at which the budgets of the connection were last refilled.
     refilled_ns: u64,
     /// True if the client has sent FIN.
     finished: bool,

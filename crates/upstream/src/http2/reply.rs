@@ -48,14 +48,12 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Ends the stream if `ends` is true.
     pub(crate) fn head(&mut self, head: &HeadOptions<'_>, times: Option<Times>, ends: bool) {
         self.is_timed |= times.is_some();
         let block = self.heads.block(head, times);
         self.server.respond(self.stream, block, b"", ends, self.out);
     }
 
-    /// Ends the stream if `ends` is true.
     pub(crate) fn body(&mut self, piece: &[u8], ends: bool) {
         self.server.send(self.stream, piece, ends, self.out);
     }

@@ -21,14 +21,12 @@ const START_MAX: Duration = Duration::from_secs(20);
 pub(super) struct Helper {
     child: Child,
     line: UnixStream,
-    /// The bytes that have been received but not yet parsed.
     received: Vec<u8>,
     /// The address where the helper accepts further connections.
     pub engine: Arc<Engine>,
 }
 
 impl Helper {
-    /// Starts a helper with the Python package in `package` and with its socket in `folder`.
     pub fn start(package: &Path, folder: &Folder, bounds: &Bounds) -> Result<Self, StartError> {
         let failed = StartError::Python;
         let (engine, doors) = Engine::make(folder).map_err(StartError::Socket)?;
@@ -58,7 +56,6 @@ impl Helper {
         Ok(helper)
     }
 
-    /// Sets the timeout for reads from and writes to the process.
     fn be_patient(&self, time: Duration) -> io::Result<()> {
         self.line.set_read_timeout(Some(time))?;
         self.line.set_write_timeout(Some(time))

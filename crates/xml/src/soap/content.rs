@@ -24,7 +24,6 @@ enum Form<'a> {
         bytes: Cow<'a, [u8]>,
         tree: Option<Document>,
     },
-    /// The result of a transformation.
     Result {
         tree: Document,
         declaration: &'a str,
@@ -154,8 +153,6 @@ impl<'a> Content<'a> {
         Self::new(Cow::Owned(result), limits, removes_empty_namespaces)
     }
 
-    /// Returns the text of the content.
-    ///
     /// # Errors
     /// Fails if the tree has no canonical form or its text exceeds a limit.
     pub fn render(&self) -> Result<Vec<u8>, Complaints> {
@@ -187,7 +184,6 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Removes every ` xmlns=""` from a document, in place.
 fn remove_empty_namespaces(text: &mut Vec<u8>) {
     let mut kept = 0;
     let mut read = 0;

@@ -34,7 +34,6 @@ impl Version {
     }
 }
 
-/// Returns the root element's first child named Body.
 pub(crate) fn body(document: &Document) -> Option<Node<'_>> {
     let mut children = document.root()?.elements();
     children.find(|node| node.name() == "Body")

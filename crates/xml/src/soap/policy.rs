@@ -196,7 +196,6 @@ impl SoapPolicy {
         waited: Option<(Paused, Made)>,
     ) -> Result<Progress, Fault> {
         let mut client = response.client;
-        // All faults of a response are attributed to the server.
         let fault = |failure: Failure| {
             let status = Some(response.status);
             self.fault(

@@ -12,8 +12,8 @@ const SLEEP_MAX: Duration = Duration::from_secs(60);
 
 /// A thread that recompiles policies one after another, each when its TTL expires. After each
 /// compilation, the thread pauses for as long as the compilation took. The thread has the lowest
-/// priority, so even a hundred compilations that become due at the same time do not displace
-/// traffic. The thread ends when this value is dropped.
+/// `nice` priority, so even a hundred compilations that become due at the same time hardly delay
+/// messages. The thread ends when this value is dropped.
 ///
 /// The allocator keeps a pool per thread. This thread compiles in the pool where the policies were
 /// first compiled, so that new definitions reuse the memory of old ones. No worker waits for a pool

@@ -35,7 +35,6 @@ pub struct Paused {
 }
 
 enum Walked<'a> {
-    /// A transformation in another process is needed.
     Waits(Order),
     /// The chain has ended with this text and this target.
     Through(Cow<'a, [u8]>, Option<usize>),

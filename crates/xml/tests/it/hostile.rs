@@ -13,7 +13,6 @@ fn refused(bytes: &[u8]) -> String {
         .to_string()
 }
 
-/// Asserts that the policy still works after all earlier inputs.
 fn assert_unharmed(policy: &SoapPolicy) {
     assert!(policy.request(&soap(ADD)).is_ok());
 }

@@ -1,5 +1,5 @@
 //! Tests WSDL 2.0, whose types validate bodies. Its bindings are ignored, so a check of the
-//! SOAPAction, which needs them, fails with an error that says so.
+//! SOAPAction, which needs them, fails.
 
 use std::sync::Arc;
 

@@ -123,8 +123,7 @@ impl Ab {
         conducted.decided(measuring.json)
     }
 
-    /// Returns the baseline and the candidate. With --git, clones both commits first, and builds
-    /// them if --build is given.
+    /// With --git, clones both commits, and builds them if --build is given.
     fn sides(&self) -> Result<[Side; 2], Failure> {
         if let (Some([baseline, candidate]), Some(gateway)) = (self.git.as_deref(), &self.gateway) {
             let sides = commits(&[baseline, candidate], gateway, self.build.as_deref())?;

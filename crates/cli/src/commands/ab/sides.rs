@@ -56,7 +56,6 @@ pub fn commits(
 
 /// The location of a gateway in each clone of a repository.
 enum Place {
-    /// The folder of a gateway in the repository.
     Folder(PathBuf),
     /// The program of the gateway `name`, below `prefix` in each clone.
     Program { name: String, prefix: String },

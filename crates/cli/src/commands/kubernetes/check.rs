@@ -18,8 +18,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// The maximum difference that Kubernetes supports between the minor versions of kubectl and the
-/// cluster.
+/// The maximum supported difference between the minor versions of kubectl and the cluster
+/// (<https://kubernetes.io/releases/version-skew-policy/>).
 const SKEW_MAX: u32 = 1;
 
 /// The time that the pod may wait for a node, and the time after which it ends by itself if it has
@@ -100,7 +100,6 @@ impl Check {
 }
 
 impl Check {
-    /// Starts a pod, and returns findings about its node and limits.
     fn pod(&self, image: &str) -> Result<Vec<Finding>, Failure> {
         let cluster = Cluster {
             namespace: self.namespace.clone(),

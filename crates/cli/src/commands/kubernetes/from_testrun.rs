@@ -34,7 +34,8 @@ pub struct FromTestrun {
     /// Use the scenarios and gateways of this suite (name or file)
     #[arg(long, value_name = "NAME|FILE")]
     suite: Option<String>,
-    /// Write to this folder, which must not exist [default: the name of the first file]
+    /// Write to this folder, which must not exist [default: the name of the first file without its
+    /// extension]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
     #[command(flatten)]
@@ -81,8 +82,7 @@ impl FromTestrun {
         Ok(Exit::Fine)
     }
 
-    /// Reads the script with this name from the folder of one of the files. Returns `None` if none
-    /// of these folders contains the script.
+    /// Reads a script from the first of the files' folders that contains it.
     fn script(&self, name: &str) -> Option<String> {
         let mut folders = self.files.iter().filter_map(|file| file.parent());
         folders.find_map(|folder| fs::read_to_string(folder.join(Path::new(name))).ok())

@@ -11,7 +11,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The argument that selects Redis, which stores the counters of rate limits and is not a gateway.
 const REDIS: &str = "redis";
 
 /// The name of the image for the upstream and the load generators.

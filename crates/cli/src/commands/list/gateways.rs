@@ -28,7 +28,6 @@ pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
     Ok(catalogue.list()?.into_iter().map(listed).collect())
 }
 
-/// Describes a feature of a gateway: whether a script provides it, and which parts are missing.
 fn feature_in_words(word: &str, feature: &Feature) -> String {
     let script = (feature.support() == Support::Script).then(|| "script".to_owned());
     let lacks = feature.without().iter().map(|part| format!("no {part}"));
@@ -43,7 +42,6 @@ fn is_this_program(path: &Path) -> bool {
     std::env::current_exe().is_ok_and(|own| own == path)
 }
 
-/// Lists the gateways with their features and, if they are not usable, the remedy.
 pub fn lines(listed: &[Listed], paths: bool) -> String {
     let widest = terminal::widest(listed.iter().map(|it| &*it.folder.spec.gateway));
     let lines = listed.iter().map(|it| it.lines(widest, paths));
@@ -100,8 +98,6 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// States that the project has not run the gateway, or lists the versions that the project has
-    /// tested if the installed version is not one of them. Otherwise, the text is empty.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
@@ -112,8 +108,8 @@ impl Listed {
         }
     }
 
-    /// Reports whether the project has run this gateway. The result is always true for the
-    /// reference gateway and for gateways that are not embedded in the program.
+    /// Reports whether the project has run this gateway. This program itself and folders that are
+    /// not embedded count as run.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();
@@ -121,8 +117,8 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// Returns the features whose additional part cannot be used, each with the reason and, for a
-    /// missing part, the command that installs it.
+    /// Returns the features whose extra cannot be used, each with the reason or, if the extra is
+    /// missing, with the command that installs it.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
         extras

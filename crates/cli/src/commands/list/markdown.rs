@@ -178,8 +178,8 @@ fn about(spec: &GatewayFolder) -> String {
     text
 }
 
-/// Describes how a gateway implements a feature; `None` if it does not, or if its folder gives no
-/// explanation.
+/// Describes how a gateway implements a feature; `None` if its folder does not use the feature or
+/// gives no explanation.
 fn means_of(word: &str, feature: &Feature) -> Option<String> {
     let means = feature.explanation()?;
     let is_there = [Support::Native, Support::Script].contains(&feature.support());

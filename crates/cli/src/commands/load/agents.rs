@@ -57,7 +57,6 @@ pub fn run(
 }
 
 impl ByAgent {
-    /// Returns the record of the agents, as a run would store it.
     pub fn record(&self) -> AgentsRecord {
         agents_record(&self.each, self.start)
     }

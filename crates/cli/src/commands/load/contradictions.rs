@@ -8,7 +8,6 @@ use gatebench_report::format::grouped;
 use super::Load;
 use crate::failure::Failure;
 
-/// The name of HTTP/2 in ALPN and `--alpn`.
 const HTTP2: &str = "h2";
 
 impl Load {

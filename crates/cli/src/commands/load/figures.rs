@@ -120,8 +120,8 @@ impl<'a> Figures<'a> {
         routes.map(|(name, route)| (name.as_str(), route))
     }
 
-    /// CPU time of the workers in the measured window, in nanoseconds, without the time spent
-    /// polling for events.
+    /// CPU time of the workers in the measured window, in nanoseconds, without polls that found no
+    /// event.
     pub fn cpu_ns(&self) -> u64 {
         self.outcome.workers.iter().map(|it| it.cpu_ns).sum()
     }
@@ -132,8 +132,8 @@ impl<'a> Figures<'a> {
         (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
-    /// The CPU time of the workers as a share of their cores' time, without the time spent polling
-    /// for events; it can slightly exceed 1.
+    /// The CPU time of the workers as a share of their cores' time, without polls that found no
+    /// event. The share can slightly exceed 1.
     pub fn busy_share(&self) -> f64 {
         self.share_of_workers(self.cpu_ns())
     }
@@ -262,7 +262,6 @@ impl SecondFigures {
         }
     }
 
-    /// Returns the 99th percentile if enough requests ended.
     pub fn trusted_p99_ns(&self) -> Option<u64> {
         self.p99_ns.filter(|_| is_trustworthy(99.0, self.ended))
     }

@@ -132,8 +132,8 @@ pub struct ConnectionFlags {
     /// Keep up to N requests in flight on each HTTP/2 connection; the server can lower this limit
     #[arg(long, value_name = "N", requires = "http2", default_value = "1", value_parser = whole::<u32>(1..=1_000_000))]
     pub streams: u32,
-    /// Send no requests: open each connection with a full TLS handshake and close it. To measure
-    /// resumed handshakes, use --requests-per-connection 1 instead
+    /// Send no requests: open each connection, with a full TLS handshake on https://, and close it.
+    /// To measure resumed handshakes, use --requests-per-connection 1 instead
     #[arg(long, conflicts_with_all = ["http2", "requests_per_connection", "connection_rate", "think",
         "method", "headers", "body", "data_files", "path_file", "user", "checks"])]
     pub handshakes: bool,
@@ -263,7 +263,6 @@ pub struct EngineFlags {
 }
 
 impl EngineFlags {
-    /// Returns the number of workers: one per core in --cores, or one.
     pub fn workers(&self) -> u32 {
         let cores = self.cores.as_ref().map_or(0, |cores| cores.0.len());
         u32::try_from(cores).unwrap_or(u32::MAX).max(1)

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 const FLAG: &str = "--hdr";
 const METRICS: [Metric; 3] = [Metric::Response, Metric::Service, Metric::Lateness];
 
-/// The file, which is opened before the load and closed after it.
+/// The file of an interval log.
 pub struct HdrFile {
     path: PathBuf,
     out: BufWriter<File>,
@@ -55,8 +55,8 @@ pub struct HdrLog<'a> {
 }
 
 impl HdrLog<'_> {
-    /// Writes the times of one second. An error must not stop the load, so [`HdrLog::end`] returns
-    /// the first error.
+    /// Writes the times of one second. An error must not stop the load: [`HdrLog::end`] returns the
+    /// first error.
     pub fn write(&mut self, interval: &Interval) {
         let began = Duration::from_secs(interval.second.into());
         let length = Duration::from_secs(1);

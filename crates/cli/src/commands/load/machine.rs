@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// File descriptors in addition to those of the connections: event loops, files, standard streams.
 const OTHER_DESCRIPTORS: u64 = 64;
 
-/// Raises the limit on file descriptors to the number that the connections of a load require.
+/// Raises the limit on file descriptors if the connections of a load require it.
 pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
     let needed = u64::from(connections_max(shape)) + OTHER_DESCRIPTORS;
     allow_descriptors(needed).map_err(|allowed| {
@@ -66,8 +66,8 @@ pub fn has_cores_to_spare(workers: usize) -> bool {
     are_spared(workers, online, allowed, is_time_limited)
 }
 
-/// Reports whether the workers leave a core for other processes. Cores that only other processes
-/// may use also count, unless the CPU time is limited: polling would then use up that time.
+/// Cores that only other processes may use also count as left for them, unless the CPU time is
+/// limited: polling would then use up that time.
 fn are_spared(workers: usize, online: usize, allowed: usize, is_time_limited: bool) -> bool {
     let used_by_all = if is_time_limited { allowed } else { online };
     used_by_all > workers && allowed >= workers

@@ -46,7 +46,6 @@ use crate::failure::Failure;
 use crate::reports::{Format, ReportFile};
 use crate::{signals, terminal};
 
-/// The name of the only group.
 const GROUP: &str = "all";
 
 const EXAMPLES: &str = "\
@@ -168,7 +167,8 @@ impl Load {
             data: Arc::new(self.data()?),
             warm_up: timing.warm_up,
             measure: timing.measure,
-            // The drain is as long as the timeout, so every request gets a response or times out.
+            // The drain is as long as the timeout, so every sent request gets a response or times
+            // out.
             drain: self.shape.timeout.0,
             // Each agent decides for its own machine whether its workers poll.
             spin: !self.engine.agents.is_empty() || machine::has_cores_to_spare(cores.len().max(1)),
@@ -200,7 +200,6 @@ impl Load {
         }
     }
 
-    /// Runs the load until it ends or a signal arrives, and displays its progress.
     fn conduct(
         &self,
         load: &gatebench_engine::Load,
@@ -319,8 +318,7 @@ impl Load {
         }
     }
 
-    /// Writes the report files. An error is only printed, because the results are valid even if a
-    /// report cannot be written.
+    /// An error is only printed, because the results are valid even if a report cannot be written.
     fn write(&self, results: &Results<'_>) {
         for ReportFile { path, format } in &self.output.reports {
             let text = format.to_file(&LoadReport(results), || json_of(results));

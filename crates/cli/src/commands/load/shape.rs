@@ -129,8 +129,7 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
 }
 
 impl ShapeFlags {
-    /// Derives the schedule from the flags. If -c is not given, there is at least one connection
-    /// for each worker.
+    /// Without -c, there is at least one connection for each worker.
     pub fn timing(&self, connections: &ConnectionFlags, workers: u32) -> Result<Timing, Failure> {
         let shape = match self.rate {
             Some(rate) => Shape::Open(self.open(rate, connections, workers)),

@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// Builds the requests from the URLs and flags. Reads the files that the flags name.
+/// Builds the requests. Reads the body, which may come from standard input, and the path file.
 pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
     let (site, paths) = site_and_paths(urls, flags.path_file.as_deref())?;
     let mut headers = header::parse(&flags.headers).map_err(|what| {
@@ -102,7 +102,6 @@ fn is_of_body(check: &Check) -> bool {
     !matches!(check, Check::Status(_) | Check::Header(_))
 }
 
-/// A weight and a path.
 type Weighted = (f64, String);
 
 fn site_and_paths(
@@ -277,8 +276,7 @@ fn settings(
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        // A resumed handshake costs the server a fraction of a full one, so figures that mix both
-        // are meaningless.
+        // --handshakes measures full handshakes; a resumed one costs the server a fraction of them.
         resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };

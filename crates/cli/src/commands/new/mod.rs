@@ -110,7 +110,6 @@ impl Like {
     }
 }
 
-/// Returns the first program that is installed, or nginx if none is installed.
 fn installed() -> Result<Like, Failure> {
     let launcher = launcher()?;
     let catalogue = Catalogue::default();
@@ -122,7 +121,6 @@ fn installed() -> Result<Like, Failure> {
     Ok(found.unwrap_or(Like::Nginx))
 }
 
-/// Returns the gateway.yaml for the same gateway in a container image.
 fn in_image(like: Like, image: &str) -> String {
     let container = format!(
         "# gatebench does not pull the image. `binary` is the program in the image; the entrypoint is not run.\n\

@@ -106,7 +106,6 @@ impl ClusterArgs {
         })
     }
 
-    /// Returns the cluster with this number of load generators, if the run takes place in one.
     pub fn cluster(&self, agents: u32) -> Option<Cluster> {
         let settings = |image: &str, node: &Option<NodeChoice>, limits| PodSettings {
             image: image.to_owned(),

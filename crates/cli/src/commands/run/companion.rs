@@ -29,8 +29,8 @@ pub struct ServeArgs {
     serve_keep: bool,
 }
 
-/// The process that serves the page. It ends soon after its standard input is closed, so it ends
-/// even if the run is killed.
+/// The process that serves the page. It ends at most 60 s after its standard input is closed, so
+/// it ends even if the run is killed.
 pub struct Companion {
     child: Child,
     url: String,

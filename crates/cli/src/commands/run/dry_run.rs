@@ -16,8 +16,6 @@ use super::display::progress_text::{clock, length_in_words};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Prints the plan: its loads, and every trial in order with its cores and expected duration. As
-/// JSON, prints the whole plan.
 pub fn print(prepared: &Prepared, outputs: &[Target], json: bool) -> Result<(), Failure> {
     for warning in &prepared.warnings {
         terminal::complain(&format!("warning: {warning}"));
@@ -98,7 +96,6 @@ fn attached(variant: &Variant) -> Option<String> {
     }
 }
 
-/// Lists for each gateway the scenarios that it does not support, with the missing features.
 fn skipped(prepared: &Prepared) -> impl Iterator<Item = String> {
     prepared.gateways.iter().filter_map(|(label, gateway)| {
         let scenarios = prepared.plan.scenarios.iter();
@@ -117,8 +114,7 @@ fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }
 
-/// Describes the common load, and then the loads of individual scenarios, each followed by the
-/// scenario's name.
+/// Describes the common load, if a scenario uses it, and then the loads of individual scenarios.
 fn loads(plan: &Plan) -> Vec<String> {
     let line = |phase: &Phase| {
         let shape = loads::in_words(&phase.shape);
@@ -141,7 +137,6 @@ fn loads(plan: &Plan) -> Vec<String> {
 /// The maximum number of groups that are listed for a scenario; the others are only counted.
 const GROUPS_MAX: usize = 8;
 
-/// Lists the groups of a scenario with their shares of each load; empty for a single group.
 fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let groups = scenario.groups();
     if groups.len() < 2 {

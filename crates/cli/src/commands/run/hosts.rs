@@ -13,7 +13,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// The prefix in `--hosts` that marks a folder with a Terraform configuration.
 const TERRAFORM: &str = "terraform:";
 
 /// The options for hosts from an inventory or from Terraform.
@@ -39,9 +38,9 @@ const INTERRUPTED: &str =
     "interrupted: the hosts are destroyed as soon as the current step has ended";
 
 impl HostsArgs {
-    /// Reads the hosts and passes them to `measure`; creates them first if `--provision` is given,
-    /// and destroys them afterwards if `--destroy` is given, even if a step failed or a signal
-    /// arrived. With `is_dry`, nothing is created or destroyed.
+    /// Reads the hosts and passes them to `measure`. With `--provision`, creates them first. With
+    /// `--destroy`, destroys them afterwards, even if creating them, reading them or `measure`
+    /// failed, or a signal arrived. With `is_dry`, nothing is created or destroyed.
     ///
     /// # Errors
     /// The source cannot be read or names no hosts, the options do not fit the source, the user
@@ -97,7 +96,6 @@ impl HostsArgs {
         destroyed.map(|()| exit)
     }
 
-    /// Reads the hosts from an inventory or from saved outputs.
     fn of_file(&self, word: &str) -> Result<Hosts, Failure> {
         if self.provision || self.destroy {
             return Err(Failure::words(
@@ -134,7 +132,7 @@ impl HostsArgs {
         ))
     }
 
-    /// Shows a plan, and asks for confirmation unless `--yes` is given. Returns none if there is
+    /// Shows a plan, and asks for confirmation unless `--yes` is given. Returns `None` if there is
     /// nothing to change.
     fn agreed(
         &self,
@@ -213,7 +211,6 @@ pub fn places(hosts: &Hosts) -> Places {
     }
 }
 
-/// Returns the upstream's address if the upstream runs on this machine.
 fn address_here(hosts: &Hosts) -> Option<IpAddr> {
     let upstream = hosts.upstream.as_ref().filter(|it| is_here(it));
     upstream.and_then(|it| it.address)

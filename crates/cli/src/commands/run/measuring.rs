@@ -81,7 +81,6 @@ impl Measuring {
         self.outputs.settings().map(drop)
     }
 
-    /// Plans the selection, or the missing trials of the run to resume.
     pub fn prepare(
         &self,
         selection: &Selection,

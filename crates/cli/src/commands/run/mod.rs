@@ -187,7 +187,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs the selection on the hosts of `--hosts`, if it is given.
     pub fn run(self) -> Result<Exit, Failure> {
         let is_dry = self.measuring.dry_run;
         self.hosts.with(is_dry, |hosts| self.measure(hosts))
@@ -263,7 +262,6 @@ impl Run {
         Ok(selection.completed()?)
     }
 
-    /// Returns the number of pods that send the load in a cluster.
     fn pods(&self) -> Result<u32, Failure> {
         match (&self.agents, &self.cluster.kubernetes) {
             (_, None) | (None, _) => Ok(1),
@@ -276,7 +274,6 @@ impl Run {
         }
     }
 
-    /// Returns the places of the load generators, the upstream and Redis.
     fn places(&self, hosts: Option<&Hosts>) -> Result<Places, Failure> {
         let named = hosts.map(hosts::places).unwrap_or_default();
         let agents = match (&self.agents, &self.cluster.kubernetes) {
@@ -310,7 +307,7 @@ impl Run {
     }
 
     /// Returns the host or the pods that the gateways run on; `None` if they run on this machine or
-    /// are attached in a cluster.
+    /// are attached.
     fn elsewhere(&self, hosts: Option<&Hosts>) -> Option<Elsewhere> {
         if let Some(hosts) = hosts {
             let named = hosts::elsewhere(hosts);
@@ -338,7 +335,6 @@ impl Run {
         }
     }
 
-    /// Returns the external load generator, if one is chosen.
     fn engine(&self) -> Result<Option<GeneratorChoice>, Failure> {
         let Some(generator) = self.engine else {
             return match self.script {

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use crate::commands::values::in_units;
 
-/// The directory in which runs are created by default.
 const FOLDER: &str = "gatebench-runs";
 
 /// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that directory
@@ -36,7 +35,6 @@ pub(super) fn help_of_at() -> String {
     )
 }
 
-/// The maximum number of pods, which is far more than a load needs.
 const PODS_MAX: u32 = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +57,6 @@ impl FromStr for AgentsAt {
     }
 }
 
-/// Parses a whole percentage from 1 to 99, such as `50%`.
 pub(super) fn percent(word: &str) -> Result<u32, String> {
     let digits = word.trim().strip_suffix('%');
     let percent = digits.and_then(|digits| digits.parse::<u32>().ok());
@@ -74,7 +71,6 @@ const CPU_MILLIS_MIN: u32 = 10;
 /// The maximum CPU limit, in CPUs. It catches typos.
 const CPUS_MAX: f64 = 4_096.0;
 
-/// Parses a number of CPUs, such as `0.5`, and returns it in thousandths of a CPU.
 pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
     let cpus: f64 = word
         .parse()

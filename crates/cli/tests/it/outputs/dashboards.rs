@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::server::{Server, is_there, queries};
 use crate::bench::Bench;
 
-/// A scenario that fetches the gateway's own metrics once a second.
 const SCRAPED: &str = "\
 scenario: ping
 title: The smallest response

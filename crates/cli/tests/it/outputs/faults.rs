@@ -118,7 +118,6 @@ fn body_bytes(stream: &mut TcpStream) -> Option<usize> {
     }
 }
 
-/// Returns the lines of standard error that begin with `warning: output`.
 fn warnings(finished: &Finished) -> Vec<&str> {
     let lines = finished.stderr.lines();
     lines

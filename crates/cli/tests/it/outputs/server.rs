@@ -47,7 +47,6 @@ impl Server {
         })
     }
 
-    /// Starts a Prometheus server that accepts remote writes with native histograms.
     pub fn receiver() -> Self {
         Self::prometheus(&[
             "--web.enable-remote-write-receiver",

@@ -28,7 +28,6 @@ pub struct Response {
 }
 
 impl Site {
-    /// Starts `gatebench serve` with these arguments in a folder.
     pub fn start(folder: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
             .arg("serve")
@@ -172,7 +171,6 @@ impl Changes {
     }
 }
 
-/// Returns the text of a page without superfluous escapes.
 fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }

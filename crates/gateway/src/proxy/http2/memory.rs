@@ -41,7 +41,6 @@ impl Held {
         }
     }
 
-    /// Counts `now` bytes for a stream instead of `before`.
     pub(super) fn change(&mut self, before: Self, now: Self) {
         self.kept = self.kept + now.kept - before.kept;
         self.queued = self.queued + now.queued - before.queued;
@@ -97,14 +96,14 @@ impl Multiplexed {
         self.was_full = waits || self.is_full(&core.limits);
     }
 
-    /// Pauses or resumes each stream that serves a request.
     fn hold_back<I: Io>(&mut self, core: &mut Core<I>) {
         let limits = core.limits;
         let sent = self.sent_unread();
         let oldest = self.oldest_keeper(&limits);
         for (slot, stream) in (0..).zip(&mut self.streams) {
             let Some(id) = stream.id else { continue };
-            // Each resumed stream may use up the room, so this is recomputed for every stream.
+            // Each resumed stream may use up the room, so `is_behind` is recomputed for every
+            // stream.
             let is_behind = self.held.is_behind(sent, &limits);
             let exchange = &stream.client.exchange;
             let waits = match exchange.phase {

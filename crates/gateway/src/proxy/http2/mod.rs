@@ -5,9 +5,8 @@
 //! both protocols. The cost is that, over HTTP/2, each head is written and parsed one extra time.
 //!
 //! A stalled stream (its upstream accepts no more bytes, or the connection already holds too many)
-//! is paused by its own window; the others continue. The memory that a connection holds for its
-//! client is bounded: bodies that policies need in full, of requests and of responses, and
-//! responses that the client does not read ([`memory`]).
+//! is paused by its own window; the others continue. [`memory`] bounds the bytes that a connection
+//! holds for its client.
 
 mod memory;
 mod stream;
@@ -126,7 +125,6 @@ impl Multiplexed {
         pending.for_each(|stream| stream.client.exchange.count_abandoned(core));
     }
 
-    /// Returns the connections to targets that serve the client's requests.
     pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
         let streams = self.streams.iter().filter(|stream| stream.id.is_some());
         streams.filter_map(|stream| stream.client.exchange.origin)
@@ -213,8 +211,8 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// The client still receives the responses to its requests after this, as far as its windows
-    /// allow.
+    /// Handles FIN from the client, which still receives the responses to its requests, as far as
+    /// its windows allow.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.is_finished = true;
         if self.state == State::Lingering {
@@ -336,7 +334,6 @@ impl Multiplexed {
         }
     }
 
-    /// Converts the output of a stream to frames, and counts the bytes that remain.
     fn speak<I: Io>(&mut self, slot: u32, core: &mut Core<I>) {
         self.frame(slot, core);
         if let Some(stream) = self.streams.get_mut(slot as usize) {

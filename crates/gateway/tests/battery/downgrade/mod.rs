@@ -44,7 +44,6 @@ fn mark() -> Field {
     field("v", MARK)
 }
 
-/// The fields of a valid request, and one more.
 fn with(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Vec<Field> {
     [good(), vec![field(name, value), mark()]].concat()
 }

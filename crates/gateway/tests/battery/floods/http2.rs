@@ -15,7 +15,7 @@ use crate::frames::{
 const MANY: u32 = 10_000;
 
 /// The number of streams whose responses of 4 MiB have to wait. If the gateway kept each response
-/// in full, its memory would grow by more than one flood is allowed to cost.
+/// in full, its memory would grow by more than `MEMORY_MAX`.
 const WAITING: u32 = 50;
 
 const fn cut(name: &'static str, attack: fn(SocketAddr) -> Result<End, String>) -> Flood {

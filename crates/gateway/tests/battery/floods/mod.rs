@@ -1,8 +1,5 @@
 //! Floods: input that costs a client little but could cost the gateway a lot. Each must end within
 //! bounded time, CPU time and memory, while another client is served.
-//!
-//! HTTP/2 floods are limited by budgets, and a connection that exceeds its budget ends with GOAWAY.
-//! Slow clients are limited by deadlines.
 
 mod http1;
 mod http2;
@@ -173,7 +170,6 @@ fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     })
 }
 
-/// Checks that the gateway ends each connection.
 fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut said = Vec::new();

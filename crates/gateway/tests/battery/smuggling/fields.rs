@@ -156,7 +156,7 @@ pub fn transfer_encodings() -> Vec<Vector> {
             let fate = if passes { Fate::Passed } else { Fate::Refused };
             let name = shown(lines.as_bytes());
             let vector = post(&name, lines.as_bytes(), body, fate.with(b"hello"));
-            // HTTP/1.0 does not define this field (RFC 9112 6.1).
+            // HTTP/1.0 does not define Transfer-Encoding (RFC 9112 6.1).
             let old = String::from_utf8(vector.bytes.clone()).unwrap();
             let old = old.replacen("HTTP/1.1", "HTTP/1.0", 1);
             let expect = Fate::Refused.with(b"");

@@ -5,7 +5,8 @@ use gatebench_config::Node;
 use crate::wire::scenario::Hint;
 use crate::wire::tree::mappings;
 
-/// Returns a hint for each route that leads to a cluster and can be matched by host and path alone.
+/// Returns a hint for each route that leads to a cluster, unless the route has conditions on
+/// headers or no path can be generated for it.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
     let nodes = listener.into_iter().flat_map(mappings);
     let mut hints = Vec::new();

@@ -18,7 +18,7 @@ const TLS: [Keyword; 9] = [
     ("ssl-max-ver", 1),
 ];
 
-/// Keywords that need TLS and files that only the user has.
+/// Keywords for TLS that refer to the user's files, and `verify`, which requires such a file.
 const CERTIFICATES: [Keyword; 7] = [
     ("crt", 1),
     ("crt-list", 1),
@@ -40,7 +40,7 @@ const OTHER: [Keyword; 7] = [
     ("v6only", 0),
 ];
 
-/// The position of the address that is measured.
+/// The `bind` line that is measured.
 #[derive(Default)]
 pub(super) struct Binds {
     /// The positions of the first bytes of the section's line and of the `bind` line.

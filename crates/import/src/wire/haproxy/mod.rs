@@ -120,7 +120,6 @@ fn remove_section(section: &Section, edits: &mut Edits<'_>) {
 
 fn section_global(section: &Section, edits: &mut Edits<'_>) {
     if section.named("maxconn").next().is_some() {
-        // Without this line, HAProxy refuses to start if it is not allowed enough file descriptors.
         edits.insert(section.head.span.end, "\n    no strict-limits", LIMITS);
     }
     section.lines.iter().for_each(|line| global(line, edits));
@@ -159,7 +158,7 @@ fn line(line: &Line, edits: &mut Edits<'_>) {
     match line.name() {
         "log" => log(line, edits),
         "errorfile" | "errorfiles" => edits.remove(&line.span, UNUSED),
-        // The section that it refers to is removed.
+        // The `mailers` section is removed.
         "email-alert" => edits.remove(&line.span, OWN_PROCESS),
         "http-check" if line.word(1) == "expect" => edits.remove(&line.span, CHECK),
         "server" => server(line, 2, edits),

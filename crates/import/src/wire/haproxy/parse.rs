@@ -113,7 +113,7 @@ pub(super) fn parse(text: &str) -> Vec<Section> {
     sections
 }
 
-/// Splits a line into words. `base` is the position of the line's first byte.
+/// `base` is the position of the line's first byte.
 fn words(line: &str, base: usize) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word: Option<(usize, String)> = None;

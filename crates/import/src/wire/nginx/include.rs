@@ -10,7 +10,7 @@ use super::{Source, source};
 use crate::error::ImportError;
 use crate::wire::ReadIncluded;
 
-/// The maximum depth of files that include further files.
+/// The maximum depth of nested includes.
 const DEPTH_MAX: usize = 8;
 
 const FILES_MAX: usize = 500;
@@ -36,7 +36,7 @@ impl<'r> Reader<'r> {
     /// shows.
     ///
     /// # Errors
-    /// An included file has mistakes, or files include each other endlessly.
+    /// An included file has mistakes, or the includes are circular or nested too deeply.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(source, &source.directives, &[source.file.as_str()])
     }

@@ -71,9 +71,9 @@ impl Listeners {
         all.any(|(port, _)| port == self.measured)
     }
 
-    /// Returns the ports of a server, for the edits of its `listen` lines by [`Self::edit`].
-    /// `listens` contains these lines, some of which may be in included files; if it is empty, a
-    /// line is added.
+    /// Returns the ports of a server, which [`Self::edit`] needs to edit the server's `listen`
+    /// lines. `listens` contains these lines, including those in included files. If there are none,
+    /// adds a line.
     pub(super) fn begin(
         &self,
         server: &Directive,
@@ -109,7 +109,7 @@ impl Listeners {
             edits.remove(&listen.span, QUIC);
             return;
         }
-        // The measured address of a port has TLS if any of its addresses has it.
+        // If any address of a port uses TLS, one with TLS is kept.
         let is_plain = ports.secure.contains(&port) && !listen.has_arg("ssl");
         if is_plain || !ports.used.insert(port.clone()) {
             edits.remove(&listen.span, SAME_PORT);

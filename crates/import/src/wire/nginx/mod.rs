@@ -26,7 +26,7 @@ const TEMPORARY: [&str; 5] = [
     "scgi_temp_path",
 ];
 
-/// Directives with the path of a file that belongs to the user's machine.
+/// Directives with the path of a file that the user provides.
 const PATHS: [&str; 6] = [
     "load_module",
     "auth_basic_user_file",
@@ -36,7 +36,7 @@ const PATHS: [&str; 6] = [
     "geoip_org",
 ];
 
-/// The usual prefixes of nginx, which relative paths of some directives are relative to.
+/// The usual prefixes of nginx. Relative paths in some directives are relative to the prefix.
 const PREFIXES: [&str; 4] = [
     "/usr/share/nginx",
     "/etc/nginx",
@@ -218,9 +218,9 @@ impl Wiring<'_> {
         }
     }
 
-    /// Makes a relative path absolute: that of the first file that exists in the folder of the
-    /// configuration, its parent folder, or a prefix of nginx. If none exists, nginx reports the
-    /// path in the folder of the configuration.
+    /// Makes a relative path absolute. Searches for the file in the folder of the configuration, in
+    /// its parent folder, and below nginx's prefixes. If the file is in none of these places, the
+    /// path leads to the folder of the configuration, so that nginx reports it.
     fn path(&self, directive: &Directive, edits: &mut Edits<'_>) {
         let word = directive.args().first();
         let Some(word) = word.filter(|word| !word.text.starts_with(['/', '$'])) else {

@@ -140,7 +140,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the block that begins here, and returns its directive.
     fn opened(&mut self, start: usize, open: usize, words: Vec<Word>, depth: usize) -> Directive {
         let is_code = |word: &Word| word.text.ends_with("_by_lua_block");
         let is_code = words.first().is_some_and(is_code);

@@ -13,7 +13,6 @@ pub(super) fn names(whole: &[Directive]) -> Vec<String> {
     all.map(|it| it.arg(0).to_owned()).collect()
 }
 
-/// Replaces the address of a server in an `upstream` block.
 pub(super) fn server(server: &Directive, edits: &mut Edits<'_>) {
     if let Some(address) = server.args().first() {
         edits.replace(&address.span, TARGET, UPSTREAM);
@@ -58,7 +57,7 @@ fn authority_end(rest: &str) -> usize {
         return rest.len();
     }
     let slash = rest.find('/').unwrap_or(rest.len());
-    // A variable at the beginning is the host, and a later one may be the path.
+    // A variable at the beginning is the host; a later variable may be the path.
     let mut variables = rest.match_indices('$').map(|it| it.0);
     slash.min(variables.find(|at| *at > 0).unwrap_or(rest.len()))
 }

@@ -7,7 +7,7 @@ use crate::http2::fields::FieldKind;
 /// The size that is added to the bytes of each entry (RFC 7541 4.1).
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 32;
 
-/// Fields from earlier blocks, the newest first.
+/// Fields that the peer added to the table, the newest first.
 #[derive(Debug)]
 pub(crate) struct DynamicTable {
     /// The bytes of the entries, oldest first, after those of evicted entries.
@@ -55,7 +55,7 @@ impl DynamicTable {
         Some((name, value, entry.kind))
     }
 
-    /// Inserts a field. A field larger than the table empties it (RFC 7541 4.4).
+    /// Inserts a field. A field larger than the maximum size empties the table (RFC 7541 4.4).
     pub(crate) fn insert(&mut self, name: &[u8], value: &[u8], kind: FieldKind) {
         let size = name.len() + value.len() + ENTRY_OVERHEAD_BYTES;
         if size > self.size_max {

@@ -142,7 +142,6 @@ fn split<'b>(bytes: &'b [u8], cuts: &[Index]) -> Vec<&'b [u8]> {
         .collect()
 }
 
-/// A decoder's transcript, and its result at the end of the stream.
 fn outcome(mut decoder: Decoder, pieces: &[&[u8]]) -> (Transcript, String) {
     let transcript = Transcript::of(&mut decoder, pieces.iter().copied());
     (

@@ -1,4 +1,4 @@
-//! Reads one response from a blocking stream.
+//! Tests the reader of one response from a blocking stream.
 
 use std::io::{self, Read};
 

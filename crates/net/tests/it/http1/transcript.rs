@@ -125,8 +125,7 @@ pub(super) fn requests(limits: Limits, bytes: impl AsRef<[u8]>) -> Transcript {
     both_ways(|| Decoder::requests(limits), bytes.as_ref())
 }
 
-/// The transcript of a client's decoder for `bytes`; asserts that it is the same in one piece and
-/// byte by byte.
+/// Like [`requests`], for a client's decoder.
 pub(super) fn responses(limits: Limits, bytes: impl AsRef<[u8]>) -> Transcript {
     both_ways(|| Decoder::responses(limits), bytes.as_ref())
 }

@@ -24,7 +24,8 @@ fn server() -> End<Server> {
     server
 }
 
-/// Asserts that `frames(n)` may occur `limit` times, and no more until the budgets are refilled.
+/// Asserts that `frames(n)` may occur `limit` times, but not more often, between two refills of the
+/// budgets.
 #[track_caller]
 fn assert_bounded(flood: Flood, limit: u32, mut frames: impl FnMut(u32) -> Vec<u8>) {
     let mut server = server();

@@ -65,7 +65,6 @@ impl Nginx {
         Self { process, folder }
     }
 
-    /// Connects as soon as nginx listens.
     fn connect(&mut self) -> UnixStream {
         let socket = self.folder.path().join("socket");
         let limit = Instant::now() + PATIENCE;

@@ -66,7 +66,7 @@ fn client_resets(method: &str, frames: &[Vec<u8>], error: StreamError) {
     assert_eq!((client.error, client.said.last()), (None, Some(&reset)));
 }
 
-/// Asserts that a server refuses a malformed request, which the server's user never sees.
+/// Asserts that a server refuses a malformed request and reports no event.
 #[track_caller]
 fn server_refuses(block: &[u8], code: ErrorCode) {
     let mut server = server();

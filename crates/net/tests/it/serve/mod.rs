@@ -16,9 +16,7 @@ pub const GREETING: &[u8] = b"hello over HTTP/2\n";
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 pub struct Serve<'s, F> {
-    /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,
-    /// Set from outside to stop the server.
     pub stop: &'s AtomicBool,
     pub on_listening: F,
 }

@@ -33,7 +33,6 @@ impl Authority {
         self.sign(params)
     }
 
-    /// A certificate that expired in 2001.
     pub(super) fn issue_expired(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);
         params.not_before = date_time_ymd(2001, 1, 1);

@@ -212,7 +212,6 @@ fn a_client_certificate_is_required_if_configured() {
         let said = server.unwrap_err().to_string();
         assert!(said.contains("the peer sent none"), "{said}");
 
-        // The client sends a certificate whose issuer the server does not trust.
         let (client, server) = talk(Some(stranger.issue(&["client"])));
         assert!(client.is_err() && server.is_err(), "{client:?} {server:?}");
     }

@@ -55,7 +55,6 @@ impl Pair {
         (client, server)
     }
 
-    /// A pair after the handshake.
     fn ready(client: &ClientContext, server: &ServerContext) -> Self {
         let mut pair = Self::new(client, server);
         assert_eq!(pair.talk(), (Ok(()), Ok(())));
@@ -70,7 +69,6 @@ impl Pair {
         std::mem::take(&mut self.server_heard)
     }
 
-    /// Sends from the server and returns what the client received.
     fn send_from_server(&mut self, plain: &[u8]) -> Vec<u8> {
         self.server.send(plain, &mut self.to_client).unwrap();
         assert_eq!(self.talk(), (Ok(()), Ok(())));
@@ -78,7 +76,6 @@ impl Pair {
     }
 }
 
-/// Settings of a client that trusts `authority`.
 fn trusting(authority: &Authority) -> ClientSettings {
     ClientSettings {
         verify: Verify::Ca(authority.pem()),
@@ -86,7 +83,7 @@ fn trusting(authority: &Authority) -> ClientSettings {
     }
 }
 
-/// Contexts of both sides for `localhost`, after a change to their settings.
+/// Creates contexts of both sides for `localhost`, with settings that `change` has altered.
 fn contexts(
     change: impl FnOnce(&mut ClientSettings, &mut ServerSettings),
 ) -> (ClientContext, ServerContext) {

@@ -1,4 +1,4 @@
-//! Tests that errors in the settings name their cause.
+//! Tests which settings are accepted, and that errors in the settings name their cause.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;

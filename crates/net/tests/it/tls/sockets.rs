@@ -319,7 +319,7 @@ impl IoTask for Ask<'_> {
                 Event::Accepted { .. } | Event::Connected { .. } => {}
             }
             outbox.flush(io, conn, true);
-            // OpenSSL waits for the client's FIN after it has sent close_notify.
+            // After sending close_notify, OpenSSL waits for the client's FIN.
             session.is_closed_by_peer().then_some(())
         });
         session.end_of_stream().unwrap();

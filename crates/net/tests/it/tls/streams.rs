@@ -29,7 +29,6 @@ fn a_clean_close_differs_from_a_cut() {
         assert_eq!(pair.client.end_of_stream(), Ok(()));
         assert_eq!(pair.server.end_of_stream(), Err(SessionError::Truncated));
 
-        // The other direction is still open, and then ends cleanly too.
         pair.client.close(&mut pair.to_server);
         assert_eq!(pair.talk(), (Ok(()), Ok(())));
         assert_eq!(pair.server.end_of_stream(), Ok(()));
@@ -84,7 +83,8 @@ fn http_without_tls_is_recognized() {
     assert_eq!(error, SessionError::NotTls);
 }
 
-/// Passes `bytes` to a session in the pieces that `cuts` chooses.
+/// Passes `bytes` to a session in pieces, and returns the plaintext. `cuts` contains the lengths of
+/// the pieces, which are repeated as necessary.
 fn in_pieces(
     session: &mut Session,
     mut bytes: &[u8],
@@ -154,8 +154,7 @@ proptest! {
         for session in [&mut pair.client, &mut pair.server] {
             let mut out = Vec::new();
             let first = session.receive(&bytes, &mut out, |_| panic!("garbage has no plaintext"));
-            // Input that is too short for a record may still become one; a failed session stays
-            // failed.
+            // Input that is too short for a record is not an error yet.
             if first.is_err() {
                 prop_assert!(session.receive(&bytes, &mut out, |_| panic!("the session is over")).is_err());
             }

@@ -149,7 +149,6 @@ impl Speaker<'_> {
         };
         self.until_status(path, status)?;
         if verb == AdminVerb::Update {
-            // Once the new path works, the old one must no longer work.
             self.until_status(&route.path, 404)?;
         }
         let effective = record.effective_ns.entry(verb).or_default();

@@ -86,8 +86,9 @@ pub(super) fn assemble(
 /// Returns the number of responses to requests that the gateway itself must serve. A load generator
 /// does not report which request a response belongs to. If the gateway must serve only some of the
 /// requests, all responses count whose status class the checks of these requests permit; without
-/// classes, all responses count. In a scenario with one group, they are at most the share of these
-/// requests, so that a gateway that refuses all requests does not appear to be right.
+/// classes, all responses count. In a scenario with one group, the result is at most the expected
+/// number of these requests plus a tolerance, so that a gateway that refuses all requests does not
+/// appear to be right.
 fn meant_for_gateway(figures: &Figures, workload: &Workload) -> u64 {
     let by_gateway = workload.answered_by_gateway.iter().flatten();
     let all = workload.requests().zip(by_gateway);
@@ -207,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// A scenario with a request that must be refused, and other requests.
+    /// The workload of a scenario with a request that must be refused, and other requests.
     fn workload(others: &str) -> Workload {
         let text = format!(
             "{{scenario: s, title: t, upstream: go-bench, \

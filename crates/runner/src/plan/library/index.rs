@@ -18,8 +18,7 @@ const EXTENSION: &str = "yaml";
 const DEPTH_MAX: usize = 6;
 
 /// For each kind of file, the key that identifies the kind, and the name of the kind's folder in an
-/// overlay directory (empty for scenarios, which are at the top). A file without any of these keys
-/// is assumed to be of its folder's kind, so that its mistakes are reported.
+/// overlay directory (empty for scenarios, which are at the top).
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "load"),
@@ -36,8 +35,7 @@ pub(super) struct Place {
     pub(super) members: Vec<String>,
 }
 
-/// Returns the names of all documents of a kind. Files below `overlay` replace embedded documents
-/// of the same name.
+/// Files below `overlay` replace embedded documents of the same name.
 pub(super) fn names<T: Document>(
     overlay: Option<&Path>,
 ) -> Result<BTreeMap<String, Place>, RunnerError> {
@@ -154,7 +152,6 @@ fn is_ours(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == EXTENSION)
 }
 
-/// Adds the names that a file below `folder` defines, if the file is of the kind `T`.
 fn add<T: Document>(
     text: &str,
     source: &Source,
@@ -193,8 +190,9 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// Returns the assumed kind of a file without any of the keys: the kind of the file's folder, or a
-/// scenario if the file is at the top. Files in other folders have no kind.
+/// Returns the assumed kind of a file without any of the keys, so that its mistakes are reported:
+/// the kind of the file's folder, or a scenario if the file is at the top. Files in other folders
+/// have no kind.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;
     if parent == folder {

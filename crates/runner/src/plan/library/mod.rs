@@ -18,8 +18,8 @@ use index::Place;
 const SUITE_FILE: &str = "suite.yaml";
 
 /// Finds documents by name or path. In an overlay directory, a key such as `scenario` or `suite`
-/// determines the kind of a file, and the value of the key is its name. The folder of a file
-/// determines its kind only if the file lacks such a key.
+/// determines the kind of a file, and the value of the key is the document's name. The folder of a
+/// file determines its kind only if the file lacks such a key.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -75,7 +75,6 @@ pub(crate) trait Document: gatebench_config::Document {
     /// The key that identifies a file of this kind.
     const KEY: &'static str;
 
-    /// The value of that key.
     fn name(&self) -> &str;
 }
 
@@ -129,7 +128,8 @@ impl Library {
     /// Returns all scenarios of the library, ordered by name.
     ///
     /// # Errors
-    /// A file in the overlay directory cannot be read, or has mistakes.
+    /// A file in the overlay directory cannot be read or has mistakes, or two files define the same
+    /// name.
     pub fn scenarios(&self) -> Result<Vec<Listed<Scenario>>, RunnerError> {
         self.all()
     }

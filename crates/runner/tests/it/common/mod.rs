@@ -12,7 +12,6 @@ use gatebench_runner::{
 use gatebench_testbed::Launcher;
 use gatebench_testbed::gateway::Catalogue;
 
-/// Two short phases, a closed and an open one.
 pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, measure: 200ms}\n";
@@ -143,7 +142,6 @@ impl Bench {
     }
 }
 
-/// Returns the process IDs of the supervisors that this process started.
 pub fn supervisors() -> Vec<u32> {
     let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     children(std::process::id())

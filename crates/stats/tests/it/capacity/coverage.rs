@@ -57,7 +57,6 @@ impl Truth {
         let mut steps = 0;
         let repeats = search(plan, |rate, repeat| {
             let probability = 1.0 / (1.0 + ((rate.ln() - middles[repeat]) / self.steps).exp());
-            // A disturbed step is repeated at most twice.
             steps += 1 + disturbed(self.disturbed, &mut noise);
             noise.uniform() < probability
         });
@@ -123,10 +122,9 @@ fn coverage(runs: u64) -> Coverage {
 #[test]
 fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
-    // If the true share is 95 %, three test runs in a thousand cover fewer than 46 of 54.
+    // If the true share is 95 %, one test run in 700 covers fewer than 46 of 54.
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.85 && half > 0.85, "{sustained} {half}");
-    // Without lapses, a sustained rate is almost always found.
     assert!(found.sustaining > 0.8, "{}", found.sustaining);
 }
 

@@ -7,7 +7,7 @@ const NIGHTS: usize = 60;
 
 const SERIES: f64 = 20.0;
 
-/// The error rate that the series share that begin together.
+/// The error rate that is divided among the series that begin together.
 const FIRST_BATCH: f64 = 0.025;
 
 /// A function that returns noise with standard deviation 1 for a number of nights.

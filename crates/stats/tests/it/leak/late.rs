@@ -1,4 +1,4 @@
-//! Tests leaks that are active during only a part of the series.
+//! Tests leaks that begin late or come in steps.
 use super::*;
 
 const HOURS: f64 = 24.0;

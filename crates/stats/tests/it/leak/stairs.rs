@@ -64,8 +64,8 @@ fn a_leak_whose_step_has_not_occurred_yet_is_never_no_leak() {
                 // Noise may make a series appear more correlated than it is.
                 let is_named = because == Because::Steps;
                 assert!(is_named || noise > 0.0, "{case}");
-                // At 4 MiB/h, an arena fills up in 16 hours. The time needed is a sixtieth longer,
-                // because of the windows.
+                // At 4 MiB/h, an arena fills up in 16 hours. The time needed is about a sixtieth
+                // longer, because of the windows.
                 let needed = needed / 3_600.0;
                 assert!(needed > 15.9 && (needed < 18.0 || !is_named), "{case}");
                 let of_step = 0.999 * ARENA / hours;

@@ -314,7 +314,7 @@ impl Row {
     }
 }
 
-/// The short verdict. The verdict on a control describes the machine.
+/// The verdict on a control describes the machine.
 fn verdict(found: &CellFindings, mode: CompareMode) -> &'static str {
     match (found.result.verdict, found.place.control, mode) {
         (Verdict::Better | Verdict::Worse, Some(_), _) => "moved",

@@ -205,8 +205,7 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
     }
 }
 
-/// Builds the series of each scenario, gateway and metric. Cells whose metric or unit is unknown
-/// are ignored.
+/// Builds the series. Cells whose metric or unit is unknown are ignored.
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
@@ -293,8 +292,7 @@ struct Searched<'a> {
 }
 
 /// Finds the changes in the logarithms of a series, in which a rise and a fall by the same factor
-/// have the same size. The smaller the series' share of the false alarms, the stronger the evidence
-/// for a reported change must be.
+/// have the same size. `share` is the series' share of the false alarms.
 fn search(series: &SeriesFindings, share: f64, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
@@ -456,7 +454,6 @@ mod tests {
 
     use super::*;
 
-    /// A series with a point in each of these runs.
     fn series(runs: Range<usize>) -> SeriesFindings {
         let point = |run| SeriesPoint {
             run,

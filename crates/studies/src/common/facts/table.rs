@@ -60,7 +60,7 @@ pub struct PhaseLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// A connection sends the next request when it has received a response. Measures capacity.
+    /// A connection sends the next request when it has received a response. Measures throughput.
     Closed,
     /// Like [`Self::Closed`], but with a think time after each response. Measures the work that a
     /// given number of users causes.
@@ -279,8 +279,8 @@ pub enum Metric {
     /// Requests that the failing target received divided by those that all targets received, during
     /// the failure.
     FailureShare,
-    /// Requests that targets received minus requests that were sent, in a phase with a failing
-    /// target.
+    /// Requests that the targets received minus requests that ended, with or without a response, in
+    /// a phase with a failing target.
     FailureSentAgain,
     /// 99th percentile of the latency that the gateway added in the whole seconds of the failure.
     /// The time that the failing target took is excluded.

@@ -127,7 +127,7 @@ pub enum Gate {
 #[derive(Clone, Copy)]
 pub(crate) enum Blame {
     /// The gateway, because it sent wrong responses, responded without the upstream, lost parity,
-    /// ended, or lacked a required access log. The machine cannot cause any of these.
+    /// ended, or lacked a required access log. A busy machine does not cause any of these.
     Gateway,
     /// The gateway, unless something else delayed requests at the same time.
     GatewayAlone,

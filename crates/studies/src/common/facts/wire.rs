@@ -38,7 +38,7 @@ pub enum WireName {
     HeadBytes,
     /// Mean number of bytes in a request's body at the upstream.
     BodyBytes,
-    /// Requests that the upstream received more than once.
+    /// Requests whose nonce the upstream had already received.
     Retries,
     /// Share of trials in which the upstream received the first part of a request before the client
     /// sent the last byte.
@@ -49,10 +49,10 @@ pub enum WireName {
     PassesResponses,
     /// Bytes that the gateway writes to files per response.
     WrittenBytes,
-    /// The largest number of the gateway's threads that each did at least a twentieth of the work
-    /// in a phase.
+    /// The largest number of the gateway's threads that each used at least a twentieth of the CPU
+    /// time of all its threads in a load.
     Workers,
-    /// The smallest number of routes that responded in a parity check.
+    /// The smallest number of routes that responded in a parity test.
     Routes,
 }
 

@@ -86,8 +86,8 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
     let connections = over_groups(phase, |closed| Some(loads::connections_max(closed)));
     if let (CurveMetric::Response, Some(connections)) = (metric, connections) {
-        // The last request was sent before the end of the measurement, so it ended at most the
-        // longest response time after it.
+        // The last request was sent before the end of the measurement, so its response ended at
+        // most the longest response time after that end.
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet
             .with("requests/s", format!("{:.3}", sum.count as f64 / seconds))

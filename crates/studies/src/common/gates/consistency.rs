@@ -16,8 +16,7 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 pub(super) const DEFECT: &str =
     "These figures contradict each other: report the defect, and attach the run directory.";
 
-/// The exact sums of a metric, added up over all classes of responses; `None` if the phase has
-/// none.
+/// The exact sums of a metric over all classes of responses; `None` if the phase has none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     let sums = answered_sums(view.phase, metric).copied();
     sums.reduce(|a, b| ExactSum {
@@ -100,7 +99,7 @@ pub(super) fn over_groups(
 }
 
 /// The number of connections of a closed load; `None` if the load has further settings, such as a
-/// think time or stages, because a connection may then be without a request in flight.
+/// think time or stages, with which a connection may be without a request in flight.
 fn always_busy(closed: &Closed) -> Option<u32> {
     let connections = closed.connections;
     (*closed == Closed::new(connections)).then_some(connections)

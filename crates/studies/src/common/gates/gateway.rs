@@ -14,7 +14,7 @@ pub(super) const RESTARTED_REMEDY: &str =
 /// describe a gateway that lacks the process or has just started another one.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
-    // A reload replaces workers; a phase with a change measures the effect of that.
+    // A change, such as a reload, may replace workers on purpose.
     (ended > 0 && view.phase.change.is_none()).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");

@@ -20,8 +20,8 @@ fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
 }
 
 /// If the load generator and the upstream share a core, the load generator gets only the time that
-/// the upstream leaves. If several components are busy in a closed load, the busiest is the
-/// bottleneck.
+/// the upstream leaves. If the gateway is busier than the load generator in a closed load, the
+/// gateway is the bottleneck, and the gate does not apply.
 pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;

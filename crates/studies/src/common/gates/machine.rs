@@ -112,8 +112,6 @@ pub(super) fn frequency(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::FrequencyChanged, &spoils, found, remedy))
 }
 
-/// Describes the core whose frequency changed most during the measurement; `None` if it changed
-/// little.
 fn changed_within(view: &View) -> Option<String> {
     let seen = view.phase.machine.gateway_frequency.as_ref()?;
     let ranges = seen.cores.iter();
@@ -127,7 +125,6 @@ fn changed_within(view: &View) -> Option<String> {
     })
 }
 
-/// Describes the frequencies of a block's gateways in the same phase; `None` if they differ little.
 fn differed_between(view: &View) -> Option<String> {
     let own_khz = view.phase.machine.gateway_frequency.as_ref()?.mean_khz;
     let (context, record) = view.run?;

@@ -51,7 +51,7 @@ impl Series {
         }
     }
 
-    /// Returns the number and size of the values.
+    /// For example `30 bins of 100 ms`.
     fn size(&self) -> String {
         let count = self.values.len();
         match (self.bin, self.merged) {
@@ -141,7 +141,6 @@ pub(super) fn throughput(view: &View) -> Option<Tested> {
     Tested::of(subject, &Series::of(Bin::TenthOfSecond, rates.collect()))
 }
 
-/// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
 pub(super) fn cpu(view: &View) -> Option<Tested> {
     is_meant_to_be_steady(view).then_some(())?;
     let aspects = aspects_of_cpu(view.kind());
@@ -188,7 +187,6 @@ fn is_meant_to_be_steady(view: &View) -> bool {
     view.phase.change.is_none() && view.phase.failure.is_none()
 }
 
-/// The component whose CPU time is tested.
 fn measured(view: &View) -> &'static str {
     if view.is_direct() {
         "upstream"
@@ -197,7 +195,7 @@ fn measured(view: &View) -> &'static str {
     }
 }
 
-/// In open and paced loads, latency is steady only if CPU time is steady.
+/// In open and paced loads, a drift of the CPU time also limits latency.
 fn aspects_of_cpu(kind: PhaseKind) -> &'static [Aspect] {
     match kind {
         PhaseKind::Closed | PhaseKind::SideBySide => &[Aspect::CpuPerRequest],

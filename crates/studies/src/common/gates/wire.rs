@@ -87,9 +87,9 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::AccessLog, &SPEED, message, remedy))
 }
 
-/// In a closed load, each configured worker has work; a thread counts as busy if it did at least a
-/// twentieth of the work. More threads than workers may be busy, because runtimes have additional
-/// threads.
+/// In a closed load, each configured worker should have work. A thread counts as busy if it did at
+/// least a twentieth of the work. More threads than workers may be busy, because runtimes have
+/// additional threads.
 pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let busy = view.phase.wire.as_ref()?.gateway?.threads_busy;
     let workers = view.run?.1.gateway.as_ref()?.workers;

@@ -271,7 +271,6 @@ fn gateway(line: &GatewayLine, palette: &Palette) -> Block {
     Block::row(format!("gateway {class}"), blocks)
 }
 
-/// The facts, grouped by the first component of their names.
 fn topics(facts: &[Fact]) -> Vec<Block> {
     let named = |fact: &Fact| -> (String, [String; 2]) {
         let (topic, name) = fact.name.split_once('.').unwrap_or(("", &fact.name));

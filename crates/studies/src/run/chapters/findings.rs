@@ -199,7 +199,7 @@ fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> boo
 }
 
 /// The interval of the comparison of the baseline with its second process, on the same metric in
-/// the same phase. `None` if it has no interval, and for that comparison itself.
+/// the same phase. `None` if that comparison has no interval, or if `found` is that comparison.
 fn noise(
     ab_test: Option<&AbTestFindings>,
     all: &[ComparisonFindings],

@@ -51,8 +51,8 @@ pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     })
 }
 
-/// A card for each open load or, if there is none, for each load. Loads without a curve of a
-/// gateway are left out.
+/// A card for each open load or, if there is none, for each load. Loads for which no gateway has a
+/// curve are left out.
 fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
     let has_open = scenario.has_open();
     let is_shown = |phase: &&PhaseLine| phase.kind == PhaseKind::Open || !has_open;
@@ -80,7 +80,7 @@ fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Bl
         .collect()
 }
 
-/// Returns a variant's curve of a metric in a phase; `None` if the curve has no points.
+/// Returns `None` if the curve has no points.
 fn curve<'a>(
     scenario: &'a ScenarioFindings,
     phase: &str,

@@ -48,7 +48,6 @@ pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
     Some(PartTable { title, table })
 }
 
-/// Returns the columns for the groups of a phase; empty if the phase has no groups.
 fn group_lanes(scenario: &ScenarioFindings, phase: &str, rows: &[(&str, &str)]) -> Vec<Lane> {
     let found: Vec<Option<&GroupFindings>> = rows
         .iter()

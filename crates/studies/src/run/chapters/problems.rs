@@ -47,7 +47,7 @@ pub fn problems(scenarios: &[ScenarioFindings], palette: &Palette) -> Vec<(Valid
 }
 
 /// Returns the failures, grouped across blocks by the first line of their reasons. The other lines
-/// contain ports and nonces, so one example is enough.
+/// may contain ports and nonces, so one example is enough.
 pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
     let subject = |it: &Failure| {
         let first = it.reason.lines().next().unwrap_or_default().to_owned();

@@ -23,8 +23,8 @@ use crate::common::facts::{
 };
 use crate::common::joined;
 
-/// The maximum number of rows with groups, over all variants, on a terminal and on the page. A
-/// terminal always shows at least two groups, and the JSON has all groups.
+/// The maximum number of rows with groups, over all variants, on a terminal and on the page. With
+/// many variants, a terminal still shows two groups. The JSON has all groups.
 const ROWS_MAX: [usize; 2] = [12, 40];
 
 /// The maximum number of groups of a scenario in Markdown.

@@ -18,7 +18,7 @@ pub fn chapter(findings: &Findings) -> Chapter {
         is_planned.then(|| word(row))
     };
     let line = |scenario: &ScenarioFindings| {
-        // The direct variant has no trials in a scenario whose requests the gateway serves itself.
+        // The direct variant has no trials where the gateway itself serves some requests.
         let cell = |variant: &&str| cell(scenario, variant).unwrap_or_else(|| "–".into());
         let cells = variants.iter().map(cell).map(Entry::from).collect();
         Line::new(&*scenario.name, cells)

@@ -67,9 +67,9 @@ fn blocks(scenario: &ScenarioFindings, summary: &ScenarioSummary, palette: &Pale
     ]
 }
 
-/// The first screen always shows the alarms: failed trials and invalid figures with their remedies
-/// or, if there are none, the alarms among the findings. The last line states how to see everything
-/// else.
+/// The alarms below the first screen on a terminal: failed trials and invalid figures with their
+/// remedies or, if there are none, the alarms among the findings. The last line states how to see
+/// everything else.
 pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
     let mut blocks = findings::failed_or_invalid(run, palette);
     if blocks.is_empty() {

@@ -90,7 +90,6 @@ fn process(scenario: &ScenarioFindings) -> Lanes {
     Lanes::new(PROCESS, "", [memory, start].into_iter().flatten().collect())
 }
 
-/// The values of a metric for all variants; `None` if no variant has it.
 fn lane(
     scenario: &ScenarioFindings,
     phase: &str,

@@ -424,7 +424,6 @@ pub fn analysed_run(
     (dir, findings)
 }
 
-/// The findings of three blocks, after a change to each trial.
 pub fn three_blocks(change: impl Fn(&mut Made)) -> Findings {
     let changed = |mut made: Made| {
         change(&mut made);

@@ -106,8 +106,8 @@ impl Folder {
 
     /// Like [`Folder::find_binary`]. `wanted` is an image with its tag (anything with a `:`), the
     /// path of a program or of its installation prefix (anything with a `/`), or the beginning of a
-    /// version (`1.22`). If it is none, the first program is used, or the folder's image if there
-    /// is no program.
+    /// version (`1.22`). If `wanted` is none, the first program is used, or the folder's image if
+    /// there is no program.
     ///
     /// # Errors
     /// The errors of [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
@@ -228,7 +228,6 @@ fn first(
     }
 }
 
-/// Returns the first of all installed programs whose version begins with `wanted`.
 fn of_version(
     folder: &Folder,
     wanted: &str,
@@ -281,7 +280,6 @@ fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error
     environment.render_str(template, context)
 }
 
-/// Returns group 1 of `version_pattern` in a program's output.
 fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     let pattern =
         Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
@@ -306,8 +304,6 @@ pub struct FoundGateway {
 }
 
 impl FoundGateway {
-    /// Finds a gateway's program on this machine, and the mechanism that enforces the gateway's
-    /// limits.
     pub(crate) fn find(
         folder: Folder,
         setup: &Setup,

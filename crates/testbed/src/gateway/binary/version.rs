@@ -23,7 +23,6 @@ pub(super) fn begins_with(version: &str, beginning: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Describes the range, as in `at least 3.0 and below 4`.
 pub(super) fn range(min: &Option<String>, below: &Option<String>) -> String {
     let min = min.as_ref().map(|min| format!("at least {min}"));
     let below = below.as_ref().map(|below| format!("below {below}"));

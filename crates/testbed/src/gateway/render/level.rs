@@ -10,7 +10,6 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
     pub(crate) name: String,
-    /// The names that exist at the level of the missing name.
     pub(crate) known: Vec<String>,
 }
 

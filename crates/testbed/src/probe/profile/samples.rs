@@ -1,4 +1,4 @@
-//! Reads the samples that perf prints, and passes on only complete ones.
+//! Passes on the samples that perf prints, except an incomplete last one if perf was killed.
 
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -15,7 +15,7 @@ use crate::system::limit::Limit;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Orders {
-    /// The cores that the command runs on [default: all].
+    /// The cores that the command runs on; all if the list is empty.
     pub cores: Vec<usize>,
     /// The limit on open descriptors, unless the hard limit is lower.
     pub nofile: Option<u64>,

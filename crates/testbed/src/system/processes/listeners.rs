@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
 //! The sockets of one port are read through sock_diag(7). If the kernel does not allow that, as in
-//! a container that filters system calls, the sockets are read from `/proc/net`. The kernel then
-//! walks every TCP connection of the network namespace.
+//! a container that filters system calls, the sockets are read from `/proc/net`, for which the
+//! kernel walks every TCP connection of the network namespace.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -25,7 +25,6 @@ const NLMSG_DONE: u16 = 3;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 /// The TCP state LISTEN: a bit number in requests, a value in `/proc/net`.
 const TCP_LISTEN: u32 = 10;
-/// The maximum size of the kernel's messages in one read.
 const MESSAGES_BYTES_MAX: usize = 32 * 1024;
 
 /// Returns the inodes of the listening sockets that a client could reach at this address.

@@ -21,7 +21,6 @@ fn held_open(pid: u32) -> impl Iterator<Item = PathBuf> {
     descriptors.filter_map(|entry| fs::read_link(entry.path()).ok())
 }
 
-/// Parses the target of a descriptor's link, `socket:[INODE]`; `None` if it is not a socket.
 fn socket(target: &Path) -> Option<Inode> {
     let text = target.to_str()?.strip_prefix("socket:[")?;
     text.strip_suffix(']')?.parse().ok()

@@ -15,7 +15,6 @@ use gatebench_testbed::gateway::{
 use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The maximum wait; a test that waits longer fails.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn launcher() -> Launcher {
@@ -255,7 +254,6 @@ pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns all descendants of a process.
 pub fn below(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(path).unwrap_or_default();

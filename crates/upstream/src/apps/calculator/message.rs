@@ -32,7 +32,6 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// On failure, the error states why the message cannot be processed.
     pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
         let mut operation = None;
@@ -72,7 +71,6 @@ struct Tag<'t> {
     content: &'t str,
 }
 
-/// Iterates over the start tags in a document.
 struct Tags<'t>(&'t str);
 
 impl<'t> Iterator for Tags<'t> {

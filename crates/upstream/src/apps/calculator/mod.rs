@@ -55,7 +55,7 @@ fn takes_gzip(accepted: &str) -> bool {
     })
 }
 
-/// Writes the body of the response to a message. Returns the status.
+/// Returns the status of the response.
 pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>) -> u16 {
     let outcome = if calculation.is_unreadable {
         Err("the body is compressed, which this service does not support; send it uncompressed")
@@ -74,7 +74,6 @@ pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>
     status
 }
 
-/// Computes the result, which wraps around on overflow.
 fn result(task: Task) -> Result<i32, &'static str> {
     let Task {
         operation,

@@ -51,8 +51,8 @@ fn same_keys() -> String {
     elements("<i k='1'>a</i>", 2)
 }
 
-/// Returns as many declarations as may be in scope, around `inside`. `prefix` and `name` return the
-/// prefix and the namespace name of each declaration.
+/// Returns a message with as many declarations as may be in scope, around `inside`. `prefix` and
+/// `name` return the prefix and the namespace name of each declaration.
 fn in_scope(prefix: fn(usize) -> String, name: fn(usize) -> String, inside: &str) -> String {
     // The envelope declares one more.
     let all = each(63, |n| format!(" xmlns:{}='{}'", prefix(n), name(n)));
@@ -67,7 +67,7 @@ fn urn(n: usize) -> String {
     format!("urn:{n}")
 }
 
-/// Returns long prefixes that differ only at their ends.
+/// The prefixes of different numbers differ only at their ends.
 fn long_prefix(n: usize) -> String {
     format!("{}{n}", "p".repeat(2_000))
 }
@@ -85,7 +85,7 @@ fn attributes(count: usize, name: impl Fn(usize) -> String) -> String {
     elements(&one, count + 1)
 }
 
-/// Returns nested elements with many leaves at the bottom. Each of the outer elements has another
+/// Returns nested elements with many leaves at the bottom. Each of the 60 outer elements adds a
 /// declaration.
 fn deep_namespaces() -> String {
     let open = each(60, |n| format!("<d xmlns:p{n}='urn:{n}'>"));

@@ -105,7 +105,6 @@ fn full(unit: &str, others: usize) -> String {
     unit.repeat((BODY_BYTES - others) / unit.len())
 }
 
-/// Concatenates the results of a function for the numbers from 0 to `count` − 1.
 fn each(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect()
 }

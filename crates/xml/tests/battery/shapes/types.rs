@@ -40,7 +40,8 @@ const fn built(name: &'static str, source: &'static str, way: Way, body: Body) -
     }
 }
 
-/// Returns a document type with ten entities, each of which contains the previous one ten times.
+/// Returns a document type with ten entities, each of which, except the first, contains the
+/// previous one ten times.
 fn laughs() -> String {
     let levels = each(10, |n| {
         let ten = match n {
@@ -300,7 +301,7 @@ pub const SHAPES: &[Shape] = &[
         }),
     ),
     built(
-        "half a megabyte of blanks through a one-byte name, packed",
+        "half a megabyte of blanks through a one-byte name",
         OWN,
         Way::Response,
         Body::Built(|| {

@@ -10,7 +10,6 @@ pub fn cpu() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// Returns the CPU time that `work` takes on this thread.
 pub fn cpu_of(work: impl FnOnce()) -> Duration {
     let before = cpu();
     work();

@@ -38,7 +38,7 @@ pub struct Moment {
     pub per_second: f64,
     /// Responses so far, including the warm-up.
     pub completed: u64,
-    /// Requests that have failed without a response so far.
+    /// Requests that have ended without a response so far, including the warm-up.
     pub failed: u64,
     /// Arrivals that are waiting for a connection.
     pub queued: u64,
@@ -106,8 +106,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches a load whose workers are pinned to these cores. The list is empty if the workers are
-    /// not pinned.
+    /// `cores` lists the workers' cores; it is empty if the workers are not pinned.
     pub fn new(control: &'a Control, outlook: &'a Outlook, cores: &'a [usize]) -> Self {
         Self {
             control,
@@ -123,13 +122,12 @@ impl<'a> Watch<'a> {
         seconds.push(SecondFigures::of(second));
     }
 
-    /// Ends the watch and returns the figures of each second, in order.
+    /// Returns the figures of each second, in order.
     pub fn into_seconds(self) -> Vec<SecondFigures> {
         let seconds = self.seconds.into_inner();
         seconds.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a load while a separate thread watches it.
     pub fn during<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, Seen) {
         thread::scope(|scope| {
             let watching = scope.spawn(|| self.watch(quiet));

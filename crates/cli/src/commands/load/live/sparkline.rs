@@ -17,7 +17,6 @@ impl Sparkline {
         self.0.push_back(value);
     }
 
-    /// Draws the bars, oldest first.
     pub fn draw(&self) -> String {
         let greatest = self.0.iter().copied().fold(0.0, f64::max);
         let bar = |value: &f64| {

@@ -10,7 +10,6 @@ use crate::commands::load::agents::ByAgent;
 use crate::commands::load::figures::Figures;
 use crate::commands::load::results::Results;
 
-/// Builds a table with a line for each agent; empty without agents.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let Some(by_agent) = results.agents else {
         return Chapter::default();

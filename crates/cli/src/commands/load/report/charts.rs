@@ -112,7 +112,6 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
     })
 }
 
-/// Merges neighboring seconds into at most [`POINTS_MAX`] points.
 fn merged(seconds: &[SecondFigures]) -> Vec<SecondFigures> {
     let each = seconds.len().div_ceil(POINTS_MAX).max(1);
     let merge = |group: &[SecondFigures]| SecondFigures {

@@ -10,7 +10,6 @@ use crate::commands::load::figures::{Figures, class_word};
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// Builds the chapter from the lines that apply to the load and are not empty.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let requests = results.sends_requests();

@@ -9,7 +9,6 @@ use crate::commands::load::figures::Times;
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// The maximum number of bars.
 const ROWS: u32 = 12;
 /// The minimum ratio of the upper to the lower edge of a row, so that similar times take few rows.
 const STEP_MIN: f64 = 1.1;

@@ -120,8 +120,7 @@ fn engine(results: &Results<'_>) -> Value {
     })
 }
 
-/// Returns the count, mean, minimum, percentiles and maximum of times. A percentile with fewer than
-/// ten samples beyond it is null.
+/// A percentile with fewer than ten samples beyond it is null.
 fn times<C: Counter>(times: &Times<C>) -> Value {
     let mut object = json!({
         "count": times.count(),

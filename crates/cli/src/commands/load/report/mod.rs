@@ -50,7 +50,6 @@ impl Report for LoadReport<'_> {
     }
 }
 
-/// Shows the target, the load and the outcome.
 fn summary(results: &Results<'_>, form: Forms) -> Chapter {
     let (words, is_good) = outcome(results);
     let tone = if is_good { Tone::Plain } else { Tone::Alarm };
@@ -102,8 +101,7 @@ fn outcome(results: &Results<'_>) -> (String, bool) {
     (sentence, is_good)
 }
 
-/// Describes how many requests failed or, if none failed, what all of them have in common. The
-/// second value is true if none failed.
+/// The second value is true if no request failed.
 fn goodness(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     let all = figures.ended();

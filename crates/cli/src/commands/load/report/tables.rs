@@ -15,7 +15,6 @@ use crate::commands::load::results::Results;
 const ROUTES_SHOWN: usize = 20;
 const OF_ROUTES: [f64; 2] = [50.0, 99.0];
 
-/// Builds the table of response times and, for an open load, service times and lateness.
 pub fn latency(results: &Results<'_>, form: Forms) -> Chapter {
     let figures = &results.figures;
     if figures.response.count() == 0 {
@@ -40,7 +39,6 @@ pub fn latency(results: &Results<'_>, form: Forms) -> Chapter {
     headed("Latency", "latency", blocks)
 }
 
-/// States which percentiles have too few requests.
 fn left_out(missing: &[f64], results: &Results<'_>) -> Option<String> {
     let beyond = match missing.len() {
         1 => " is",
@@ -54,7 +52,6 @@ fn left_out(missing: &[f64], results: &Results<'_>) -> Option<String> {
     ))
 }
 
-/// Builds a table with a line for each request; empty if there is only one.
 pub fn requests(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let routes: Vec<_> = figures.routes().collect();

@@ -16,7 +16,6 @@ pub struct Headers {
 /// Headers that the load generator sets, because framing and keep-alive depend on them.
 const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
-/// Parses lines of `Name: value`.
 pub(crate) fn parse(lines: &[String]) -> Result<Headers, String> {
     let mut headers = Headers::default();
     for line in lines {

@@ -70,7 +70,6 @@ pub(crate) fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, Stri
     }
 }
 
-/// Returns the first entry that does not apply to the site.
 pub fn unused<'a>(site: &Site, known: &'a [Resolve]) -> Option<&'a Resolve> {
     known.iter().find(|known| !known.is_of(site))
 }
